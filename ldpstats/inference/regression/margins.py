@@ -67,7 +67,7 @@ class Average:
         G = self.gradient
         none = np.isnan(np.diagonal(V))
         found = G @ np.where(np.isnan(V), 0.0, V) @ G.T
-        lost = G[:, none].any(axis=1)
+        lost = np.asarray(G[:, none].any(axis=1))
         return np.asarray(np.where(lost[:, None] | lost, np.nan, found))
 
     @classmethod
@@ -325,7 +325,7 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
         law, bend = part.law(theta)
         etas = [design.eta(beta) for design in part.designs]
         each = [points.outcome.mean(eta) for eta in etas]
-        values.append(sum(law[:, c, None] * one for c, one in enumerate(each)))
+        values.append(np.sum([law[:, c, None] * one for c, one in enumerate(each)], axis=0))
         if V is None:
             continue
         first = [points.outcome.jacobian(eta) for eta in etas]

@@ -283,7 +283,7 @@ def _cells(
 def _inverse_information(results: Any) -> Array:
     """Inverse of the observed information of all parameters."""
     if results.cov_type == "nonrobust":
-        return results.covariance_all
+        return np.asarray(results.covariance_all)
     return np.linalg.inv(-results.hessian)
 
 

@@ -30,7 +30,7 @@ from ldpstats.models.shared.tables import (
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["AveragePredictions", "average_predictions"]
+__all__ = ["AveragePredictions", "average_predictions", "covariate", "set_to"]
 
 Array = npt.NDArray[Any]
 
@@ -174,10 +174,13 @@ class AveragePredictions:
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
         """Labels of the rows."""
         labels, name = self.law.labels, self.by or None
+        found: pd.Index[Any]
         if labels is None:
-            return pd.Index(groups, name=name, tupleize_cols=False)
+            found = pd.Index(groups, name=name, tupleize_cols=False)
+            return found
         if not self.by:
-            return pd.Index(labels, name=self.law.data.response_name)
+            found = pd.Index(labels, name=self.law.data.response_name)
+            return found
         pairs = [(group, label) for group in groups for label in labels]
         return pd.MultiIndex.from_tuples(pairs, names=[name, self.law.data.response_name])
 
@@ -206,7 +209,7 @@ def average_predictions(law: FittedLaw, by: Any, alpha: Any, kind: Any) -> Avera
             remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
             raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
         else:
-            parts = [mean(_set_to(law, by, value)) for value in groups]
+            parts = [mean(set_to(law, by, value)) for value in groups]
     R = np.eye(len(parts[0].value))[law.shown]
     found = Average.stacked([part.times(R) for part in parts])
     return AveragePredictions(groups, name, kind, float(alpha), law, found)
@@ -289,7 +292,7 @@ def _labels(law: FittedLaw, by: Any) -> Any:
     return values
 
 
-def _set_to(law: FittedLaw, name: str, value: Any) -> Points:
+def set_to(law: FittedLaw, name: str, value: Any) -> Points:
     """All respondents with one value of a public covariate."""
     formula, data = law.data.formula, law.data
     if formula is None or formula.public is None or name not in formula.public.columns:

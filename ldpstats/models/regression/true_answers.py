@@ -31,6 +31,10 @@ class TrueAnswers(ABC):
     def law(self) -> FittedLaw:
         """The law of the true answers, by the estimated parameters."""
 
+    @abstractmethod
+    def compare_naive(self) -> pd.DataFrame:
+        """Coefficients beside the naive ones."""
+
     def predict(self, exog: Any = None, which: str = "mean", offset: Any = None) -> Any:
         """Probabilities of the true answers, or expected numbers.
 
@@ -198,3 +202,101 @@ class TrueAnswers(ABC):
         from ldpstats.models.regression.margins import margins_of
 
         return margins_of(self.law, at, method, atexog, dummy, count)
+
+    def goodness_of_fit(self, groups: int = 10) -> TestResult:
+        """Test whether the reports agree with the fitted law of the true answers.
+
+        Where covariates repeat often enough, Pearson's chi-square of the counts of reports, in
+        cells of a pattern of covariates and a report. Else respondents are grouped by their fitted
+        probabilities, as Hosmer and Lemeshow do, and the sums of reports in each group are compared
+        with what is expected, by the covariance that they have with estimated coefficients. Where a
+        report has many values, such as bits, decoded answers take the place of cells.
+
+        Parameters
+        ----------
+        groups : int
+            The largest number of groups; fewer where cells would be too small.
+
+        Returns
+        -------
+        TestResult
+
+        Raises
+        ------
+        NotAvailable
+            If the outcome is a number, the fit is by corrected scores, at infinity or with
+            clusters, the model fits any table, or there are too few reports.
+        """
+        from ldpstats.models.regression.goodness import goodness_of_fit
+
+        return goodness_of_fit(self, groups)
+
+    @names_alpha
+    def plot_effects(
+        self,
+        name: str | None = None,
+        at: str = "observed",
+        points: int = 31,
+        alpha: float = 0.05,
+        ax: Axes | None = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw predictions of the true answers along a covariate.
+
+        Numbers have a curve with a band; factors, private predictors and numbers with few values
+        have points with intervals.
+
+        Parameters
+        ----------
+        name : str, optional
+            The covariate, a column of the formula, or a private predictor. By default all have a
+            panel.
+        at : {"observed", "mean"}
+            Whether predictions are averages over the respondents, whose other covariates stay as
+            they are, or those at the means of the other covariates.
+        points : int
+            Of a curve.
+        alpha : float
+            One minus the coverage of the intervals.
+        ax : Axes, optional
+        title : str, optional
+
+        Returns
+        -------
+        Axes, or array of Axes
+        """
+        from ldpstats.models.regression.effect_plots import plot_effects
+
+        return plot_effects(self.law, name, at, points, alpha, ax, title)
+
+    @names_alpha
+    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
+        """Draw the coefficients with their intervals, with those of other results beside them.
+
+        Parameters
+        ----------
+        *others
+            Other results, or "naive": the coefficients of those who take reports for answers.
+        labels : sequence of str, optional
+        **options
+            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
+            most, ax, title.
+
+        Returns
+        -------
+        Axes, or array of Axes for the equations of a multinomial logit
+        """
+        from ldpstats.models.regression.plots import plot_coefficients
+
+        def naive(results: TrueAnswers) -> pd.DataFrame:
+            return results.compare_naive()[["naive"]].rename(columns={"naive": "params"})
+
+        drawn: list[Any] = [self]
+        called = ["corrected"]
+        for i, one in enumerate(others):
+            is_naive = isinstance(one, str) and one == "naive"
+            drawn.append(naive(self) if is_naive else one)
+            called.append("naive" if is_naive else str(i + 2))
+        if len(drawn) == 1:
+            called = [""]
+        return plot_coefficients(drawn, called if labels is None else labels, **options)

@@ -1,0 +1,264 @@
+"""Plots of coefficients of regressions. Matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, level, positive_integer
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.shared.axes import (
+    axes_of,
+    axis_labels,
+    figure_of,
+    font_scale,
+    keep_in_cell,
+    lacks_layout,
+    legend_below,
+    plain,
+    set_title,
+    shrink_labels,
+    title_text,
+)
+from ldpstats.models.shared.forest import LONGEST_LABEL, interval_name, name_rows, rows_height
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_coefficients"]
+
+Array = npt.NDArray[Any]
+
+_WIDTH = 6.5  # inches
+_PANEL = 2.6
+_CHARACTER = 0.085  # inches, of a label
+_CONSTANTS = ("const", "Intercept")
+
+
+def plot_coefficients(
+    results: Any,
+    labels: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    constant: bool = False,
+    alpha: float = 0.05,
+    most: int = 40,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Any:
+    """Draw coefficients with their intervals, of one regression or several beside each other.
+
+    Parameters
+    ----------
+    results : results, DataFrame, or a list of them
+        Results of this package or of statsmodels, with `params` and `conf_int`; or tables with
+        "params", "lower" and "upper" by name, of which the last two may be missing.
+    labels : sequence of str, optional
+        What each is called in the legend.
+    names : sequence of str, optional
+        The covariates to draw; all by default.
+    constant : bool
+        Whether a constant and thresholds are drawn too.
+    alpha : float
+        One minus the coverage of the intervals.
+    most : int
+        Coefficients that are drawn, the first of them.
+    ax : Axes, optional
+        Where to draw. By default a new figure, of a multinomial logit with a panel for each
+        equation.
+    title : str, optional
+
+    Returns
+    -------
+    Axes, or array of Axes for the equations of a multinomial logit
+
+    Raises
+    ------
+    InvalidArgument
+        For what are no results, labels of another number, and names that none of them has.
+
+    Examples
+    --------
+    >>> import pandas as pd, matplotlib
+    >>> matplotlib.use("agg")
+    >>> one = pd.DataFrame({"params": [0.5], "lower": [0.2], "upper": [0.8]}, index=["age"])
+    >>> ax = plot_coefficients([one, one + 0.1], labels=["2023", "2024"])
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['age']
+    """
+    given = list(results) if isinstance(results, list | tuple) else [results]
+    if not given:
+        raise InvalidArgument("results", results, "are none: pass results of a regression")
+    level(alpha)
+    most = positive_integer("most", most)
+    frames = [_frame(one, alpha) for one in given]
+    called = _labels(labels, given)
+    equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
+    shown = _shown(frames, names, boolean("constant", constant))
+    words = title_text(title, _subject(given))
+    if len(equations) > 1 and ax is None:
+        return _panels(frames, called, equations, shown[:most], len(shown), words, alpha)
+    rows = [(e, name) for e in equations for name in shown]
+    texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
+    own = ax is None
+    height = 1.0 + 0.35 * (len(frames) - 1)
+    drawn = min(len(rows), most)
+    ax = axes_of(ax, _WIDTH, rows_height(1) + (rows_height(drawn) - rows_height(1)) * height)
+    _draw(ax, frames, called, rows[:most], alpha)
+    name_rows(ax, axis_labels(texts[:most], LONGEST_LABEL), len(rows) - drawn)
+    ax.set_xlabel("coefficient")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
+        set_title(ax, words)
+        legend_below(ax)
+        if not own and lacks_layout(ax):
+            keep_in_cell(ax)
+        elif not own:
+            figure_of(ax).draw_without_rendering()
+        shrink_labels(ax)
+    return ax
+
+
+def _labels(labels: Any, given: Sequence[Any]) -> list[str]:
+    """Names of the results in the legend."""
+    if labels is None:
+        return [""] if len(given) == 1 else [str(i + 1) for i in range(len(given))]
+    found = [labels] if isinstance(labels, str) else list(labels)
+    if len(found) != len(given) or not all(isinstance(one, str) for one in found):
+        raise InvalidArgument("labels", labels, f"must be {len(given)} names, one for each result")
+    return found
+
+
+def _subject(given: Sequence[Any]) -> str:
+    """What the coefficients are of, where all results agree."""
+    found = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in given}
+    found.discard("")
+    return f"Coefficients of {found.pop()}" if len(found) == 1 else "Coefficients"
+
+
+# -- estimates -----------------------------------------------------------------------------
+
+
+def _frame(one: Any, alpha: float) -> pd.DataFrame:
+    """Estimates and limits, by equation and name; the equation is "" where there is one."""
+    remedy = "must be results of a regression, or a table with 'params', 'lower' and 'upper'"
+    if isinstance(one, pd.DataFrame):
+        if "params" not in one.columns:
+            raise InvalidArgument("results", list(one.columns), remedy)
+        found = one.reindex(columns=["params", "lower", "upper"])
+        return _by_equation(found)
+    params, ends = getattr(one, "params", None), getattr(one, "conf_int", None)
+    if params is None or not callable(ends):
+        raise InvalidArgument("results", type(one).__name__, remedy)
+    limits = np.asarray(ends(alpha=alpha), dtype=np.float64)
+    if isinstance(params, pd.DataFrame):
+        pairs = [(column, name) for column in params.columns for name in params.index]
+        index: Any = pd.MultiIndex.from_tuples(pairs)
+        values = params.to_numpy().T.ravel()
+        limits = limits.reshape(-1, 2)
+    else:
+        names = params.index if isinstance(params, pd.Series) else one.model.exog_names
+        index, values = pd.Index(names), np.asarray(params, dtype=np.float64)
+    found = pd.DataFrame(limits, index=index, columns=["lower", "upper"])
+    found.insert(0, "params", values)
+    infinite = set(getattr(one, "infinite", ()))
+    lost = [_full(label) in infinite for label in found.index]
+    found.loc[lost, "params"] = np.nan  # at infinity, of which only the interval says something
+    return _by_equation(found)
+
+
+def _full(label: Any) -> str:
+    """The name of a coefficient among all."""
+    return f"{label[0]}: {label[1]}" if isinstance(label, tuple) else str(label)
+
+
+def _by_equation(frame: pd.DataFrame) -> pd.DataFrame:
+    if isinstance(frame.index, pd.MultiIndex):
+        pairs = [(str(first), str(second)) for first, second in frame.index]
+    else:
+        pairs = [("", str(name)) for name in frame.index]
+    return frame.set_axis(pd.MultiIndex.from_tuples(pairs), axis=0)
+
+
+def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[str]:
+    """Names of the coefficients to draw."""
+    known = list(dict.fromkeys(name for frame in frames for name in frame.index.unique(level=1)))
+    if names is not None:
+        asked = [names] if isinstance(names, str) else list(names)
+        for name in asked:
+            if name not in known:
+                remedy = f"is no coefficient: they are {', '.join(known[:10])}"
+                raise InvalidArgument("names", name, remedy)
+        return asked
+    kept = [name for name in known if constant or (name not in _CONSTANTS and "/" not in name)]
+    return kept or known
+
+
+# -- drawing -------------------------------------------------------------------------------
+
+
+def _draw(
+    ax: Axes,
+    frames: Sequence[pd.DataFrame],
+    labels: Sequence[str],
+    rows: Sequence[tuple[str, str]],
+    alpha: float,
+) -> None:
+    """Draw estimates with intervals, those of several results below each other in a row."""
+    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+    step = min(0.22, 0.7 / len(frames))
+    for i, (frame, label) in enumerate(zip(frames, labels, strict=True)):
+        some = frame.reindex(pd.MultiIndex.from_tuples(rows))
+        at = np.arange(len(rows))[::-1] - (i - (len(frames) - 1) / 2.0) * step
+        p, low, high = (some[column].to_numpy() for column in ("params", "lower", "upper"))
+        name, has = plain(label or "estimate"), np.isfinite(low).any()
+        ax.hlines(at, low, high, color=f"C{i % 10}", lw=2, alpha=0.6)
+        marker = "o" if has else "x"
+        ax.plot(p, at, marker, ms=5, color=f"C{i % 10}", label=name, ls="none")
+    if len(frames) == 1:
+        ax.plot([], [], color="C0", lw=2, alpha=0.6, label=interval_name(alpha))
+    ax.margins(x=0.04)
+
+
+def _panels(
+    frames: Sequence[pd.DataFrame],
+    labels: Sequence[str],
+    equations: Sequence[str],
+    shown: Sequence[str],
+    n_all: int,
+    title: str,
+    alpha: float,
+) -> Any:
+    """A panel for each equation, with the same rows."""
+    import matplotlib.pyplot as plt
+
+    columns = min(4, len(equations))
+    lines = -(-len(equations) // columns)
+    texts = axis_labels(shown, LONGEST_LABEL)
+    height = 1.0 + 0.35 * (len(frames) - 1)
+    size = (
+        _PANEL * columns + 0.4 + _CHARACTER * max(map(len, texts)),
+        0.9 + lines * (0.7 + 0.28 * len(shown) * height),
+    )
+    scale = font_scale()
+    figure = plt.figure(figsize=(scale * size[0], scale * size[1]), layout="constrained")
+    grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    panels = grid.ravel()
+    for ax, equation in zip(panels, equations, strict=False):
+        _draw(ax, frames, labels, [(equation, name) for name in shown], alpha)
+        ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+    for ax in grid[:, 0]:
+        name_rows(ax, texts, n_all - len(shown))
+    for ax in panels[len(equations) :]:
+        ax.remove()
+    figure.suptitle(plain(title), fontsize="medium")
+    grid[-1, (len(equations) - 1) % columns // 2].set_xlabel("coefficient")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
+    return panels[: len(equations)]
