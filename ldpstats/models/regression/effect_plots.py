@@ -140,7 +140,7 @@ def _draw(
     se = np.sqrt(np.maximum(np.diagonal(found.covariance(law.covariance)), 0.0)).reshape(-1, k)
     low, high = law.intervals(mean, se, alpha)
     labels = ["prediction"] if law.labels is None else axis_labels(law.labels, _LONGEST)
-    interval = interval_name(alpha) if k == 1 else None
+    interval = interval_name(alpha) if k == 1 else "_none"
     for a, (colour, label) in enumerate(zip(_colours(k), labels, strict=True)):
         if is_number:
             band = low[:, a], high[:, a]

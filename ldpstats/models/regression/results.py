@@ -24,7 +24,7 @@ from ldpstats.models.regression.fitted_law import FittedLaw
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.likelihood_tests import likelihood_ratios
 from ldpstats.models.regression.naming import shaped, shaped_intervals
-from ldpstats.models.regression.true_answers import TrueAnswers
+from ldpstats.models.regression.presented import PresentedRegression
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
 
@@ -41,7 +41,7 @@ _SMALL = 0.05  # as where no standardised coefficient is known to this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(TrueAnswers):
+class RegressionResults(PresentedRegression):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is

@@ -1,0 +1,293 @@
+"""The summary of a regression on privatised answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import NotAvailable
+from ldpstats.models.shared.notes import epsilon_text, header
+from ldpstats.models.shared.tables import (
+    LONGEST_LABEL,
+    SummaryTable,
+    distinct_lines,
+    figures,
+    interval_columns,
+    one_line,
+    pvalue_text,
+    pvalue_words,
+)
+from ldpstats.problems.regression.jeffreys import ReportLaw
+from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered
+
+__all__ = ["kept_information", "model_name", "regression_summary", "total_epsilon"]
+
+Array = npt.NDArray[Any]
+
+_NAIVE = 6  # naive coefficients that a note shows
+_MECHANISMS = 4
+_WIDEST = 1e6  # beyond, coefficients have an exponent
+_KINDS = {
+    "nonrobust": "observed information",
+    "HC0": "sandwich (HC0)",
+    "cluster": "sandwich, by cluster",
+    "design": "sandwich, by the design",
+}
+
+
+def model_name(outcome: Any) -> str:
+    """What a model is called."""
+    if isinstance(outcome, Binary):
+        return {"logit": "Logit", "probit": "Probit", "cloglog": "Complementary log-log"}[
+            outcome.link
+        ]
+    if isinstance(outcome, Multinomial):
+        return "Multinomial logit"
+    if isinstance(outcome, Ordered):
+        return "Proportional odds"
+    return "Linear" if isinstance(outcome, Normal) else "Poisson"
+
+
+def kept_information(results: Any) -> float:
+    """The share of the information on the coefficients that the randomisation leaves.
+
+    The p-th root of the ratio of the determinants of the information of the reports and of that
+    of the answers themselves, for p coefficients; nan where it is not known. As many respondents
+    without randomisation would give as much information.
+    """
+    model = results.model
+    law = model.assembled.law
+    if model.is_exact:
+        return 1.0
+    if results.infinite or results.method == "corrected":
+        return float("nan")
+    clear = model.assembled.expected(results.theta)
+    if law is not None:
+        k = law.channels[0].shape[0]
+        rows = np.zeros(len(law.at), dtype=np.int64)
+        clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
+    m = clear.size
+    if results.law.questions:
+        own = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
+    else:
+        own = model.assembled.expected(results.theta).matrix(results.theta[:m])
+    first, second = (np.linalg.slogdet(one) for one in (own, clear.matrix(results.theta[:m])))
+    if first[0] <= 0 or second[0] <= 0:
+        return float("nan")
+    return float(np.exp((first[1] - second[1]) / m))
+
+
+def regression_summary(
+    results: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """What is said of results, whose coefficients are in `frame`."""
+    shown = frame.iloc[:max_rows]
+    letter = "t" if results.use_t else "z"
+    digits = _digits(shown["std_error"].to_numpy())
+    thresholds = {str(name) for name in results.model.threshold_names}
+    stubs, body = [], []
+    above = None
+    several = isinstance(frame.index, pd.MultiIndex)
+    names = shown.index.get_level_values(-1) if several else shown.index
+    lines = distinct_lines(dict.fromkeys(names), LONGEST_LABEL)
+    called = dict(zip(dict.fromkeys(names), lines, strict=True))
+    for label, row in zip(shown.index, shown.to_numpy(), strict=True):
+        if several and label[0] != above:
+            above = label[0]
+            stubs.append(f"{one_line(above, LONGEST_LABEL)}:")
+            body.append([""] * 6)
+        name = label[-1] if several else label
+        stubs.append(f"  {called[name]}" if several else called[name])
+        estimate, se, lower, upper, p, z = row
+        tests = [*figures([z], 2), pvalue_text(p)]
+        if str(name) in thresholds:
+            tests = ["", ""]
+        body.append([*_numbers([estimate, se], digits), *tests, *_numbers([lower, upper], digits)])
+    subject = one_line(results.model.endog_names, LONGEST_LABEL)
+    return SummaryTable(
+        title=f"{model_name(results.model.data.outcome)} regression of {subject}",
+        header=_header(results, details),
+        columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
+        stubs=stubs,
+        body=body,
+        notes=_notes(results, alpha, len(shown), len(frame), details),
+    )
+
+
+def _digits(se: Array) -> int:
+    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
+    smallest = float(se[se > 1e-9].min(initial=1.0))
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def _numbers(values: Any, digits: int) -> list[str]:
+    """Numbers with so many decimals, huge ones with an exponent."""
+    return [
+        f"{v:.4g}" if np.isfinite(v) and abs(v) >= _WIDEST else figures([v], digits)[0]
+        for v in values
+    ]
+
+
+# -- header --------------------------------------------------------------------------------
+
+
+def _header(results: Any, details: bool) -> list[list[str]]:
+    model = results.model
+    data = model.data
+    left = [("Dep. variable:", one_line(model.endog_names, 30))]
+    if isinstance(data.outcome, Binary):
+        left.append(("Success:", one_line(data.categories[1], 30)))
+    elif isinstance(data.outcome, Multinomial):
+        left.append(("Reference:", one_line(data.categories[0], 30)))
+    left += _mechanisms(data)
+    method = results.method.upper() if len(results.method) < 4 else results.method
+    left.append(("Method:", f"{method}, {results.penalty}" if results.penalty else method))
+    left.append(("Covariance:", _KINDS.get(results.cov_type, results.cov_type)))
+    if data.facts is not None:
+        left.append(("Design:", one_line(data.facts.design, 40)))
+    right = [
+        ("Respondents:", f"{results.nobs:,}"),
+        ("Missing, left out:", f"{data.n_missing:,}"),
+        (_epsilon_name(data), epsilon_text(total_epsilon(data))),
+    ]
+    if results.method != "corrected" and data.weights is None:
+        right += [
+            ("Log-likelihood:", f"{results.llf:,.2f}"),
+            ("LL-null:", f"{results.llnull:,.2f}"),
+        ]
+        if results.df_model:
+            p = results.llr_pvalue
+            right.append(("LR test:", f"{results.llr:.2f}, {pvalue_words(p)}"))
+    right.append(("Iterations:", str(results.n_iter)))
+    if results.method != "corrected":
+        right.append(("Maxima met:", str(results.n_maxima)))
+    if details:
+        left.append(("Converged:", "yes" if results.converged else "NO"))
+        right.append(("Df model, residual:", f"{results.df_model:g}, {results.df_resid:g}"))
+    return header(left, right)
+
+
+def total_epsilon(data: Any) -> float:
+    """The largest epsilon that a respondent has spent on all questions of the model."""
+    kinds = [*([data.response] if data.is_private else []), *data.predictors.values()]
+    if not kinds:
+        return float("inf")
+    return float(sum(max(group.mechanism.epsilon for group in groups) for groups in kinds))
+
+
+def _epsilon_name(data: Any) -> str:
+    """What it is called."""
+    if data.is_private + len(data.predictors) > 1:
+        return "Epsilon, all answers:"
+    several = len({mechanism.epsilon for mechanism in data.mechanisms()}) > 1
+    return "Epsilon, largest:" if several else "Epsilon (nats):"
+
+
+def _mechanisms(data: Any) -> list[tuple[str, str]]:
+    """The mechanisms of the response and of private predictors."""
+    kinds = [(data.response_name, data.response)] if data.is_private else []
+    kinds += list(data.predictors.items())
+    found = []
+    for name, groups in kinds:
+        for group in list(groups)[:_MECHANISMS]:
+            text = str(group.mechanism) + (f", n = {len(group):,}" if len(groups) > 1 else "")
+            found.append(text if len(kinds) == 1 else f"{one_line(name, 20)}: {text}")
+        if len(groups) > _MECHANISMS:
+            found.append(f"and {len(groups) - _MECHANISMS} more groups")
+    head = "Mechanisms:" if len(found) > 1 else "Mechanism:"
+    return [(head if i == 0 else "", text) for i, text in enumerate(found)]
+
+
+# -- notes ---------------------------------------------------------------------------------
+
+
+def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> list[str]:
+    model = results.model
+    percent = f"{100 * (1 - alpha):.4g}%"
+    law = f"t with {results.df:g} degrees of freedom" if results.use_t else "normal"
+    if results.uses_likelihood:
+        kind = "" if isinstance(model.data.outcome, Normal) else "penalised "
+        notes = [
+            f"P-values: likelihood ratio of each coefficient. Intervals: {percent} profiles of the "
+            f"{kind}likelihood. Std err and {'t' if results.use_t else 'z'} are Wald."
+        ]
+    else:
+        notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]
+    if n_shown < n:
+        notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
+    if isinstance(model.data.outcome, Ordered):
+        notes.append("Thresholds: the first, and logarithms of the steps to the next.")
+    notes += _warnings(results)
+    share = kept_information(results)
+    if share < 1.0 - 1e-9:
+        notes.append(
+            f"NOTE: the reports know as much of the coefficients as {share * results.nobs:,.0f} "
+            f"respondents without randomisation would ({_percent(share)} of them)."
+        )
+    notes += _naive(results)
+    if results.marginal_params is not None:
+        notes.append("The law of the private predictors given public ones is in marginal_params.")
+    elif results.law.questions:
+        notes.append("Corrected scores assume no law of the private predictors.")
+    if details:
+        notes += _fit(results)
+    return notes
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.0f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
+
+
+def _warnings(results: Any) -> list[str]:
+    notes = []
+    if results.infinite:
+        remedy = "" if results.penalty else "; fit(penalty='jeffreys') has a finite one"
+        notes.append(
+            f"WARNING: the maximum is at infinity in {', '.join(results.infinite)}: the estimate "
+            f"and its std err say nothing, p-values and intervals are valid{remedy}."
+        )
+    elif not results.converged:
+        notes.append("WARNING: the iteration stopped before it reached a maximum: raise maxiter.")
+    if results.n_maxima > 1 and results.method != "corrected":
+        notes.append(
+            f"NOTE: {results.n_maxima} local maxima of the likelihood were met; this is the "
+            "highest."
+        )
+    return notes
+
+
+def _naive(results: Any) -> list[str]:
+    """What coefficients would read if reports were answers."""
+    if results.model.is_exact:
+        return []
+    try:
+        table = results.compare_naive()
+    except NotAvailable:
+        return []
+    constant = results.model.constant
+    skipped = {*results.model.threshold_names}
+    if constant is not None:
+        skipped.add(results.model.exog_names[constant])
+    parts = []
+    for label, value in table["naive"].items():
+        name = label[-1] if isinstance(label, tuple) else label
+        if name not in skipped:
+            text = ": ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+            parts.append(f"{one_line(text, LONGEST_LABEL)} {value:.3f}")
+    if not parts:
+        return []
+    end = ", ..." if len(parts) > _NAIVE else "."
+    return [f"Without the channel the slopes would read: {', '.join(parts[:_NAIVE])}{end}"]
+
+
+def _fit(results: Any) -> list[str]:
+    """Goodness of fit."""
+    try:
+        test = results.goodness_of_fit()
+    except NotAvailable:
+        return []
+    return [f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}."]
