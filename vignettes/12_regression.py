@@ -86,11 +86,10 @@ if figures is not None:
 # %%
 factor = right.replace("rate_marriage", "C(rate_marriage)")
 by_rating = ldp.regression(f"affair ~ {factor}", public, {"affair": reports}).fit()
-terms = by_rating.term_tests()
-print(terms.round(4).to_string())
-print(fit.goodness_of_fit())
+terms, agreement = by_rating.term_tests(), fit.goodness_of_fit()
+print(terms.round(4).to_string(), agreement, sep="\n")
 assert terms.loc["C(rate_marriage)", "df"] == 4 and terms.loc["children", "pvalue"] > 0.1
-assert fit.goodness_of_fit().pvalue > 0.05
+assert agreement.pvalue > 0.05
 
 # %% [markdown]
 # ## Margins and average predictions
@@ -115,9 +114,9 @@ if figures is not None:
 # %% [markdown]
 # ## What the noise costs
 #
-# A note of the summary says it: the 6,366 reports are worth a sixth as many answers without privacy.
-# So does the ratio of variances. The model's `information` gives it from covariates and assumed
-# coefficients alone, so that epsilon can be chosen before anybody is asked.
+# The summary notes it: the reports are worth a sixth as many answers without privacy. So says the
+# ratio of variances. The model's `information` gives it from covariates and assumed coefficients
+# alone, so that epsilon can be chosen before anybody is asked.
 
 # %%
 worth = {"found, 1": n * (without.bse / fit.bse) ** 2}
@@ -166,11 +165,10 @@ joint, corrected = model.fit(method="mle"), model.fit(method="corrected")
 yes, results = "affair[T.yes]", {"without privacy": true, "mle": joint, "corrected": corrected}
 effect = pd.DataFrame({name: [one.params[yes], one.bse[yes]] for name, one in results.items()})
 naive_effect = joint.compare_naive().loc[yes, "naive"]
-print(effect.set_axis(["estimate", "se"]).round(3).to_string())
-print(f"naive: {naive_effect:.3f}")
+print(effect.set_axis(["estimate", "se"]).round(3).to_string(), "naive:", naive_effect.round(3))
 print(joint.marginal_params.round(3).T.to_string())
-gap = (effect.iloc[0] - true.params[yes]).abs()
-assert (gap <= 2.5 * effect.iloc[1]).all() and naive_effect > 0.5 * true.params[yes]
+assert ((effect.iloc[0] - true.params[yes]).abs() <= 2.5 * effect.iloc[1]).all()
+assert naive_effect > 0.5 * true.params[yes]
 assert effect["mle"][1] < effect["corrected"][1]
 
 # %% [markdown]
@@ -233,8 +231,8 @@ assert lower["weighted"] < truth < upper["weighted"] and truth < lower["unweight
 # %% [markdown]
 # ## When the maximum is at infinity
 #
-# With 150 women and epsilon 1 the likelihood of one sample in twelve rises for ever, as that of this
-# one. The fit then warns and names the coefficients. p-values and intervals are from the likelihood
+# With 150 women and epsilon 1 the likelihood of one sample in twelve rises for ever; this is one of
+# them. The fit then warns and names the coefficients. p-values and intervals are from the likelihood
 # and remain valid, and `penalty="jeffreys"` gives finite estimates.
 
 # %%
@@ -245,8 +243,7 @@ small = ldp.regression("affair ~ religious + rate_marriage", some.drop(columns="
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     infinite = small.fit()
-print(caught[0].message)
-print(infinite.conf_int().round(2).to_string())
+print(caught[0].message, infinite.conf_int().round(2).to_string(), sep="\n")
 finite = small.fit(penalty="jeffreys")
 print(finite.params.round(2).to_dict())
 assert "rate_marriage" in infinite.infinite and infinite.conf_int()["upper"]["rate_marriage"] < 0
