@@ -100,7 +100,9 @@ def question_test(results: FittedRegression, terms: str = "constant") -> TestRes
             for name, indicator in extra
         ]
         designs.append(np.column_stack([X, *new]))
-    wider: Any = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
+    wider: Any = type(model).of(
+        replace(data, designs=designs, names=[*names, *added], formula=None)
+    )
     free = wider.fit()
     return _worded(free.lr_test(added), terms)
 
