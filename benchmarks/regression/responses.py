@@ -229,8 +229,8 @@ class Margins(Cell):
         told = naive.predict(D)
         return {
             "truth": self._figures(pi, truth, group),
-            "estimate": np.append(self._slopes(effects.margeff), _column(predictions, "estimate")),
-            "bse": np.append(self._slopes(effects.margeff_se), _column(predictions, "std err")),
+            "estimate": np.append(self._slopes(effects.margeff), _column(predictions, "mean")),
+            "bse": np.append(self._slopes(effects.margeff_se), _column(predictions, "se")),
             "interval": np.vstack(
                 [self._ends(effects.conf_int()), _column(predictions, ["lower", "upper"])]
             ),
@@ -260,7 +260,7 @@ class Margins(Cell):
     def _ends(self, table: Any) -> Array:
         """Intervals of the effects of z, (k or 1, 2)."""
         table = np.asarray(table, dtype=float)
-        return table[-1:] if self.k == 2 else table.reshape(-1, self.k, 2)[-1]
+        return table[-1:] if self.k == 2 else table[-1].T
 
     def row(self, said: Said) -> dict[str, Any]:
         return estimates(said)

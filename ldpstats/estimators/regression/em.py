@@ -15,7 +15,10 @@ __all__ = ["expectation_maximisation"]
 
 Array = npt.NDArray[Any]
 
-_TOLERANCE = 1e-9  # of the Newton decrement, per unit of the log-likelihood
+_TOLERANCE = 1e-19  # of the Newton decrement, per unit of the log-likelihood
+
+
+_NO_GAIN = 1e-9  # of the log-likelihood, from which on the decrement is looked at
 
 
 def expectation_maximisation(
@@ -47,10 +50,10 @@ def expectation_maximisation(
             if length > 1.0 and (beyond := likelihood.value(longer)) > at:
                 theta, at = longer, beyond
         gain, value = at - value, at
-        if gain <= 1e-9 * (1.0 + abs(value)):
+        if gain <= _NO_GAIN * (1.0 + abs(value)):
             _, score, hessian = likelihood.evaluate(theta)
             left = float(score @ np.linalg.lstsq(-hessian, score, rcond=None)[0])
-            if 0.0 <= left <= _TOLERANCE * 1e-6 * (1.0 + abs(value)):
+            if 0.0 <= left <= _TOLERANCE * (1.0 + abs(value)):
                 settled = True
                 break
     there, score, hessian = likelihood.evaluate(theta)

@@ -24,6 +24,9 @@ _OUT = 10.0  # how much further out it is looked for a fall of the likelihood
 _CURVED = 0.05  # curvature below which a direction may be flat
 _FALL = 0.5  # a fall below this leaves infinity within half a standard error
 _ABOUT = 1e-7  # Newton decrement that tells which maximum it is
+_VAGUE = 0.35  # largest standard error, of standardised parameters, of a maximum that may be low
+_MORE = 16  # steep starts that are tried then, beside some for each parameter
+_STEEP = 6.0  # spread of their standardised parameters
 _SPREAD = 2.0  # of standardised parameters in random starts
 
 
@@ -97,9 +100,12 @@ def search(
     best = climb(objective, start)
     if concave:
         return Found(best, 1, flat_direction(objective, best, units, free))
-    if best.converged and _largest_error(best, units, free) < enough:
+    error = _largest_error(best, units, free) if best.converged else np.inf
+    if error < enough:
         return Found(best, 1, None)
     tried = [*others, *_random(best, start, units, free, n_random)]
+    if n_random and error > _VAGUE:
+        tried += _steep(start, units, free, _MORE + 4 * int(free.sum()))
     if smaller is None:
         met = [best, *_climbed(climb, objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
@@ -145,6 +151,13 @@ def _random(best: Maximum, start: Array, units: Array, free: Mask, count: int) -
     center = best.theta if _size(best.theta, units) < _SUSPECT else start
     moves = (rng.normal(size=(count, len(start))) * _SPREAD) @ units.T
     return [np.where(free, center + move, start) for move in moves]
+
+
+def _steep(start: Array, units: Array, free: Mask, count: int) -> list[Array]:
+    """Starts where covariates nearly determine the outcome, as maxima of little information do."""
+    rng = np.random.default_rng(2025)
+    moves = (rng.normal(size=(count, len(start))) * _STEEP) @ units.T
+    return [np.where(free, start + move, start) for move in moves]
 
 
 def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:

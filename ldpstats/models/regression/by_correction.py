@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,12 @@ from ldpstats.estimators.regression.search import search
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
 from ldpstats.models.regression.results import RegressionResults
+from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.indicators import stacked_indicators
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Multinomial, Normal
 from ldpstats.problems.regression.predictors import Separate
 from ldpstats.problems.regression.standard import units
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.base import PrivatizedRegression
 
 __all__ = ["corrected_fit"]
 
@@ -31,7 +29,7 @@ _LEAST = 1e-12  # of the spread of a number, below which its residual variance i
 
 
 def corrected_fit(
-    model: PrivatizedRegression, kind: str, groups: Any, correct: bool, first: Array | None
+    model: RegressionStructure, kind: str, groups: Any, correct: bool, first: Array | None
 ) -> RegressionResults:
     """The root of the corrected scores, with a sandwich covariance.
 
@@ -92,7 +90,7 @@ def corrected_fit(
     )
 
 
-def _configurations(model: PrivatizedRegression, weights: Array) -> Array:
+def _configurations(model: RegressionStructure, weights: Array) -> Array:
     """Unbiased indicators of the configurations, (n, C)."""
     data = model.data
     phi = np.ones((data.n, 1))
@@ -102,7 +100,7 @@ def _configurations(model: PrivatizedRegression, weights: Array) -> Array:
     return phi
 
 
-def _response(model: PrivatizedRegression, weights: Array) -> Array:
+def _response(model: RegressionStructure, weights: Array) -> Array:
     """Numbers, or indicators of the categories."""
     data = model.data
     if not data.is_categorical:
@@ -115,7 +113,7 @@ def _response(model: PrivatizedRegression, weights: Array) -> Array:
 
 
 def _beside(
-    model: PrivatizedRegression, found: Corrected, weights: Array
+    model: RegressionStructure, found: Corrected, weights: Array
 ) -> tuple[Array, Array, Array]:
     """All parameters, the derivative of their scores, and the scores of each row."""
     data, theta = model.data, found.theta
@@ -139,7 +137,7 @@ def _beside(
     return np.append(theta, top.theta), bread, rows
 
 
-def _by_row(model: PrivatizedRegression) -> Seen:
+def _by_row(model: RegressionStructure) -> Seen:
     """Likelihoods of the reports on the predictors, of all respondents."""
     B = model.likelihood.B
     assert B is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +11,17 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
+from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.models.regression.naming import shaped
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.base import PrivatizedRegression
-    from ldpstats.models.regression.results import RegressionResults
+from ldpstats.models.regression.structure import RegressionStructure
 
 __all__ = ["compare_naive", "naive_of", "question_test"]
 
 Array = npt.NDArray[Any]
 
 
-def naive_of(model: PrivatizedRegression) -> Array:
+def naive_of(model: RegressionStructure) -> Array:
     """The coefficients of those who take reports for answers."""
     data = model.data
     configuration = None
@@ -40,7 +38,7 @@ def naive_of(model: PrivatizedRegression) -> Array:
     return found[: model.n_shown]
 
 
-def compare_naive(results: RegressionResults) -> pd.DataFrame:
+def compare_naive(results: FittedRegression) -> pd.DataFrame:
     """Coefficients beside those of a model that takes reports for answers.
 
     Returns
@@ -64,7 +62,7 @@ def _order(table: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_product([table.columns, table.index])
 
 
-def question_test(results: RegressionResults, terms: str = "constant") -> TestResult:
+def question_test(results: FittedRegression, terms: str = "constant") -> TestResult:
     """Test whether groups that were asked in different ways answer alike.
 
     For a response in several groups of reports, such as a direct question (`Observed`) and a
@@ -102,7 +100,9 @@ def question_test(results: RegressionResults, terms: str = "constant") -> TestRe
             for name, indicator in extra
         ]
         designs.append(np.column_stack([X, *new]))
-    wider = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
+    wider: Any = type(model).of(
+        replace(data, designs=designs, names=[*names, *added], formula=None)
+    )
     free = wider.fit()
     return _worded(free.lr_test(added), terms)
 

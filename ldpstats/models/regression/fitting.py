@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +19,9 @@ from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
 from ldpstats.models.regression.by_correction import corrected_fit
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.rows import cluster_codes
+from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.base import PrivatizedRegression
 
 __all__ = ["covariance", "fitted"]
 
@@ -33,7 +32,7 @@ _SHARE = 0.1  # part in a flat direction from which on a coefficient is named in
 
 
 def fitted(
-    model: PrivatizedRegression,
+    model: RegressionStructure,
     method: str,
     penalty: str | None,
     cov_type: Any,
@@ -52,19 +51,16 @@ def fitted(
         found = _by_em(model, penalty, first)
     else:
         found = model.climb(penalty, first, maxiter)
+    if penalty is not None:  # the penalised likelihood falls to minus infinity
+        found = replace(found, flat=None)
     infinite = _named(model, found)
     top = found.maximum
     if infinite:
         where = ", ".join(infinite)
-        remedy = (
-            "the penalty does not help here: leave the covariate out, or join categories"
-            if penalty
-            else "fit(penalty='jeffreys') has a finite estimate"
-        )
         warnings.warn(
             f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
             f"The estimates shown are far out and arbitrary; p-values and default intervals are "
-            f"valid; {remedy}",
+            "valid; fit(penalty='jeffreys') has a finite estimate",
             ConvergenceWarning,
             5,
         )
@@ -94,7 +90,7 @@ def fitted(
     )
 
 
-def _given(model: PrivatizedRegression, start_params: Any) -> Array | None:
+def _given(model: RegressionStructure, start_params: Any) -> Array | None:
     """Start values as an array."""
     if start_params is None:
         return None
@@ -114,7 +110,7 @@ def _given(model: PrivatizedRegression, start_params: Any) -> Array | None:
     return first
 
 
-def _by_em(model: PrivatizedRegression, penalty: str | None, first: Array | None) -> Found:
+def _by_em(model: RegressionStructure, penalty: str | None, first: Array | None) -> Found:
     if penalty is not None:
         raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
     likelihood = model.likelihood
@@ -122,7 +118,7 @@ def _by_em(model: PrivatizedRegression, penalty: str | None, first: Array | None
     return Found(found, 1, flat_direction(likelihood, found, model.units))
 
 
-def _named(model: PrivatizedRegression, found: Found) -> tuple[str, ...]:
+def _named(model: RegressionStructure, found: Found) -> tuple[str, ...]:
     """Names of the coefficients whose estimate is at infinity."""
     if found.flat is None:
         return ()
@@ -130,7 +126,7 @@ def _named(model: PrivatizedRegression, found: Found) -> tuple[str, ...]:
     return tuple(names[j] for j in np.flatnonzero(found.flat > _SHARE))
 
 
-def _fixed(model: PrivatizedRegression, found: Found) -> npt.NDArray[np.bool_]:
+def _fixed(model: RegressionStructure, found: Found) -> npt.NDArray[np.bool_]:
     """Parameters without a standard error."""
     if found.flat is None:
         return np.zeros(found.maximum.theta.shape, dtype=bool)
@@ -140,7 +136,7 @@ def _fixed(model: PrivatizedRegression, found: Found) -> npt.NDArray[np.bool_]:
 
 
 def covariance_kind(
-    model: PrivatizedRegression, cov_type: Any, cov_kwds: Any, method: str
+    model: RegressionStructure, cov_type: Any, cov_kwds: Any, method: str
 ) -> tuple[str, Any, bool]:
     """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
     data = model.data
@@ -178,7 +174,7 @@ def covariance_kind(
     return cov_type, codes, bool(correct)
 
 
-def _degrees(model: PrivatizedRegression, kind: str, groups: Any) -> float | None:
+def _degrees(model: RegressionStructure, kind: str, groups: Any) -> float | None:
     """Degrees of freedom of t quantiles; None for normal ones."""
     del groups
     data = model.data
@@ -190,7 +186,7 @@ def _degrees(model: PrivatizedRegression, kind: str, groups: Any) -> float | Non
 
 
 def covariance(
-    model: PrivatizedRegression,
+    model: RegressionStructure,
     theta: Array,
     hessian: Array,
     kind: str,
@@ -230,7 +226,7 @@ def covariance(
 
 
 def _undetermined(
-    model: PrivatizedRegression, information: Array, free: npt.NDArray[np.bool_]
+    model: RegressionStructure, information: Array, free: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Other parameters on which nothing is known, where some maxima are at infinity."""
     at = np.flatnonzero(free)
@@ -243,7 +239,7 @@ def _undetermined(
     return found
 
 
-def _inverse(model: PrivatizedRegression, information: Array, free: npt.NDArray[np.bool_]) -> Array:
+def _inverse(model: RegressionStructure, information: Array, free: npt.NDArray[np.bool_]) -> Array:
     """Inverse of the information, which is refused where it is singular."""
     own = model.units[np.ix_(free, free)]
     scaled = own.T @ information @ own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,15 @@ from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.likelihood_tests import ratio_without, restricted_maximum
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
 
 Array = npt.NDArray[Any]
 
 
-def terms_of(results: RegressionResults) -> dict[str, list[int]]:
+def terms_of(results: FittedRegression) -> dict[str, list[int]]:
     """The coefficients of each term, over all equations; without those of the constant."""
     data = results.model.data
     p, equations = len(data.names), len(results.model.equations)
@@ -39,7 +37,7 @@ def terms_of(results: RegressionResults) -> dict[str, list[int]]:
     }
 
 
-def _chosen(results: RegressionResults, term: Any) -> tuple[str, list[int]]:
+def _chosen(results: FittedRegression, term: Any) -> tuple[str, list[int]]:
     """A term, a coefficient, or several, as positions of coefficients."""
     data, terms = results.model.data, terms_of(results)
     p, equations = len(data.names), len(results.model.equations)
@@ -62,7 +60,7 @@ def _chosen(results: RegressionResults, term: Any) -> tuple[str, list[int]]:
     return ", ".join(map(str, asked)), sorted(set(found))
 
 
-def _refuse_robust(results: RegressionResults, what: str) -> None:
+def _refuse_robust(results: FittedRegression, what: str) -> None:
     """Refuse tests by the likelihood, where the likelihood is not that of the sample."""
     if results.method == "corrected":
         raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
@@ -73,7 +71,7 @@ def _refuse_robust(results: RegressionResults, what: str) -> None:
         )
 
 
-def lr_test(results: RegressionResults, term: Any) -> TestResult:
+def lr_test(results: FittedRegression, term: Any) -> TestResult:
     """Likelihood ratio test that all coefficients of some terms are zero."""
     _refuse_robust(results, "lr_test")
     name, at = _chosen(results, term)
@@ -82,19 +80,26 @@ def lr_test(results: RegressionResults, term: Any) -> TestResult:
     return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)
 
 
-def term_tests(results: RegressionResults) -> pd.DataFrame:
+def term_tests(results: FittedRegression) -> pd.DataFrame:
     """Likelihood ratio tests of each term of the model, a table of nested models."""
     _refuse_robust(results, "term_tests")
     rows, index = [], []
     for name, at in terms_of(results).items():
-        statistic, value = ratio_without(results, at)
-        rows.append((value, statistic, len(at), float(chi2_pvalue(statistic, len(at)))))
+        statistic, _ = ratio_without(results, at)
+        rows.append(
+            (
+                results.llf - statistic / 2.0,
+                statistic,
+                len(at),
+                float(chi2_pvalue(statistic, len(at))),
+            )
+        )
         index.append(name)
     columns = ["llf_without", "LR", "df", "pvalue"]
     return pd.DataFrame(rows, index=pd.Index(index, name="term"), columns=columns)
 
 
-def score_test(results: RegressionResults, term: Any) -> TestResult:
+def score_test(results: FittedRegression, term: Any) -> TestResult:
     """Score test that all coefficients of some terms are zero: only the null model is fitted.
 
     With the expected information of the reports where their outputs can be listed and predictors

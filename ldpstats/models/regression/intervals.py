@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import probability
 from ldpstats.errors import NotAvailable
+from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.likelihood_tests import profile_intervals
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["coefficient_intervals", "quantile"]
 
 Array = npt.NDArray[Any]
 
 
-def quantile(results: RegressionResults, alpha: float) -> float:
+def quantile(results: FittedRegression, alpha: float) -> float:
     """The two-sided quantile of the normal or t distribution."""
     from scipy.special import ndtri, stdtrit
 
@@ -27,7 +25,7 @@ def quantile(results: RegressionResults, alpha: float) -> float:
     return float(-ndtri(lower) if results.df is None else -stdtrit(results.df, lower))
 
 
-def coefficient_intervals(results: RegressionResults, alpha: float, method: str) -> Array:
+def coefficient_intervals(results: FittedRegression, alpha: float, method: str) -> Array:
     """Limits of all coefficients, (m, 2)."""
     z, m = quantile(results, alpha), results.model.n_shown
     if method == "profile" and results.method == "corrected":

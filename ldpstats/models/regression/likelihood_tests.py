@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,9 @@ import numpy.typing as npt
 from ldpstats.estimators.regression.newton import Maximum, maximise
 from ldpstats.estimators.regression.search import Objective, search
 from ldpstats.inference.regression.profiles import profile_interval
+from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["likelihood_ratios", "profile_intervals", "ratio_without", "restricted_maximum"]
 
@@ -24,7 +22,7 @@ Array = npt.NDArray[Any]
 _DECREMENT = 1e-9  # of restricted maxima
 
 
-def ratio_without(results: RegressionResults, fixed: Sequence[int]) -> tuple[float, float]:
+def ratio_without(results: FittedRegression, fixed: Sequence[int]) -> tuple[float, float]:
     """Likelihood ratio statistic of coefficients that are zero, and the restricted maximum."""
     model = results.model
     objective = model.objective(results.penalty, results.theta)
@@ -33,7 +31,7 @@ def ratio_without(results: RegressionResults, fixed: Sequence[int]) -> tuple[flo
 
 
 def restricted_maximum(
-    results: RegressionResults, objective: Objective, fixed: Sequence[int]
+    results: FittedRegression, objective: Objective, fixed: Sequence[int]
 ) -> Maximum:
     """The maximum with some coefficients zero, from where the others are and from no effects."""
     free = np.ones(results.theta.shape, dtype=bool)
@@ -52,19 +50,19 @@ def restricted_maximum(
     return max(met, key=lambda one: one.value)
 
 
-def likelihood_ratios(results: RegressionResults, indices: Sequence[int]) -> Array:
+def likelihood_ratios(results: FittedRegression, indices: Sequence[int]) -> Array:
     """Likelihood ratio statistics of some coefficients, each alone, with one degree of freedom."""
     return np.array([ratio_without(results, [j])[0] for j in indices])
 
 
-def profile_intervals(results: RegressionResults, indices: Sequence[int], quantile: float) -> Array:
+def profile_intervals(results: FittedRegression, indices: Sequence[int], quantile: float) -> Array:
     """Profile intervals of some coefficients, (m, 2).
 
     Of categorical and count outcomes those of the penalised likelihood, which always end.
 
     Parameters
     ----------
-    results : RegressionResults
+    results : FittedRegression
     indices : sequence of int
     quantile : float
         Of the standard normal or t distribution, 1.96 for 95 %.
@@ -90,7 +88,7 @@ def profile_intervals(results: RegressionResults, indices: Sequence[int], quanti
     return found
 
 
-def penalised_top(results: RegressionResults) -> Maximum:
+def penalised_top(results: FittedRegression) -> Maximum:
     """The maximum of the penalised likelihood."""
     if results.penalty is not None:
         return Maximum(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.outcomes import Multinomial
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.base import PrivatizedRegression
 
 __all__ = ["shaped", "shaped_intervals"]
 
 Array = npt.NDArray[Any]
 
 
-def shaped(model: PrivatizedRegression, values: Array, name: str) -> Any:
+def shaped(model: RegressionStructure, values: Array, name: str) -> Any:
     """A number for each coefficient: a Series, or a DataFrame of a multinomial logit."""
     categories = model.categories
     if isinstance(model.data.outcome, Multinomial) and categories is not None:
@@ -27,7 +25,7 @@ def shaped(model: PrivatizedRegression, values: Array, name: str) -> Any:
     return pd.Series(values, index=model.exog_names + model.threshold_names, name=name)
 
 
-def shaped_intervals(model: PrivatizedRegression, limits: Array) -> pd.DataFrame:
+def shaped_intervals(model: RegressionStructure, limits: Array) -> pd.DataFrame:
     """Limits, (m, 2), as a table."""
     categories, columns = model.categories, ["lower", "upper"]
     index: Any = model.exog_names + model.threshold_names

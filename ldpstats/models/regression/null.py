@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.regression.search import search
 from ldpstats.models.regression.arrays import predictors_of
+from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
 from ldpstats.problems.regression.standard import start, units
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["conditional_value", "null_results"]
 
@@ -32,9 +30,8 @@ def conditional_value(likelihood: RegressionLikelihood, theta: Array) -> float:
     return value - float(likelihood.weights @ np.log(seen))
 
 
-def null_results(results: RegressionResults) -> tuple[float, float]:
+def null_results(model: RegressionStructure, theta: Array) -> tuple[float, float]:
     """Log-likelihood of the model with constants only: given the predictors' reports, and joint."""
-    model = results.model
     whole = model.likelihood
     design, outcome = whole.designs[0], whole.outcome
     columns = 0 if isinstance(outcome, Ordered) else 1
@@ -42,7 +39,7 @@ def null_results(results: RegressionResults) -> tuple[float, float]:
     null = replace(whole, designs=tuple(plain for _ in whole.designs))
     first = start(null)
     m = null.n_outcome
-    first[m:] = results.theta[whole.n_outcome :]
+    first[m:] = theta[whole.n_outcome :]
     if not isinstance(outcome, Normal) and whole.marginal is None and columns:
         first[:m] = 0.0
     found = search(null, first, units(null), concave=model.is_exact, n_random=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +13,16 @@ from ldpstats.arguments.checks import numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.regression.arrays import predictors_of
 from ldpstats.models.regression.rows import covariates
+from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.jeffreys import ReportLaw
-
-if TYPE_CHECKING:
-    from ldpstats.models.regression.base import PrivatizedRegression
 
 __all__ = ["planned_information"]
 
 Array = npt.NDArray[Any]
 
 
-def planned_information(model: PrivatizedRegression, params: Any, exog: Any = None) -> Array:
-    """See `PrivatizedRegression.information`."""
+def planned_information(model: RegressionStructure, params: Any, exog: Any = None) -> Array:
+    """See `RegressionStructure.information`."""
     data, m = model.data, model.n_shown
     if data.predictors or not data.is_categorical:
         raise NotAvailable(

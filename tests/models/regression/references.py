@@ -239,13 +239,17 @@ def indicators(y: Array, k: int) -> Array:
 
 def score(value: Function, theta: Array) -> Array:
     """Derivatives of a log-likelihood by complex steps, exact to rounding."""
-    theta = np.asarray(theta, dtype=float)
-    found = np.empty(theta.size)
+    return steps(value, np.asarray(theta, dtype=float))
+
+
+def steps(function: Callable[[Array], Array], theta: Array) -> Array:
+    """Derivatives of an array by complex steps, one after the other along the first axis."""
+    found = []
     for j in range(theta.size):
         moved = theta.astype(complex)
         moved[j] += 1j * _STEP
-        found[j] = np.imag(value(moved)) / _STEP
-    return found
+        found.append(np.imag(function(moved)) / _STEP)
+    return np.array(found)
 
 
 def hessian(value: Function, theta: Array) -> Array:
@@ -300,12 +304,7 @@ def standard_errors(value: Function, theta: Array) -> Array:
 def information(law: Callable[[Array], Array], theta: Array, weights: Any = None) -> Array:
     """Expected information of reports whose probabilities, (n, l), are a function of theta."""
     theta = np.asarray(theta, dtype=float)
-    m, slopes = law(theta), []
-    for j in range(theta.size):
-        moved = theta.astype(complex)
-        moved[j] += 1j * _STEP
-        slopes.append(np.imag(law(moved)) / _STEP)
-    J = np.array(slopes)  # (size, n, l)
+    m, J = law(theta), steps(law, theta)  # (n, l) and (size, n, l)
     w = np.ones(len(m)) if weights is None else weights
     found = np.zeros((theta.size, theta.size))
     for r in range(m.shape[1]):

@@ -34,11 +34,10 @@ def held(said: Said, name: str) -> Any:
 
 
 SMALL: list[Cell] = [
-    Slope(500, 1.0, 0.8),
-    Slope(500, 1.0, mechanism="RAPPOR"),
-    Categories(1000, 2.0),
+    Slope(200, 2.0, 0.8, mechanism="RAPPOR"),
+    Categories(300, 3.0, "k-RR", (0.0, 0.0), (0.2, -0.2)),
     Margins(500, 2.0, 3),
-    Predictor("logit", "mle", 500, 2.0),
+    Predictor("logit", "mle", 300, 3.0),
     Predictor("private multinomial", "corrected", 500, 3.0),
     Clustered(20, 20, 2.0),
 ]

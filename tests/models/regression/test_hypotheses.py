@@ -1,0 +1,135 @@
+"""Likelihood ratio, score and Wald tests of coefficients; tests between ways of asking."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
+from tests.simulate import near
+
+
+def answers(n: int, seed: int, slope: float = 0.8) -> tuple[np.ndarray, pd.DataFrame]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=n), "u": rng.normal(size=n)})
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(0.5 - slope * X.z))).astype(int)
+    return y, X
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    y, X = answers(2000, 1)
+    reports = ldp.KRR((0, 1), 2.0).privatize(y, np.random.default_rng(2))
+    return ldp.PrivatizedLogit(reports, X).fit()
+
+
+def test_terms_are_nested_models(fitted):
+    table = fitted.term_tests()
+    assert list(table.index) == ["z", "u"]
+    model = fitted.model
+    reports, X = model.data.response, pd.DataFrame(model.data.designs[0], columns=model.exog_names)
+    without = ldp.PrivatizedLogit(reports, X[["const", "z"]]).fit()
+    np.testing.assert_allclose(table.loc["u", "llf_without"], without.llf, rtol=1e-10)
+    np.testing.assert_allclose(table.loc["u", "LR"], 2 * (fitted.llf - without.llf), atol=1e-6)
+    np.testing.assert_allclose(fitted.pvalues["u"], table.loc["u", "pvalue"], rtol=1e-6)
+    both = fitted.lr_test(["z", "u"])
+    np.testing.assert_allclose(both.statistic, fitted.llr, atol=1e-6)
+    assert both.df == 2
+
+
+def test_score_test_is_that_of_the_formula(fitted):
+    """U' I^-1 U at the null fit, with the information of binary reports by hand."""
+    model = fitted.model
+    X, y = model.data.designs[0], model.data.response[0].y
+    null = ldp.PrivatizedLogit(model.data.response, X[:, :2]).fit()
+    beta = np.append(null.params.to_numpy(), 0.0)
+    e = np.exp(2.0)
+    pi = 1.0 / (1.0 + np.exp(-X @ beta))
+    m = (1.0 + (e - 1.0) * pi) / (1.0 + e)
+    slope = (e - 1.0) / (1.0 + e) * pi * (1.0 - pi)
+    U = X.T @ (slope * (y - m) / (m * (1.0 - m)))
+    information = (X.T * (slope**2 / (m * (1.0 - m)))) @ X
+    expected = U @ np.linalg.solve(information, U)
+    test = fitted.score_test("u")
+    np.testing.assert_allclose(test.statistic, expected, rtol=1e-6)
+    assert "expected information" in test.method
+
+
+def test_wald_tests_take_hypotheses_as_statsmodels_does(fitted):
+    V, b = fitted.cov_params(), fitted.params
+    test = fitted.wald_test("z = 0, u = 0")
+    block = V.loc[["z", "u"], ["z", "u"]]
+    expected = b[["z", "u"]] @ np.linalg.solve(block, b[["z", "u"]])
+    np.testing.assert_allclose(float(np.squeeze(test.statistic)), expected, rtol=1e-10)
+    single = fitted.t_test("z - u = 0.5")
+    sd = np.sqrt(V.loc["z", "z"] + V.loc["u", "u"] - 2.0 * V.loc["z", "u"])
+    np.testing.assert_allclose(np.squeeze(single.tvalue), (b["z"] - b["u"] - 0.5) / sd, rtol=1e-10)
+
+
+@pytest.mark.parametrize("term", ["age", 3, [], ["z", "age"]])
+def test_unknown_terms_are_refused(fitted, term):
+    for test in (fitted.lr_test, fitted.score_test):
+        with pytest.raises(InvalidArgument, match="z"):
+            test(term)
+
+
+def test_ways_of_asking_are_compared(fitted):
+    y, X = answers(3000, 3)
+    rng = np.random.default_rng(4)
+    direct, randomised = ldp.Observed((0, 1)), ldp.KRR((0, 1), 2.0)
+    alike = [direct.privatize(y[:1000], rng), randomised.privatize(y[1000:], rng)]
+    assert ldp.PrivatizedLogit(alike, X).fit().question_test().pvalue > 0.01
+    shy = y[:1000] * (rng.random(1000) < 0.6)  # who is asked directly denies
+    other = [direct.privatize(shy, rng), randomised.privatize(y[1000:], rng)]
+    results = ldp.PrivatizedLogit(other, X).fit()
+    assert results.question_test().pvalue < 0.001
+    assert results.question_test("all").df == 3
+    with pytest.raises(NotAvailable, match="one group"):
+        fitted.question_test()
+    with pytest.raises(InvalidArgument, match="terms='slopes'"):
+        results.question_test("slopes")
+
+
+def test_planned_information_is_that_of_the_fit(fitted):
+    planned = fitted.model.information(fitted.params)
+    bse = np.sqrt(np.diagonal(np.linalg.inv(planned)))
+    np.testing.assert_allclose(bse, fitted.bse, rtol=0.05)  # expected and observed information
+    twice = np.vstack([fitted.model.data.designs[0]] * 2)
+    np.testing.assert_allclose(fitted.model.information(fitted.params, twice), 2.0 * planned)
+    with pytest.raises(InvalidArgument, match="params"):
+        fitted.model.information([1.0])
+
+
+def test_naive_coefficients_are_shrunk(fitted):
+    table = fitted.compare_naive()
+    assert list(table.columns) == ["params", "bse", "naive", "ratio"]
+    assert 0.4 < table.loc["z", "ratio"] < 0.9
+    bits = ldp.KRAPPOR((0, 1), 2.0).privatize(answers(500, 5)[0], np.random.default_rng(1))
+    with pytest.raises(NotAvailable, match="naive"):
+        ldp.PrivatizedLogit(bits, answers(500, 5)[1]).fit().compare_naive()
+
+
+@pytest.mark.slow
+def test_default_tests_keep_their_level():
+    """Likelihood ratio and score at .05, n = 500, epsilon 1; Wald is conservative here."""
+    surveys, rejected = 600, np.zeros(3)
+    krr = ldp.KRR((0, 1), 1.0)
+    for seed in range(surveys):
+        rng = np.random.default_rng([seed, 9])
+        X = np.column_stack([np.ones(500), rng.normal(size=500)])
+        y = (rng.random(500) < 0.15).astype(int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = ldp.PrivatizedLogit(krr.privatize(y, rng), X).fit()
+        rejected += [
+            results.pvalues["x1"] < 0.05,
+            results.score_test("x1").pvalue < 0.05,
+            results.wald_pvalues["x1"] < 0.05,
+        ]
+    share = rejected / surveys
+    assert near(share[:2], 0.05, surveys)
+    assert share[2] < 0.035
