@@ -232,8 +232,8 @@ assert lower["weighted"] < truth < upper["weighted"] and truth < lower["unweight
 # ## When the maximum is at infinity
 #
 # With 150 women and epsilon 1 the likelihood of one sample in twelve rises for ever; this is one of
-# them. The fit then warns and names the coefficients. p-values and intervals are from the likelihood
-# and remain valid, and `penalty="jeffreys"` gives finite estimates.
+# them. The fit then warns and names the coefficients. p-values and intervals, which are from the
+# likelihood, remain valid, and `penalty="jeffreys"` gives finite estimates.
 
 # %%
 few = np.random.default_rng(1)
