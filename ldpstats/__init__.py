@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ldpstats.models.regression.logit import PrivatizedLogit
     from ldpstats.models.regression.multinomial import PrivatizedMNLogit
     from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+    from ldpstats.models.regression.plots import plot_coefficients
     from ldpstats.models.regression.results import RegressionResults
     from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
@@ -90,6 +91,7 @@ _MODULES = {  # and the modules of these
     "WeightedResults": "ldpstats.models.weighted.results",
     "WeightedTable": "ldpstats.models.weighted.table_results",
     "count": "ldpstats.survey.counting",
+    "plot_coefficients": "ldpstats.models.regression.plots",
     "regression": "ldpstats.models.regression.front",
 }
 
@@ -149,6 +151,7 @@ __all__ = [
     "count",
     "errors",
     "homogeneity_test",
+    "plot_coefficients",
     "privacy",
     "regression",
     "two_sample_test",

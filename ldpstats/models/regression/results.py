@@ -32,6 +32,22 @@ __all__ = ["RegressionResults"]
 
 Array = npt.NDArray[Any]
 
+_OF_SEEN_ANSWERS = {
+    "get_distribution",
+    "get_influence",
+    "fittedvalues",
+    "outlier_test",
+    "pred_table",
+    "resid",
+    "resid_dev",
+    "resid_generalized",
+    "resid_misclassified",
+    "resid_pearson",
+    "resid_prob",
+    "resid_response",
+    "wresid",
+}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionResults(FittedRegression, PresentedRegression):
@@ -44,6 +60,15 @@ class RegressionResults(FittedRegression, PresentedRegression):
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
     sampling weights, designs, and more than 30 coefficients.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        # results of statsmodels have these, of answers that were seen
+        if name in _OF_SEEN_ANSWERS:
+            raise AttributeError(
+                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
+                "goodness_of_fit(), predictions() and compare_naive()"
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     @cached_property
     def law(self) -> FittedLaw:

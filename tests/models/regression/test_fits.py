@@ -163,3 +163,14 @@ def test_robust_covariances_have_wald_tests_alone():
         results.lr_test("z")
     with pytest.raises(NotAvailable, match="'wald'"):
         results.conf_int(method="profile")
+
+
+def test_what_needs_the_answers_themselves_says_so():
+    X, rng = covariates(100, 12), np.random.default_rng(13)
+    results = ldp.PrivatizedLogit(ldp.KRR((0, 1), 2.0).privatize([0, 1] * 50, rng), X).fit()
+    for name in ("resid_pearson", "get_influence", "pred_table"):
+        with pytest.raises(AttributeError, match="nobody has seen"):
+            getattr(results, name)
+    assert not hasattr(results, "resid_response")
+    with pytest.raises(AttributeError, match="no attribute"):
+        results.nothing  # noqa: B018
