@@ -77,7 +77,7 @@ if figures is not None:
 # %% [markdown]
 # ## Tests, and what p-values and intervals are
 #
-# `pvalues` are likelihood ratio tests, and `conf_int()` profiles a penalised likelihood. Wald tests
+# `pvalues` are score tests, and `conf_int()` profiles a penalised likelihood. Wald tests
 # and intervals fail with few respondents or a small epsilon; `conf_int(method="wald")` and
 # `wald_test` still have them. `term_tests` leaves out one term of the formula after the other, here
 # with the rating of marriage as five categories. `goodness_of_fit` compares the reports with what

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -14,7 +13,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.likelihood_tests import ratio_without, restricted_maximum
+from ldpstats.models.regression.likelihood_tests import ratio_without, score_statistic
 
 __all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
 
@@ -111,29 +110,10 @@ def score_test(results: FittedRegression, term: Any) -> TestResult:
             "corrected scores, weights and designs"
         )
     name, at = _chosen(results, term)
-    model = results.model
-    null = restricted_maximum(results, model.likelihood, at)
-    score = null.score
-    information = -null.hessian
-    how = "observed information"
-    if model.likelihood.marginal is None and model.lists_reports:
-        information, how = model.assembled.expected().matrix(null.theta), "expected information"
-    scale = np.sqrt(np.abs(np.diagonal(information)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    free = np.ones(score.shape, dtype=bool)
-    free[at] = False
-    chosen = np.array(at)
-    inner = information[np.ix_(free, free)] / np.outer(scale[free], scale[free])
-    cross = information[np.ix_(chosen, free)] / np.outer(scale[at], scale[free])
-    rest = information[np.ix_(chosen, chosen)] / np.outer(scale[at], scale[at])
-    if inner.size:
-        rest = rest - cross @ np.linalg.solve(inner, cross.T)
-    u = score[at] / scale[at]
-    size = np.linalg.eigvalsh(rest)
-    if size[0] <= 1e-10:
+    statistic, how = score_statistic(results, at)
+    if statistic is None:
         raise NotAvailable(
             f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
         )
-    statistic = float(u @ np.linalg.solve(rest, u))
     method = f"Score test with {how}"
     return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)

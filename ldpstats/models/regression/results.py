@@ -12,7 +12,6 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.inference.outcome import TestResult
-from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.comparing import compare_naive, question_test
 from ldpstats.models.regression.contrasts import (
     linear_constraints,
@@ -23,10 +22,9 @@ from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.fitted_law import FittedLaw
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.intervals import coefficient_intervals
-from ldpstats.models.regression.likelihood_tests import likelihood_ratios
+from ldpstats.models.regression.likelihood_tests import coefficient_pvalues, coefficient_test
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.models.regression.presented import PresentedRegression
-from ldpstats.problems.regression.outcomes import Normal
 
 __all__ = ["RegressionResults"]
 
@@ -54,8 +52,9 @@ class RegressionResults(FittedRegression, PresentedRegression):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is
-    tested by the likelihood ratio, and its interval is the profile of the likelihood with half the
-    log determinant of the expected information added, which always ends. `bse`, `tvalues`,
+    tested by its score, with the expected information of the reports, or by the likelihood ratio
+    where that is not known; its interval is the profile of the likelihood with half the log
+    determinant of the expected information added, which always ends. `bse`, `tvalues`,
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
     sampling weights, designs, and more than 30 coefficients.
@@ -77,23 +76,16 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, self.df)
 
     @cached_property
-    def _ratios(self) -> Array:
-        return likelihood_ratios(self, range(self._m))
-
-    @cached_property
     def pvalues(self) -> Any:
-        """p-values of each coefficient: by the likelihood ratio, or Wald, see the class."""
-        from scipy.special import fdtrc
-
+        """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        ratios = self._ratios
-        if isinstance(self.model.data.outcome, Normal):
-            n, p = self.model.nobs, len(self.model.data.names)
-            found = fdtrc(1, n - p, np.expm1(ratios / n) * (n - p))
-        else:
-            found = chi2_pvalue(ratios, 1)
-        return shaped(self.model, found, "pvalues")
+        return shaped(self.model, coefficient_pvalues(self, range(self._m)), "pvalues")
+
+    @property
+    def test_of_coefficients(self) -> str:
+        """Which test `pvalues` are of: "score", "likelihood ratio" or "Wald"."""
+        return coefficient_test(self)
 
     @property
     def wald_pvalues(self) -> Any:
