@@ -179,19 +179,22 @@ def flat_direction(
 ) -> Array | None:
     """How much each standardised parameter takes part in maxima at infinity; None if it is finite.
 
-    Directions in which the objective is nearly flat, at an estimate that is far out, are followed
-    further out: it does not fall where the maximum is at infinity.
+    Directions in which the objective is nearly flat, and that of an estimate that is far out, are
+    followed further out: it does not fall where the maximum is at infinity.
     """
     free = np.ones(found.theta.shape, dtype=bool) if free is None else free
-    z = np.linalg.solve(units, found.theta)
-    if not free.any() or np.abs(z).max(initial=0.0) < _SUSPECT:
+    if not free.any():
         return None
     own = units[np.ix_(free, free)]
     toward = np.linalg.solve(own, found.theta[free])
     curved = -own.T @ found.hessian[np.ix_(free, free)] @ own
-    axes = [toward]
+    is_far = _size(found.theta, units) >= _SUSPECT
+    axes = [toward] if is_far else []
     if np.isfinite(curved).all():
         size, vectors = np.linalg.eigh(curved)
+        # of a rare covariate, one unit is many standardised ones: nothing may look far out
+        if not is_far and (size[0] >= _CURVED or not found.converged):
+            return None
         axes += list(vectors[:, (size < _CURVED) | (size == size[0])].T)
     flat = np.zeros(int(free.sum()))
     for axis in axes:

@@ -85,20 +85,18 @@ def question_test(results: FittedRegression, terms: str = "constant") -> TestRes
     used = [g for g, size in enumerate(sizes) if size]
     others = [(at == g).astype(np.float64) for g in used[1:]]
     names = list(data.names)
+    columns: list[int | None] = [None]  # a level of its own, and covariates
+    if terms == "all":
+        own = [j for j in range(len(names)) if j != model.constant]
+        implied = model.constant is None and model.spans_constant
+        columns = [*own] if implied else [None, *own]
     extra, added = [], []
     for g, indicator in zip(used[1:], others, strict=True):
-        columns = ["constant"] if terms == "constant" else ["constant", *names]
-        for name in columns:
-            if name != "constant" and names.index(name) == model.constant:
-                continue
-            extra.append((name, indicator))
-            added.append(f"{name} in group {g + 1}")
+        extra += [(j, indicator) for j in columns]
+        added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
     designs = []
     for X in data.designs:
-        new = [
-            indicator if name == "constant" else indicator * X[:, names.index(name)]
-            for name, indicator in extra
-        ]
+        new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
         designs.append(np.column_stack([X, *new]))
     wider: Any = type(model).of(
         replace(data, designs=designs, names=[*names, *added], formula=None)

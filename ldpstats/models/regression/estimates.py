@@ -191,10 +191,9 @@ class FittedRegression:
     @property
     def df_model(self) -> float:
         """Number of slopes."""
-        has_constant = self.model.constant is not None and not isinstance(
-            self.model.data.outcome, Ordered
-        )
-        return float((len(self.model.data.names) - has_constant) * len(self.model.equations))
+        model = self.model
+        has_constant = not isinstance(model.data.outcome, Ordered) and model.spans_constant
+        return float((len(model.data.names) - has_constant) * len(model.equations))
 
     @property
     def df_resid(self) -> float:

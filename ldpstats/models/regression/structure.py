@@ -25,7 +25,12 @@ from ldpstats.models.regression.arrays import (
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Multinomial, Normal, Ordered
-from ldpstats.problems.regression.standard import constant_column, start, units
+from ldpstats.problems.regression.standard import (
+    constant_column,
+    constant_combination,
+    start,
+    units,
+)
 
 __all__ = ["RegressionStructure"]
 
@@ -144,6 +149,11 @@ class RegressionStructure:
     def constant(self) -> int | None:
         """Which covariate is the same for all."""
         return constant_column(self.data.designs)
+
+    @cached_property
+    def spans_constant(self) -> bool:
+        """Whether covariates, such as dummies of all levels, sum to a constant."""
+        return constant_combination(self.data.designs) is not None
 
     @property
     def lists_reports(self) -> bool:

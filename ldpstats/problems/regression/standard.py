@@ -12,9 +12,11 @@ from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered, Poisson
 from ldpstats.problems.regression.predictors import Parallel, Predictors, Scaled
 
-__all__ = ["constant_column", "start", "units"]
+__all__ = ["constant_column", "constant_combination", "start", "units"]
 
 Array = npt.NDArray[Any]
+
+_PART = 1e-6  # of the length of a constant, what is none of it
 
 
 def constant_column(designs: Sequence[Array]) -> int | None:
@@ -24,6 +26,25 @@ def constant_column(designs: Sequence[Array]) -> int | None:
         if all(np.all(X[:, j] == first[j]) for X in designs):
             return int(j)
     return None
+
+
+def constant_combination(designs: Sequence[Array]) -> Array | None:
+    """Coefficients of the covariates whose sum is one for all, (p,), if there are such.
+
+    As of a constant, or of dummies of all levels of a factor.
+    """
+    at, p = constant_column(designs), designs[0].shape[1]
+    if at is not None:
+        return np.asarray(np.eye(p)[at] / designs[0][0, at])
+    size = np.sqrt(sum((X**2).sum(axis=0) for X in designs))
+    size = np.where(size > 0.0, size, 1.0)
+    gram = np.asarray(sum(X.T @ X for X in designs)) / np.outer(size, size)
+    total = np.asarray(sum(X.sum(axis=0) for X in designs)) / size
+    found = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
+    length = np.sqrt(sum(len(X) for X in designs))
+    found = np.where(np.abs(found) > _PART * length, found, 0.0) / size
+    off = max(float(np.abs(X @ found - 1.0).max()) for X in designs)
+    return found if off < _PART else None
 
 
 def start(likelihood: RegressionLikelihood) -> Array:
@@ -70,13 +91,15 @@ def _of(design: Predictors, each: Sequence[Array]) -> Array:
     spread = np.sqrt(sum(((X - mean) ** 2).sum(axis=0) for X in each) / n)
     size = np.sqrt(sum((X**2).sum(axis=0) for X in each) / n)
     varies = spread > 1e-12 * size
-    at = constant_column(each)
+    constant = constant_combination(each) if design.p else None
     ordered = isinstance(design, Parallel)
-    centred = at is not None or ordered
-    scale = np.where(varies, spread, size) if centred else size
-    own = np.diag(1.0 / np.where(scale > 0.0, scale, 1.0))
-    if at is not None:
-        own[at, varies] = -mean[varies] / spread[varies] / each[0][0, at]
+    own = np.diag(1.0 / np.where(size > 0.0, size, 1.0))
+    if ordered:
+        own = np.diag(1.0 / np.where(varies, spread, np.where(size > 0.0, size, 1.0)))
+    elif constant is not None:  # covariates that it is not made of are centred by it
+        others = np.flatnonzero(varies & (constant == 0.0))
+        own[:, others] = -np.outer(constant, mean[others] / spread[others])
+        own[others, others] = 1.0 / spread[others]
     if not ordered:
         whole = np.kron(np.eye(1 if isinstance(design, Scaled) else design.q), own)
         if isinstance(design, Scaled):
