@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotIdentified
 from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
@@ -140,7 +141,6 @@ def covariance_kind(
 ) -> tuple[str, Any, bool]:
     """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
     data = model.data
-    known = f"must be one of {', '.join(repr(one) for one in _COVARIANCES)}"
     if data.sample is not None:
         if cov_type is not None or cov_kwds is not None:
             remedy = "leave it out: the survey has a design, and the covariance is that of it"
@@ -149,9 +149,7 @@ def covariance_kind(
     if cov_type is None:
         plain = data.weights is None and method != "corrected"
         cov_type = "nonrobust" if plain else "HC0"
-    if not isinstance(cov_type, str) or cov_type not in _COVARIANCES:
-        raise InvalidArgument("cov_type", cov_type, known)
-    cov_type = str.__str__(cov_type)
+    cov_type = one_of("cov_type", cov_type, _COVARIANCES)
     if cov_kwds is not None and not isinstance(cov_kwds, Mapping):
         raise InvalidArgument("cov_kwds", cov_kwds, "must be a dict such as {'groups': labels}")
     options = dict(cov_kwds or {})

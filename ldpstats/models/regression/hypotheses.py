@@ -45,7 +45,7 @@ def _chosen(results: FittedRegression, term: Any) -> tuple[str, list[int]]:
         remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
         raise InvalidArgument("term", term, remedy)
     found: list[int] = []
-    for name in asked:
+    for name in (str.__str__(one) if isinstance(one, str) else one for one in asked):
         if isinstance(name, str) and name in terms:
             found += terms[name]
         elif isinstance(name, str) and name in data.names:

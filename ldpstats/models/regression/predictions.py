@@ -102,6 +102,17 @@ class AveragePredictions:
         """Intervals: on the logit scale for probabilities, the log scale for rates."""
         return self.summary_frame(alpha)[["lower", "upper"]]
 
+    def _place(self, reference: Any) -> int:
+        """The place of a group."""
+        for place, group in enumerate(self.groups):
+            try:
+                if group is reference or bool(group == reference):
+                    return place
+            except (TypeError, ValueError):  # an array, or NA
+                break
+        remedy = f"is none of the groups, which are {self.groups[:10]}"
+        raise InvalidArgument("reference", reference, remedy)
+
     @names_alpha
     def differences(self, reference: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Differences between groups.
@@ -131,10 +142,7 @@ class AveragePredictions:
         if reference is None:
             pairs = [(b, a) for a, b in combinations(places, 2)]
         else:
-            if reference not in self.groups:
-                remedy = f"is none of the groups, which are {self.groups[:10]}"
-                raise InvalidArgument("reference", reference, remedy)
-            first = self.groups.index(reference)
+            first = self._place(reference)
             pairs = [(b, first) for b in places if b != first]
         k = len(self.law.shown)
         R = np.zeros((len(pairs), len(self.groups)))
