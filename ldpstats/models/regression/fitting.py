@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.checks import numbers, one_of
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotIdentified
 from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
@@ -95,18 +95,14 @@ def _given(model: RegressionStructure, start_params: Any) -> Array | None:
     """Start values as an array."""
     if start_params is None:
         return None
-    try:
-        found = np.asarray(start_params, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty(0)
+    m, shown, first = model.likelihood.n_outcome, model.n_shown, start(model.likelihood)
+    remedy = f"must be {shown} finite numbers, the coefficients"
+    found = numbers("start_params", start_params, remedy)
     if isinstance(start_params, pd.DataFrame):
         found = found.T  # equations one after the other
-    found, first = found.ravel(), start(model.likelihood)
-    m, shown = model.likelihood.n_outcome, model.n_shown
+    found = found.ravel()
     if found.size not in (shown, m, first.size) or not np.isfinite(found).all():
-        raise InvalidArgument(
-            "start_params", start_params, f"must be {shown} finite numbers, the coefficients"
-        )
+        raise InvalidArgument("start_params", start_params, remedy)
     first[: found.size] = found
     return first
 

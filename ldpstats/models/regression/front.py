@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import numbers
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.design import Design
@@ -291,8 +291,9 @@ def _beside(argument: str, value: object, data: object, columns: list[Any], n: i
         value = as_frame("data", data, [value])[value]
     series = as_series(argument, value)
     remedy = f"must be {n} numbers, one for each row of data"
-    if series.dtype == object or series.isna().any():
-        series = series.where(series.notna(), np.nan)
+    absent = missing_entries(argument, series)
+    if series.dtype == object or absent.any():
+        series = series.where(~absent, np.nan)
     found = numbers(argument, series.to_numpy(), remedy, (n,))
     if np.isinf(found).any():
         raise InvalidArgument(argument, float("inf"), f"{remedy}, finite ones")

@@ -322,9 +322,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
             Whether the scores of the categories and the fit are shown.
         """
         rows = positive_integer("max_rows", max_rows)
-        table = linear_summary(
-            self, self._tidy(level(alpha)), alpha, rows, boolean("details", details)
-        )
+        alpha = level(alpha)
+        table = linear_summary(self, self._tidy(alpha), alpha, rows, boolean("details", details))
         return table.layout()
 
 
@@ -332,7 +331,7 @@ def _rows_of(exog: Any, names: Sequence[str]) -> Array:
     """Rows of new covariates in the order of the columns of X."""
     try:
         m = len(exog)
-    except TypeError:
+    except Exception:  # a number, or somebody else's object
         m = -1
     X = covariates(exog, m, name="exog")[0]
     if X.shape[1] != len(names):

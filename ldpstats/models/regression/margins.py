@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, numbers, one_of
+from ldpstats.arguments.checks import boolean, level, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression.margins import (
     Average,
@@ -136,6 +136,7 @@ class MarginalEffects:
     @names_alpha
     def summary(self, alpha: float = 0.05) -> Summary:
         """The effects as text, `as_html()` or `as_latex()`."""
+        alpha = level(alpha)
         frame = self.summary_frame(alpha)
         labels = self.law.labels
         stubs = [one_line(name, LONGEST_LABEL) for name in self.names]

@@ -42,7 +42,7 @@ def planned_information(model: RegressionStructure, params: Any, exog: Any = Non
     p = len(data.names)
     try:
         n = len(exog)
-    except TypeError:  # a number, or another object that has no rows
+    except Exception:  # a number, or somebody else's object
         remedy = f"must be a table or array of {p} columns, {', '.join(data.names)}"
         raise InvalidArgument("exog", exog, remedy) from None
     X, _ = covariates(exog, n, name="exog")

@@ -190,10 +190,11 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
     if names is not None:
         remedy = f"is no coefficient: they are {', '.join(known[:10])}"
         asked = [names] if isinstance(names, str) else listed("names", names, remedy)
+        asked = [str.__str__(one) if isinstance(one, str) else one for one in asked]
         for name in asked:
             if not isinstance(name, str) or name not in known:
                 raise InvalidArgument("names", name, remedy)
-        return list(map(str.__str__, asked))
+        return asked
     kept = [name for name in known if constant or (name not in _CONSTANTS and "/" not in name)]
     return kept or known
 

@@ -102,5 +102,6 @@ class PresentedRegression(TrueAnswers, Presented):
         from ldpstats.models.regression.summary import regression_summary
 
         rows = positive_integer("max_rows", max_rows)
-        frame = self._tidy(level(alpha))
+        alpha = level(alpha)
+        frame = self._tidy(alpha)
         return regression_summary(self, frame, alpha, rows, boolean("details", details)).layout()
