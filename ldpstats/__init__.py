@@ -59,8 +59,8 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
     from ldpstats.models.regression.front import regression
-    from ldpstats.models.regression.linear import PrivatizedOLS
-    from ldpstats.models.regression.linear_results import PrivatizedOLSResults
+    from ldpstats.models.regression.least_squares.model import PrivatizedOLS
+    from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
     from ldpstats.models.regression.logit import PrivatizedLogit
     from ldpstats.models.regression.multinomial import PrivatizedMNLogit
     from ldpstats.models.regression.ordered import PrivatizedOrderedModel
@@ -81,8 +81,8 @@ _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
     "PrivatizedLogit": "ldpstats.models.regression.logit",
     "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
-    "PrivatizedOLS": "ldpstats.models.regression.linear",
-    "PrivatizedOLSResults": "ldpstats.models.regression.linear_results",
+    "PrivatizedOLS": "ldpstats.models.regression.least_squares.model",
+    "PrivatizedOLSResults": "ldpstats.models.regression.least_squares.results",
     "PrivatizedOrderedModel": "ldpstats.models.regression.ordered",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "RegressionResults": "ldpstats.models.regression.results",

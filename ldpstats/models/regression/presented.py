@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, positive_integer
-from ldpstats.models.regression.true_answers import TrueAnswers
+from ldpstats.models.regression.answers.true_answers import TrueAnswers
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.spelling import names_alpha
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.inference.outcome import TestResult
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
 from ldpstats.models.regression.comparing import compare_naive, question_test
 from ldpstats.models.regression.contrasts import (
     linear_constraints,
@@ -19,7 +20,6 @@ from ldpstats.models.regression.contrasts import (
     wald_contrast,
 )
 from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.fitted_law import FittedLaw
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.intervals import coefficient_intervals
 from ldpstats.models.regression.likelihood_tests import coefficient_pvalues, coefficient_test

@@ -11,7 +11,7 @@ from models.regression.examples import JOBS, answers, fitted, numerical, table
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.regression.margins import margins_of
+from ldpstats.models.regression.answers.margins import margins_of
 
 OPTIONS: list[dict[str, Any]] = [
     {},

@@ -12,8 +12,8 @@ from models.regression.examples import JOBS, N, answers, fitted, numerical, repo
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import row_means
-from ldpstats.models.regression.predicting import new_rows
-from ldpstats.models.regression.predictions import average_predictions
+from ldpstats.models.regression.answers.predicting import new_rows
+from ldpstats.models.regression.answers.predictions import average_predictions
 
 EVERY = ["logit", "private", "multinomial", "ordered", "poisson", "arrays"]
 

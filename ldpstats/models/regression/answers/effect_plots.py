@@ -12,9 +12,9 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Average, average, means
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import held
-from ldpstats.models.regression.predictions import covariate, set_to
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import held
+from ldpstats.models.regression.answers.predictions import covariate, set_to
 from ldpstats.models.shared.axes import (
     axes_of,
     axis_labels,

@@ -20,8 +20,8 @@ from ldpstats.inference.regression.margins import (
     marginal_effects,
     means,
 )
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import held, moved, with_column, with_values
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import held, moved, with_column, with_values
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,

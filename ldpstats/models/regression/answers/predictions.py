@@ -16,8 +16,8 @@ from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Average, Points, average, means, ones
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import with_column
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import with_column
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,

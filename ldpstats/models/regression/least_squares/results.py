@@ -13,8 +13,8 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.contrasts import linear_constraints, t_contrasts, wald_contrast
-from ldpstats.models.regression.linear_fit import LinearFit
-from ldpstats.models.regression.linear_summary import linear_summary
+from ldpstats.models.regression.least_squares.fit import LinearFit
+from ldpstats.models.regression.least_squares.summary import linear_summary
 from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.models.regression.rows import covariates, row_numbers
 from ldpstats.models.shared.presentation import Presented
