@@ -321,7 +321,7 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
     if not points.n:
-        none = np.empty((0, max(points.outcome.k, 1)))
+        none = points.outcome.mean(np.empty((0, points.outcome.q)))
         return none, None if V is None else none
     values, variances = [], []
     for _, part in points.blocks(points.size + points.outcome.q**2 * 8):
