@@ -80,8 +80,8 @@ if figures is not None:
 # `pvalues` are score tests, and `conf_int()` profiles a penalised likelihood. Wald tests and
 # intervals fail with few respondents or a small epsilon; `conf_int(method="wald")` and `wald_test`
 # still have them. `term_tests` has likelihood ratios of the model without each term, here with
-# religion as four categories. `goodness_of_fit` compares the reports with what the model expects, in
-# ten groups of fitted probability: here they agree.
+# religion as four categories. `goodness_of_fit` compares the reports with what the model expects,
+# in ten groups of fitted probability: here they agree.
 
 # %%
 factor = right.replace("religious", "C(religious)")
