@@ -104,7 +104,8 @@ class FittedRegression:
         if self.method == "corrected":
             return "corrected scores have no likelihood"
         if self.cov_type != "nonrobust":
-            return f"the likelihood does not know the covariance, {self.cov_type}"
+            kind = "that of the design" if self.cov_type == "design" else self.cov_type
+            return f"the likelihood does not know the covariance, which is {kind}"
         if self.use_t and self.model.is_exact:
             return "they are exact for least squares"
         if self._m > _MOST_PROFILES:

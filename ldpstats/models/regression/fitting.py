@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import numbers, one_of
-from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotIdentified
+from ldpstats.errors import ConvergenceWarning, InvalidArgument, MisfitWarning, NotIdentified
 from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.by_correction import corrected_fit
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.rows import cluster_codes
@@ -28,6 +29,7 @@ __all__ = ["covariance", "fitted"]
 
 Array = npt.NDArray[Any]
 
+_MISLED = 1e-3
 _COVARIANCES = ("nonrobust", "HC0", "cluster")
 _SHARE = 0.1  # part in a flat direction from which on a coefficient is named in the warning
 
@@ -72,6 +74,8 @@ def fitted(
             ConvergenceWarning,
             5,
         )
+    if model.data.predictors and not model.data.is_categorical:
+        _compare_with_corrected(model, top.theta)
     fixed = _fixed(model, found)
     V = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
     return RegressionResults(
@@ -89,6 +93,27 @@ def fitted(
         infinite=infinite,
         df=_degrees(model, kind, groups),
     )
+
+
+def _compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
+    """Warn where the law of a number misleads its likelihood, as corrected scores show."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            other = corrected_fit(model, "HC0", None, False, None)
+    except NotIdentified:
+        return
+    m = model.n_shown
+    off, V = theta[:m] - other.theta[:m], other.covariance_all[:m, :m]
+    distance = float(off @ np.linalg.solve(V, off))
+    if float(chi2_pvalue(distance, m)) < _MISLED:
+        warnings.warn(
+            "maximum likelihood differs from corrected scores by far more than chance: the law of "
+            f"{model.endog_names} given the predictors is not that of the model, and private "
+            "predictors are taken for what makes its shape: use method='corrected'",
+            MisfitWarning,
+            6,
+        )
 
 
 def _given(model: RegressionStructure, start_params: Any) -> Array | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -12,6 +13,7 @@ from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.contrasts import wald_contrast
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.likelihood_tests import ratio_without, score_statistic
 
@@ -80,22 +82,28 @@ def lr_test(results: FittedRegression, term: Any) -> TestResult:
 
 
 def term_tests(results: FittedRegression) -> pd.DataFrame:
-    """Likelihood ratio tests of each term of the model, a table of nested models."""
-    _refuse_robust(results, "term_tests")
-    rows, index = [], []
-    for name, at in terms_of(results).items():
-        statistic, _ = ratio_without(results, at)
-        rows.append(
-            (
-                results.llf - statistic / 2.0,
-                statistic,
-                len(at),
-                float(chi2_pvalue(statistic, len(at))),
-            )
-        )
-        index.append(name)
-    columns = ["llf_without", "LR", "df", "pvalue"]
-    return pd.DataFrame(rows, index=pd.Index(index, name="term"), columns=columns)
+    """Tests of each term of the model: likelihood ratios of nested models, or Wald."""
+    terms = terms_of(results)
+    index = pd.Index(list(terms), name="term", dtype=object)
+    if results.method == "corrected" or results.cov_type != "nonrobust":
+        rows = [_wald_row(results, at) for at in terms.values()]
+        return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
+    ratios = [(ratio_without(results, at)[0], len(at)) for at in terms.values()]
+    nested = [
+        (results.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df)))
+        for ratio, df in ratios
+    ]
+    return pd.DataFrame(nested, index=index, columns=["llf_without", "LR", "df", "pvalue"])
+
+
+def _wald_row(results: FittedRegression, at: list[int]) -> tuple[float, int, float]:
+    """Wald test that coefficients are zero: chi-square, or F times df with a design."""
+    m = results.model.n_shown
+    R = np.eye(m)[at]
+    V = results.covariance_all[:m, :m]
+    test = wald_contrast(results.theta[:m], V, R, np.zeros(len(at)), results.df)
+    scale = 1 if results.df is None else len(at)
+    return float(np.squeeze(test.statistic)) * scale, len(at), float(np.squeeze(test.pvalue))
 
 
 def score_test(results: FittedRegression, term: Any) -> TestResult:

@@ -127,7 +127,10 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return lr_test(self, term)
 
     def term_tests(self) -> pd.DataFrame:
-        """Likelihood ratio test of each term: the model without it, LR, df and p-value."""
+        """Test of each term: the model without it, likelihood ratio, df and p-value.
+
+        With robust covariances, weights, designs and corrected scores Wald tests.
+        """
         return term_tests(self)
 
     def score_test(self, term: Any) -> TestResult:

@@ -9,7 +9,13 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    MisfitWarning,
+    NotAvailable,
+    NotIdentified,
+)
 
 
 def covariates(n: int, seed: int) -> pd.DataFrame:
@@ -113,7 +119,8 @@ def test_numbers_on_private_predictors_are_not_taken_for_a_mixture():
     default = model.fit()
     assert default.method == "corrected"
     assert (default.params / default.bse)[1:].abs().max() < 3.5
-    found = model.fit("mle")
+    with pytest.warns(MisfitWarning, match="method='corrected'"):
+        found = model.fit("mle")
     assert (found.params / found.bse)[1:].abs().max() > 15.0  # the control
 
 
@@ -161,6 +168,9 @@ def test_robust_covariances_have_wald_tests_alone():
     pd.testing.assert_series_equal(results.pvalues, results.wald_pvalues)
     with pytest.raises(NotAvailable, match="wald_test"):
         results.lr_test("z")
+    table = results.term_tests()
+    np.testing.assert_allclose(table.loc["z", "Wald"], results.tvalues["z"] ** 2)
+    np.testing.assert_allclose(table.loc["z", "pvalue"], results.wald_pvalues["z"])
     with pytest.raises(NotAvailable, match="'wald'"):
         results.conf_int(method="profile")
 
