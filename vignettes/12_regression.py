@@ -174,13 +174,17 @@ assert effect["mle"][1] < effect["corrected"][1]
 # %% [markdown]
 # For a numeric outcome the default is `corrected`. The likelihood assumes normal errors, and where
 # they are not normal it finds groups in the shape of the outcome. The rating has five values: its
-# likelihood claims an effect almost three times too large, with a small standard error.
+# likelihood claims an effect almost three times too large, with a small standard error. Where the
+# two differ by far more than chance, a warning says so.
 
 # %%
 numeric = ldp.regression(f"rate_marriage ~ affair + {others}", public, {"affair": reports})
 rating = numeric.fit()
 true = smf.ols(f"rate_marriage ~ affair + {others}", women).fit().params[yes]
-wrong = numeric.fit(method="mle").params[yes]
+with warnings.catch_warnings(record=True) as met:
+    warnings.simplefilter("always", ldp.MisfitWarning)
+    wrong = numeric.fit(method="mle").params[yes]
+assert any("method='corrected'" in str(one.message) for one in met)
 print(f"without privacy {true:.2f}, corrected {rating.params[yes]:.2f}, normal mle {wrong:.2f}")
 assert rating.method == "corrected" and wrong < 2 * true
 assert abs(rating.params[yes] - true) < 2.5 * rating.bse[yes]

@@ -55,6 +55,7 @@ def maximise(
     maxiter: int = 100,
     tolerance: float = 0.0,
     stop: Callable[[Array], bool] | None = None,
+    units: Array | None = None,
 ) -> Maximum:
     """Maximise a function by damped Newton steps.
 
@@ -76,14 +77,19 @@ def maximise(
         rounding leaves.
     stop : callable, optional
         Ends the iteration early where it is true of theta.
+    units : array, shape (p, p), optional
+        Makes parameters of standardised ones, ``theta = units @ z``: in these the curvature of a
+        covariate is told from rounding whose mean is very many of its standard deviations.
     """
     theta = np.array(start, dtype=np.float64)
     free = np.ones(theta.shape, dtype=bool) if free is None else free
+    own = None if units is None else units[np.ix_(free, free)]
     there, score, hessian = evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
     while n_iter < maxiter:
         n_iter += 1
-        direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)], theta[free])
+        inner = hessian[np.ix_(free, free)]
+        direction, decrement, is_peak = _step(score[free], inner, theta[free], own)
         limit = max(tolerance, _ROUNDING * (1.0 + abs(there)))
         if decrement <= limit and is_peak:
             settled = True
@@ -109,7 +115,9 @@ def maximise(
     return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter)
 
 
-def _step(score: Array, hessian: Array, theta: Array) -> tuple[Array, float, bool]:
+def _step(
+    score: Array, hessian: Array, theta: Array, units: Array | None
+) -> tuple[Array, float, bool]:
     """The step, the gain that it promises, and whether the function is concave here."""
     if not score.size:
         return score, 0.0, True
@@ -119,16 +127,27 @@ def _step(score: Array, hessian: Array, theta: Array) -> tuple[Array, float, boo
     if not (np.isfinite(curved).all() and np.isfinite(score).all()):
         return np.zeros(score.shape), np.inf, False
     g = score / scale
-    try:
-        np.linalg.cholesky(curved - _FLOOR * np.eye(len(g)))
-        is_peak = True
-        direction = np.linalg.solve(curved, g)
-    except np.linalg.LinAlgError:
+    direction = _uphill(curved, g)
+    if direction is None and units is not None:
+        inner = -units.T @ hessian @ units
+        own = units / np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
+        step = _uphill(-own.T @ hessian @ own, own.T @ score)
+        direction = None if step is None else scale * (own @ step)
+    is_peak = direction is not None
+    if direction is None:
         size, axes = np.linalg.eigh(curved)
-        is_peak = False
         direction = axes @ ((axes.T @ g) / np.maximum(np.abs(size), _FLOOR))
     # parameters of small covariates are large, and grow as fast
     longest = float(np.abs(direction / scale / (1.0 + np.abs(theta))).max(initial=0.0))
     if longest > _LONGEST:
         direction = direction * (_LONGEST / longest)
     return direction / scale, float(g @ direction), is_peak
+
+
+def _uphill(curved: Array, g: Array) -> Array | None:
+    """Newton's step where the curvature is positive definite beyond rounding, else None."""
+    try:
+        np.linalg.cholesky(curved - _FLOOR * np.eye(len(g)))
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(np.linalg.solve(curved, g))

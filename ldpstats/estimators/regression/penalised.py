@@ -16,6 +16,7 @@ __all__ = ["Penalised"]
 Array = npt.NDArray[Any]
 
 _STEP = 1e-5  # of the differences of the penalty's derivatives, in standard errors
+_LONGEST = 1e-3  # such a difference, where the likelihood is flat
 _MOST = 3  # parameters up to which the penalty's second derivatives are taken at every step
 
 
@@ -50,6 +51,7 @@ class Penalised:
         m = self.information.size
         scale = np.sqrt(np.abs(np.diagonal(hessian)[:m]))
         steps = _STEP / np.where(scale > 0.0, scale, 1.0)
+        steps = np.minimum(steps, _LONGEST * (1.0 + np.abs(theta[:m])))
         bend = np.empty((m, m))
         for j in range(m):
             beside = theta[:m].copy()

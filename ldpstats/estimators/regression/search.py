@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.regression.newton import Maximum, maximise
 
-__all__ = ["Found", "Objective", "flat_direction", "search"]
+__all__ = ["Found", "Objective", "ascend", "flat_direction", "search"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -28,6 +28,8 @@ _VAGUE = 0.35  # largest standard error, of standardised parameters, of a maximu
 _MORE = 8  # steep starts that are tried then, beside some for each parameter
 _STEEP = 6.0  # spread of their standardised parameters
 _TRIED = 30  # iterations from other starts
+_PLAIN = 12  # steps without second derivatives of a penalty,
+_BENT = 6  # and with those of one place
 _SPREAD = 2.0  # of standardised parameters in random starts
 
 
@@ -47,9 +49,11 @@ class Found:
     maximum : Maximum
     n_maxima : int
         Distinct local maxima that the starts led to.
-    flat : array, shape (p,), or None
-        Part of each standardised parameter in directions in which the likelihood does not fall
-        although the estimate is far out: the maximum is at infinity. None where it is finite.
+    flat : array, shape (2, p), or None
+        Of directions in which the likelihood does not fall although nothing more is known: the
+        maximum is at infinity. First the part that each standardised parameter has in them, less
+        what leaves the parameter itself as it is; then how far the parameter itself goes along,
+        as a constant goes with covariates that are not centred. None where the maximum is finite.
     """
 
     maximum: Maximum
@@ -97,14 +101,15 @@ def search(
             return _size(theta, units) > _FAR
 
         most = maxiter if tolerance == 0.0 else min(maxiter, _TRIED)
-        return maximise(target.evaluate, target.value, from_, free, most, tolerance, far)
+        return ascend(target, from_, free, most, tolerance, far, units)
 
     best = climb(objective, start)
     if concave:
+        best = _curved(objective, best)
         return Found(best, 1, flat_direction(objective, best, units, free))
     error = _largest_error(best, units, free) if best.converged else np.inf
     if error < enough:
-        return Found(best, 1, None)
+        return Found(_curved(objective, best), 1, None)
     tried = [*others, *_random(best, start, units, free, n_random)]
     if n_random and error > _VAGUE:
         tried += _steep(start, units, free, _MORE + 2 * int(free.sum()))
@@ -121,7 +126,42 @@ def search(
         top = climb(objective, top.theta)
     elif best.converged:
         top = best
+    top = _curved(objective, top)
     return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
+
+
+def ascend(
+    target: Objective,
+    start: Array,
+    free: Mask | None = None,
+    maxiter: int = 100,
+    tolerance: float = 0.0,
+    stop: Callable[[Array], bool] | None = None,
+    units: Array | None = None,
+) -> Maximum:
+    """Newton's method; where a penalty slows it down its second derivatives are taken too.
+
+    Parameters are those of `maximise`.
+    """
+    has_penalty = hasattr(target, "bent_at")
+    now, theta, n_iter = target, start, 0
+    while True:
+        steps = (_PLAIN if n_iter == 0 else _BENT) if has_penalty else maxiter
+        steps = min(steps, maxiter - n_iter)
+        met = maximise(now.evaluate, now.value, theta, free, steps, tolerance, stop, units)
+        theta, n_iter = met.theta, n_iter + met.n_iter
+        if met.converged or n_iter >= maxiter or (stop is not None and stop(theta)):
+            return replace(met, n_iter=n_iter)
+        if not has_penalty:
+            return met
+        now = target.bent_at(theta)  # type: ignore[attr-defined]
+
+
+def _curved(target: Objective, met: Maximum) -> Maximum:
+    """A maximum with the second derivatives of a penalty."""
+    if not hasattr(target, "bent_at"):
+        return met
+    return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
 
 
 def _climbed(
@@ -179,7 +219,7 @@ def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
 def flat_direction(
     objective: Objective, found: Maximum, units: Array, free: Mask | None = None
 ) -> Array | None:
-    """How much each standardised parameter takes part in maxima at infinity; None if it is finite.
+    """How much each parameter takes part in maxima at infinity, see `Found`; None if it is finite.
 
     Directions in which the objective is nearly flat, and that of an estimate that is far out, are
     followed further out: it does not fall where the maximum is at infinity.
@@ -198,17 +238,18 @@ def flat_direction(
         if not is_far and (size[0] >= _CURVED or not found.converged):
             return None
         axes += list(vectors[:, (size < _CURVED) | (size == size[0])].T)
-    flat = np.zeros(int(free.sum()))
+    flat = np.zeros((2, int(free.sum())))
     for axis in axes:
         axis = axis / np.linalg.norm(axis)
         for side in (1.0, -1.0) if axis @ toward >= 0.0 else (-1.0, 1.0):
             move = np.zeros(found.theta.shape)
             move[free] = own @ axis * side
             if objective.value(found.theta + _OUT * move) > found.value - _FALL:
-                flat = np.maximum(flat, np.abs(axis))
+                goes = np.abs(own @ axis) / np.abs(np.diagonal(own))
+                flat = np.maximum(flat, [np.minimum(np.abs(axis), goes), goes])
                 break
     if not flat.any():
         return None
-    whole = np.zeros(found.theta.shape)
-    whole[free] = flat
+    whole = np.zeros((2, len(found.theta)))
+    whole[:, free] = flat
     return whole

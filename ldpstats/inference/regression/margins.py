@@ -321,7 +321,7 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
     if not points.n:
-        none = points.outcome.mean(np.empty((0, points.outcome.q)))
+        none = points.outcome.mean(points.designs[0].eta(beta))
         return none, None if V is None else none
     values, variances = [], []
     for _, part in points.blocks(points.size + points.outcome.q**2 * 8):

@@ -26,6 +26,7 @@ def profile_interval(
     index: int,
     drop: float,
     step: float,
+    units: Array | None = None,
 ) -> tuple[float, float]:
     """Values of a parameter at which the profile lies at most `drop` below its top.
 
@@ -39,6 +40,8 @@ def profile_interval(
         1.92 for a level of 95 %.
     step : float
         About the distance of the limits from the top.
+    units : array, shape (p, p), optional
+        As for `maximise`.
 
     Returns
     -------
@@ -49,7 +52,9 @@ def profile_interval(
     free[index] = False
     root = np.sqrt(2.0 * drop)
     along = _direction(top.hessian, index, free)
-    limits = [_limit(objective, top, index, free, root, sign * step, along) for sign in (-1.0, 1.0)]
+    limits = [
+        _limit(objective, top, index, free, root, sign * step, along, units) for sign in (-1.0, 1.0)
+    ]
     return limits[0], limits[1]
 
 
@@ -74,6 +79,7 @@ def _limit(
     root: float,
     step: float,
     along: Array,
+    units: Array | None,
 ) -> float:
     """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
     center = float(top.theta[index])
@@ -86,7 +92,9 @@ def _limit(
             start[index] = value
         if not np.isfinite(objective.value(start)):
             return np.inf, near
-        found = maximise(objective.evaluate, objective.value, start, free, tolerance=_DECREMENT)
+        found = maximise(
+            objective.evaluate, objective.value, start, free, tolerance=_DECREMENT, units=units
+        )
         return float(np.sqrt(max(0.0, 2.0 * (top.value - found.value)))), found.theta
 
     inner, inner_fall, theta = center, 0.0, top.theta

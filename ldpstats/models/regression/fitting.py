@@ -145,16 +145,14 @@ def _named(model: RegressionStructure, found: Found) -> tuple[str, ...]:
     if found.flat is None:
         return ()
     names = model.all_names
-    return tuple(names[j] for j in np.flatnonzero(found.flat > _SHARE))
+    return tuple(names[j] for j in np.flatnonzero(found.flat[0] > _SHARE))
 
 
 def _fixed(model: RegressionStructure, found: Found) -> npt.NDArray[np.bool_]:
     """Parameters without a standard error."""
     if found.flat is None:
         return np.zeros(found.maximum.theta.shape, dtype=bool)
-    # an intercept goes with slopes whose covariates are not centred
-    beside = np.abs(model.units) @ (found.flat > _SHARE) > 0.0
-    return np.asarray(beside)
+    return np.asarray((found.flat > _SHARE).any(axis=0))
 
 
 def covariance_kind(

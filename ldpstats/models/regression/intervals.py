@@ -34,6 +34,8 @@ def coefficient_intervals(results: FittedRegression, alpha: float, method: str) 
         raise NotAvailable(
             f"profile: the covariance is {results.cov_type}, which profiles do not know: use 'wald'"
         )
+    if np.isinf(z):
+        return np.tile([-np.inf, np.inf], (m, 1))
     if method == "profile" or (method == "default" and results.uses_likelihood):
         return profile_intervals(results, range(m), z)
     center = results.theta[:m]

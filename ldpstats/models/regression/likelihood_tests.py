@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.regression.newton import Maximum, maximise
-from ldpstats.estimators.regression.search import Objective, search
+from ldpstats.estimators.regression.newton import Maximum
+from ldpstats.estimators.regression.search import Objective, ascend, search
 from ldpstats.inference.regression.profiles import profile_interval
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.estimates import FittedRegression
@@ -50,8 +50,9 @@ def restricted_maximum(
     starts = [first] if results.model.is_exact else [first, zero]
     if results.infinite:
         starts = [zero]
+    units = results.model.units
     met = [
-        maximise(objective.evaluate, objective.value, one, free, tolerance=_DECREMENT)
+        ascend(objective, one, free, tolerance=_DECREMENT, units=units)
         for one in starts
         if np.isfinite(objective.value(one))
     ]
@@ -143,7 +144,8 @@ def profile_intervals(results: FittedRegression, indices: Sequence[int], quantil
     found = np.empty((len(indices), 2))
     V = _spread(top.hessian)
     for i, j in enumerate(indices):
-        found[i] = profile_interval(objective, top, j, drop, quantile * float(np.sqrt(V[j])))
+        step = quantile * float(np.sqrt(V[j]))
+        found[i] = profile_interval(objective, top, j, drop, step, model.units)
     return found
 
 

@@ -144,7 +144,8 @@ class Parallel(Predictors):
 
     def _growth(self, theta: Array) -> Array:
         """Derivatives of alpha, (q, q)."""
-        each = np.append(1.0, np.exp(theta[self.p + 1 :]))
+        # larger ones are far beyond all probabilities, and infinite ones have no product with zero
+        each = np.append(1.0, np.exp(np.minimum(theta[self.p + 1 :], 300.0)))
         return np.asarray(np.tri(self.q) * each)
 
     def eta(self, theta: Array) -> Array:
