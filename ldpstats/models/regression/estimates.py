@@ -74,8 +74,14 @@ class FittedRegression:
 
     @cached_property
     def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial)."""
-        return shaped(self.model, self.theta[: self._m], "params")
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
+
+        Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
+        """
+        names = self.model.all_names[: self._m]
+        far = [name in self.infinite for name in names]
+        found = self.theta[: self._m]
+        return shaped(self.model, np.where(far, np.copysign(np.inf, found), found), "params")
 
     @cached_property
     def bse(self) -> Any:

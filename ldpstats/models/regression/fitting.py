@@ -62,8 +62,8 @@ def fitted(
         where = ", ".join(infinite)
         warnings.warn(
             f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
-            f"The estimates shown are far out and arbitrary; p-values and default intervals are "
-            "valid; fit(penalty='jeffreys') has a finite estimate",
+            "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
+            "estimates",
             ConvergenceWarning,
             5,
         )
