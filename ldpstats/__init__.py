@@ -59,11 +59,12 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
     from ldpstats.models.regression.front import regression
-    from ldpstats.models.regression.linear import PrivatizedOLS
-    from ldpstats.models.regression.linear_results import PrivatizedOLSResults
+    from ldpstats.models.regression.least_squares.model import PrivatizedOLS
+    from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
     from ldpstats.models.regression.logit import PrivatizedLogit
     from ldpstats.models.regression.multinomial import PrivatizedMNLogit
     from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+    from ldpstats.models.regression.plots import plot_coefficients
     from ldpstats.models.regression.results import RegressionResults
     from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
@@ -80,8 +81,8 @@ _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
     "PrivatizedLogit": "ldpstats.models.regression.logit",
     "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
-    "PrivatizedOLS": "ldpstats.models.regression.linear",
-    "PrivatizedOLSResults": "ldpstats.models.regression.linear_results",
+    "PrivatizedOLS": "ldpstats.models.regression.least_squares.model",
+    "PrivatizedOLSResults": "ldpstats.models.regression.least_squares.results",
     "PrivatizedOrderedModel": "ldpstats.models.regression.ordered",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "RegressionResults": "ldpstats.models.regression.results",
@@ -90,6 +91,7 @@ _MODULES = {  # and the modules of these
     "WeightedResults": "ldpstats.models.weighted.results",
     "WeightedTable": "ldpstats.models.weighted.table_results",
     "count": "ldpstats.survey.counting",
+    "plot_coefficients": "ldpstats.models.regression.plots",
     "regression": "ldpstats.models.regression.front",
 }
 
@@ -149,6 +151,7 @@ __all__ = [
     "count",
     "errors",
     "homogeneity_test",
+    "plot_coefficients",
     "privacy",
     "regression",
     "two_sample_test",

@@ -13,8 +13,8 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import PUM
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.models.regression.design import Design
-from ldpstats.models.regression.request import Extras, Given, Request
+from ldpstats.models.regression.formulas.design import Design
+from ldpstats.models.regression.formulas.request import Extras, Given, Request
 from ldpstats.survey.coded import Coded
 from ldpstats.survey.columns import Column
 from ldpstats.survey.held import Held

@@ -574,7 +574,7 @@ class Survey(SampledRows):
         >>> type(model).__name__, model.exog_names
         ('PrivatizedLogit', ['Intercept', 'age'])
         """
-        from ldpstats.models.regression.formula import caller_names
+        from ldpstats.models.regression.formulas.formula import caller_names
         from ldpstats.models.regression.front import model_of
         from ldpstats.survey.regression import survey_design
 

@@ -10,7 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.design import Design
+from ldpstats.models.regression.formulas.design import Design
 from ldpstats.models.regression.front import design_of
 from ldpstats.models.regression.private import PrivatePredictors
 from ldpstats.survey.regression import survey_design

@@ -25,8 +25,9 @@ _CURVED = 0.05  # curvature below which a direction may be flat
 _FALL = 0.5  # a fall below this leaves infinity within half a standard error
 _ABOUT = 1e-7  # Newton decrement that tells which maximum it is
 _VAGUE = 0.35  # largest standard error, of standardised parameters, of a maximum that may be low
-_MORE = 16  # steep starts that are tried then, beside some for each parameter
+_MORE = 8  # steep starts that are tried then, beside some for each parameter
 _STEEP = 6.0  # spread of their standardised parameters
+_TRIED = 30  # iterations from other starts
 _PLAIN = 12  # steps without second derivatives of a penalty,
 _BENT = 6  # and with those of one place
 _SPREAD = 2.0  # of standardised parameters in random starts
@@ -99,7 +100,8 @@ def search(
         def far(theta: Array) -> bool:
             return _size(theta, units) > _FAR
 
-        return ascend(target, from_, free, maxiter, tolerance, far, units)
+        most = maxiter if tolerance == 0.0 else min(maxiter, _TRIED)
+        return ascend(target, from_, free, most, tolerance, far, units)
 
     best = climb(objective, start)
     if concave:
@@ -110,7 +112,7 @@ def search(
         return Found(_curved(objective, best), 1, None)
     tried = [*others, *_random(best, start, units, free, n_random)]
     if n_random and error > _VAGUE:
-        tried += _steep(start, units, free, _MORE + 4 * int(free.sum()))
+        tried += _steep(start, units, free, _MORE + 2 * int(free.sum()))
     if smaller is None:
         met = [best, *_climbed(climb, objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all

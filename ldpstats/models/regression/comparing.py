@@ -106,6 +106,6 @@ def question_test(results: FittedRegression, terms: str = "constant") -> TestRes
 
 
 def _worded(test: TestResult, terms: str) -> TestResult:
-    what = "the level of" if terms == "constant" else "all coefficients of"
-    null = f"{what} the true answers given the covariates do not differ between ways of asking"
+    what = "the level" if terms == "constant" else "the law"
+    null = f"{what} of the true answers given the covariates is the same however they were asked"
     return replace(test, null=null)

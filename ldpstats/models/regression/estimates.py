@@ -74,8 +74,14 @@ class FittedRegression:
 
     @cached_property
     def params(self) -> Any:
-        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial)."""
-        return shaped(self.model, self.theta[: self._m], "params")
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
+
+        Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
+        """
+        names = self.model.all_names[: self._m]
+        far = [name in self.infinite for name in names]
+        found = self.theta[: self._m]
+        return shaped(self.model, np.where(far, np.copysign(np.inf, found), found), "params")
 
     @cached_property
     def bse(self) -> Any:
@@ -104,7 +110,8 @@ class FittedRegression:
         if self.method == "corrected":
             return "corrected scores have no likelihood"
         if self.cov_type != "nonrobust":
-            return f"the likelihood does not know the covariance, {self.cov_type}"
+            kind = "that of the design" if self.cov_type == "design" else self.cov_type
+            return f"the likelihood does not know the covariance, which is {kind}"
         if self.use_t and self.model.is_exact:
             return "they are exact for least squares"
         if self._m > _MOST_PROFILES:

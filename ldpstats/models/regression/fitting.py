@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotIdentified
+from ldpstats.arguments.checks import numbers, one_of
+from ldpstats.errors import ConvergenceWarning, InvalidArgument, MisfitWarning, NotIdentified
 from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.by_correction import corrected_fit
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.rows import cluster_codes
@@ -27,6 +29,7 @@ __all__ = ["covariance", "fitted"]
 
 Array = npt.NDArray[Any]
 
+_MISLED = 1e-3
 _COVARIANCES = ("nonrobust", "HC0", "cluster")
 _SHARE = 0.1  # part in a flat direction from which on a coefficient is named in the warning
 
@@ -59,8 +62,8 @@ def fitted(
         where = ", ".join(infinite)
         warnings.warn(
             f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
-            f"The estimates shown are far out and arbitrary; p-values and default intervals are "
-            "valid; fit(penalty='jeffreys') has a finite estimate",
+            "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
+            "estimates",
             ConvergenceWarning,
             5,
         )
@@ -71,6 +74,8 @@ def fitted(
             ConvergenceWarning,
             5,
         )
+    if model.data.predictors and not model.data.is_categorical:
+        _compare_with_corrected(model, top.theta)
     fixed = _fixed(model, found)
     V = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
     return RegressionResults(
@@ -90,22 +95,39 @@ def fitted(
     )
 
 
+def _compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
+    """Warn where the law of a number misleads its likelihood, as corrected scores show."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            other = corrected_fit(model, "HC0", None, False, None)
+    except NotIdentified:
+        return
+    m = model.n_shown
+    off, V = theta[:m] - other.theta[:m], other.covariance_all[:m, :m]
+    distance = float(off @ np.linalg.solve(V, off))
+    if float(chi2_pvalue(distance, m)) < _MISLED:
+        warnings.warn(
+            "maximum likelihood differs from corrected scores by far more than chance: the law of "
+            f"{model.endog_names} given the predictors is not that of the model, and private "
+            "predictors are taken for what makes its shape: use method='corrected'",
+            MisfitWarning,
+            6,
+        )
+
+
 def _given(model: RegressionStructure, start_params: Any) -> Array | None:
     """Start values as an array."""
     if start_params is None:
         return None
-    try:
-        found = np.asarray(start_params, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty(0)
+    m, shown, first = model.likelihood.n_outcome, model.n_shown, start(model.likelihood)
+    remedy = f"must be {shown} finite numbers, the coefficients"
+    found = numbers("start_params", start_params, remedy)
     if isinstance(start_params, pd.DataFrame):
         found = found.T  # equations one after the other
-    found, first = found.ravel(), start(model.likelihood)
-    m, shown = model.likelihood.n_outcome, model.n_shown
+    found = found.ravel()
     if found.size not in (shown, m, first.size) or not np.isfinite(found).all():
-        raise InvalidArgument(
-            "start_params", start_params, f"must be {shown} finite numbers, the coefficients"
-        )
+        raise InvalidArgument("start_params", start_params, remedy)
     first[: found.size] = found
     return first
 
@@ -138,7 +160,6 @@ def covariance_kind(
 ) -> tuple[str, Any, bool]:
     """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
     data = model.data
-    known = f"must be one of {', '.join(repr(one) for one in _COVARIANCES)}"
     if data.sample is not None:
         if cov_type is not None or cov_kwds is not None:
             remedy = "leave it out: the survey has a design, and the covariance is that of it"
@@ -147,9 +168,7 @@ def covariance_kind(
     if cov_type is None:
         plain = data.weights is None and method != "corrected"
         cov_type = "nonrobust" if plain else "HC0"
-    if not isinstance(cov_type, str) or cov_type not in _COVARIANCES:
-        raise InvalidArgument("cov_type", cov_type, known)
-    cov_type = str.__str__(cov_type)
+    cov_type = one_of("cov_type", cov_type, _COVARIANCES)
     if cov_kwds is not None and not isinstance(cov_kwds, Mapping):
         raise InvalidArgument("cov_kwds", cov_kwds, "must be a dict such as {'groups': labels}")
     options = dict(cov_kwds or {})

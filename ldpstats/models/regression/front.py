@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import numbers
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.base import PrivatizedRegression
-from ldpstats.models.regression.design import Design
-from ldpstats.models.regression.formula import caller_names
-from ldpstats.models.regression.linear import PrivatizedOLS
+from ldpstats.models.regression.formulas.design import Design
+from ldpstats.models.regression.formulas.formula import caller_names
+from ldpstats.models.regression.formulas.request import Extras, Given, Request
+from ldpstats.models.regression.formulas.tables import as_frame, columns_of
+from ldpstats.models.regression.least_squares.model import PrivatizedOLS
+from ldpstats.models.regression.least_squares.pseudo_response import pseudo_response
 from ldpstats.models.regression.logit import PrivatizedLogit
 from ldpstats.models.regression.multinomial import PrivatizedMNLogit
 from ldpstats.models.regression.ordered import PrivatizedOrderedModel
 from ldpstats.models.regression.private import PrivatePredictors
-from ldpstats.models.regression.pseudo_response import pseudo_response
 from ldpstats.models.regression.reading import outcome_of
 from ldpstats.models.regression.record import RegressionData
-from ldpstats.models.regression.request import Extras, Given, Request
-from ldpstats.models.regression.tables import as_frame, columns_of
 from ldpstats.problems.regression.outcomes import Normal, Poisson
 from ldpstats.reports.single import Reports
 
@@ -291,8 +291,9 @@ def _beside(argument: str, value: object, data: object, columns: list[Any], n: i
         value = as_frame("data", data, [value])[value]
     series = as_series(argument, value)
     remedy = f"must be {n} numbers, one for each row of data"
-    if series.dtype == object or series.isna().any():
-        series = series.where(series.notna(), np.nan)
+    absent = missing_entries(argument, series)
+    if series.dtype == object or absent.any():
+        series = series.where(~absent, np.nan)
     found = numbers(argument, series.to_numpy(), remedy, (n,))
     if np.isinf(found).any():
         raise InvalidArgument(argument, float("inf"), f"{remedy}, finite ones")

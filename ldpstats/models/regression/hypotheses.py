@@ -13,8 +13,9 @@ from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.contrasts import wald_contrast
 from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.likelihood_tests import ratio_without, restricted_maximum
+from ldpstats.models.regression.likelihood_tests import ratio_without, score_statistic
 
 __all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
 
@@ -46,7 +47,7 @@ def _chosen(results: FittedRegression, term: Any) -> tuple[str, list[int]]:
         remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
         raise InvalidArgument("term", term, remedy)
     found: list[int] = []
-    for name in asked:
+    for name in (str.__str__(one) if isinstance(one, str) else one for one in asked):
         if isinstance(name, str) and name in terms:
             found += terms[name]
         elif isinstance(name, str) and name in data.names:
@@ -81,22 +82,28 @@ def lr_test(results: FittedRegression, term: Any) -> TestResult:
 
 
 def term_tests(results: FittedRegression) -> pd.DataFrame:
-    """Likelihood ratio tests of each term of the model, a table of nested models."""
-    _refuse_robust(results, "term_tests")
-    rows, index = [], []
-    for name, at in terms_of(results).items():
-        statistic, _ = ratio_without(results, at)
-        rows.append(
-            (
-                results.llf - statistic / 2.0,
-                statistic,
-                len(at),
-                float(chi2_pvalue(statistic, len(at))),
-            )
-        )
-        index.append(name)
-    columns = ["llf_without", "LR", "df", "pvalue"]
-    return pd.DataFrame(rows, index=pd.Index(index, name="term"), columns=columns)
+    """Tests of each term of the model: likelihood ratios of nested models, or Wald."""
+    terms = terms_of(results)
+    index = pd.Index(list(terms), name="term", dtype=object)
+    if results.method == "corrected" or results.cov_type != "nonrobust":
+        rows = [_wald_row(results, at) for at in terms.values()]
+        return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
+    ratios = [(ratio_without(results, at)[0], len(at)) for at in terms.values()]
+    nested = [
+        (results.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df)))
+        for ratio, df in ratios
+    ]
+    return pd.DataFrame(nested, index=index, columns=["llf_without", "LR", "df", "pvalue"])
+
+
+def _wald_row(results: FittedRegression, at: list[int]) -> tuple[float, int, float]:
+    """Wald test that coefficients are zero: chi-square, or F times df with a design."""
+    m = results.model.n_shown
+    R = np.eye(m)[at]
+    V = results.covariance_all[:m, :m]
+    test = wald_contrast(results.theta[:m], V, R, np.zeros(len(at)), results.df)
+    scale = 1 if results.df is None else len(at)
+    return float(np.squeeze(test.statistic)) * scale, len(at), float(np.squeeze(test.pvalue))
 
 
 def score_test(results: FittedRegression, term: Any) -> TestResult:
@@ -111,29 +118,10 @@ def score_test(results: FittedRegression, term: Any) -> TestResult:
             "corrected scores, weights and designs"
         )
     name, at = _chosen(results, term)
-    model = results.model
-    null = restricted_maximum(results, model.likelihood, at)
-    score = null.score
-    information = -null.hessian
-    how = "observed information"
-    if model.likelihood.marginal is None and model.lists_reports:
-        information, how = model.assembled.expected().matrix(null.theta), "expected information"
-    scale = np.sqrt(np.abs(np.diagonal(information)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    free = np.ones(score.shape, dtype=bool)
-    free[at] = False
-    chosen = np.array(at)
-    inner = information[np.ix_(free, free)] / np.outer(scale[free], scale[free])
-    cross = information[np.ix_(chosen, free)] / np.outer(scale[at], scale[free])
-    rest = information[np.ix_(chosen, chosen)] / np.outer(scale[at], scale[at])
-    if inner.size:
-        rest = rest - cross @ np.linalg.solve(inner, cross.T)
-    u = score[at] / scale[at]
-    size = np.linalg.eigvalsh(rest)
-    if size[0] <= 1e-10:
+    statistic, how = score_statistic(results, at)
+    if statistic is None:
         raise NotAvailable(
             f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
         )
-    statistic = float(u @ np.linalg.solve(rest, u))
     method = f"Score test with {how}"
     return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)

@@ -11,14 +11,22 @@ import numpy.typing as npt
 from ldpstats.estimators.regression.newton import Maximum
 from ldpstats.estimators.regression.search import Objective, ascend, search
 from ldpstats.inference.regression.profiles import profile_interval
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
 
-__all__ = ["likelihood_ratios", "profile_intervals", "ratio_without", "restricted_maximum"]
+__all__ = [
+    "coefficient_pvalues",
+    "coefficient_test",
+    "profile_intervals",
+    "ratio_without",
+    "score_statistic",
+]
 
 Array = npt.NDArray[Any]
 
+_SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
 _DECREMENT = 1e-9  # of restricted maxima
 
 
@@ -51,9 +59,60 @@ def restricted_maximum(
     return max(met, key=lambda one: one.value)
 
 
-def likelihood_ratios(results: FittedRegression, indices: Sequence[int]) -> Array:
-    """Likelihood ratio statistics of some coefficients, each alone, with one degree of freedom."""
-    return np.array([ratio_without(results, [j])[0] for j in indices])
+def score_statistic(results: FittedRegression, fixed: Sequence[int]) -> tuple[float | None, str]:
+    """Score statistic of coefficients that are zero, and the information that it takes.
+
+    None where that is singular.
+    """
+    model = results.model
+    null = restricted_maximum(results, model.likelihood, fixed)
+    score, information, how = null.score, -null.hessian, "observed information"
+    if _knows_expected(results):
+        information, how = model.assembled.expected().matrix(null.theta), "expected information"
+    at = np.array(fixed)
+    free = np.ones(score.shape, dtype=bool)
+    free[at] = False
+    scale = np.sqrt(np.abs(np.diagonal(information)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    scaled = information / np.outer(scale, scale)
+    rest = scaled[np.ix_(at, at)]
+    if free.any():
+        cross = scaled[np.ix_(at, free)]
+        rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
+    if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
+        return None, how
+    u = score[at] / scale[at]
+    return float(u @ np.linalg.solve(rest, u)), how
+
+
+def _knows_expected(results: FittedRegression) -> bool:
+    """Whether the expected information of the reports is known."""
+    model = results.model
+    return model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports
+
+
+def coefficient_test(results: FittedRegression) -> str:
+    """The test behind default p-values: "score", "likelihood ratio" or "Wald"."""
+    if results.why_wald:
+        return "Wald"
+    return "score" if results.penalty is None and _knows_expected(results) else "likelihood ratio"
+
+
+def coefficient_pvalues(results: FittedRegression, indices: Sequence[int]) -> Array:
+    """p-values of some coefficients, each alone, by the likelihood."""
+    from scipy.special import fdtrc
+
+    model, statistics = results.model, []
+    for j in indices:
+        found: float | None = None
+        if coefficient_test(results) == "score":
+            found, _ = score_statistic(results, [j])
+        statistics.append(ratio_without(results, [j])[0] if found is None else found)
+    each = np.array(statistics)
+    if isinstance(model.data.outcome, Normal):  # exact for least squares
+        n, p = model.nobs, len(model.data.names)
+        return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
+    return np.asarray(chi2_pvalue(each, 1))
 
 
 def profile_intervals(results: FittedRegression, indices: Sequence[int], quantile: float) -> Array:

@@ -48,8 +48,8 @@ class PrivatizedLogit(PrivatizedRegression):
     >>> reports = ldp.Warner(epsilon=1.0).privatize(ill, rng)
     >>> results = ldp.PrivatizedLogit(reports, X).fit()
     >>> results.params.round(2)
-    const   -0.48
-    age      0.82
+    const   -0.42
+    age      0.93
     Name: params, dtype: float64
     """
 

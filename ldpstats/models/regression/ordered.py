@@ -51,7 +51,7 @@ class PrivatizedOrderedModel(PrivatizedRegression):
     >>> reports = ldp.KRR(levels, epsilon=2.0).privatize(answers, rng)
     >>> ldp.PrivatizedOrderedModel(reports, X).fit().params.round(1)
     age             0.8
-    never/rarely   -0.0
+    never/rarely    0.0
     rarely/often    0.4
     Name: params, dtype: float64
     """

@@ -39,8 +39,13 @@ def planned_information(model: RegressionStructure, params: Any, exog: Any = Non
         return expected.matrix(theta)
     if isinstance(exog, pd.DataFrame) and set(exog.columns) >= set(data.names):
         exog = exog[list(data.names)]
-    X, _ = covariates(exog, len(exog), name="exog")
     p = len(data.names)
+    try:
+        n = len(exog)
+    except Exception:  # a number, or somebody else's object
+        remedy = f"must be a table or array of {p} columns, {', '.join(data.names)}"
+        raise InvalidArgument("exog", exog, remedy) from None
+    X, _ = covariates(exog, n, name="exog")
     if X.shape[1] != p:
         remedy = f"must have the {p} columns {', '.join(data.names)}"
         raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, positive_integer
+from ldpstats.arguments.checks import boolean, level, listed, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.axes import (
     axes_of,
@@ -188,10 +188,11 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
     """Names of the coefficients to draw."""
     known = list(dict.fromkeys(name for frame in frames for name in frame.index.unique(level=1)))
     if names is not None:
-        asked = [names] if isinstance(names, str) else list(names)
+        remedy = f"is no coefficient: they are {', '.join(known[:10])}"
+        asked = [names] if isinstance(names, str) else listed("names", names, remedy)
+        asked = [str.__str__(one) if isinstance(one, str) else one for one in asked]
         for name in asked:
-            if name not in known:
-                remedy = f"is no coefficient: they are {', '.join(known[:10])}"
+            if not isinstance(name, str) or name not in known:
                 raise InvalidArgument("names", name, remedy)
         return asked
     kept = [name for name in known if constant or (name not in _CONSTANTS and "/" not in name)]

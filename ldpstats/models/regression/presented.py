@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, positive_integer
-from ldpstats.models.regression.true_answers import TrueAnswers
+from ldpstats.models.regression.answers.true_answers import TrueAnswers
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.spelling import names_alpha
 
@@ -102,5 +102,6 @@ class PresentedRegression(TrueAnswers, Presented):
         from ldpstats.models.regression.summary import regression_summary
 
         rows = positive_integer("max_rows", max_rows)
-        frame = self._tidy(level(alpha))
+        alpha = level(alpha)
+        frame = self._tidy(alpha)
         return regression_summary(self, frame, alpha, rows, boolean("details", details)).layout()

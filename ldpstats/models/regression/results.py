@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of, probability
 from ldpstats.inference.outcome import TestResult
-from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
 from ldpstats.models.regression.comparing import compare_naive, question_test
 from ldpstats.models.regression.contrasts import (
     linear_constraints,
@@ -20,17 +20,31 @@ from ldpstats.models.regression.contrasts import (
     wald_contrast,
 )
 from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.fitted_law import FittedLaw
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.intervals import coefficient_intervals
-from ldpstats.models.regression.likelihood_tests import likelihood_ratios
+from ldpstats.models.regression.likelihood_tests import coefficient_pvalues, coefficient_test
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.models.regression.presented import PresentedRegression
-from ldpstats.problems.regression.outcomes import Normal
 
 __all__ = ["RegressionResults"]
 
 Array = npt.NDArray[Any]
+
+_OF_SEEN_ANSWERS = {
+    "get_distribution",
+    "get_influence",
+    "fittedvalues",
+    "outlier_test",
+    "pred_table",
+    "resid",
+    "resid_dev",
+    "resid_generalized",
+    "resid_misclassified",
+    "resid_pearson",
+    "resid_prob",
+    "resid_response",
+    "wresid",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,12 +52,22 @@ class RegressionResults(FittedRegression, PresentedRegression):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is
-    tested by the likelihood ratio, and its interval is the profile of the likelihood with half the
-    log determinant of the expected information added, which always ends. `bse`, `tvalues`,
+    tested by its score, with the expected information of the reports, or by the likelihood ratio
+    where that is not known; its interval is the profile of the likelihood with half the log
+    determinant of the expected information added, which always ends. `bse`, `tvalues`,
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
     sampling weights, designs, and more than 30 coefficients.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        # results of statsmodels have these, of answers that were seen
+        if name in _OF_SEEN_ANSWERS:
+            raise AttributeError(
+                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
+                "goodness_of_fit(), predictions() and compare_naive()"
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     @cached_property
     def law(self) -> FittedLaw:
@@ -52,23 +76,16 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, self.df)
 
     @cached_property
-    def _ratios(self) -> Array:
-        return likelihood_ratios(self, range(self._m))
-
-    @cached_property
     def pvalues(self) -> Any:
-        """p-values of each coefficient: by the likelihood ratio, or Wald, see the class."""
-        from scipy.special import fdtrc
-
+        """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        ratios = self._ratios
-        if isinstance(self.model.data.outcome, Normal):
-            n, p = self.model.nobs, len(self.model.data.names)
-            found = fdtrc(1, n - p, np.expm1(ratios / n) * (n - p))
-        else:
-            found = chi2_pvalue(ratios, 1)
-        return shaped(self.model, found, "pvalues")
+        return shaped(self.model, coefficient_pvalues(self, range(self._m)), "pvalues")
+
+    @property
+    def test_of_coefficients(self) -> str:
+        """Which test `pvalues` are of: "score", "likelihood ratio" or "Wald"."""
+        return coefficient_test(self)
 
     @property
     def wald_pvalues(self) -> Any:
@@ -117,7 +134,10 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return lr_test(self, term)
 
     def term_tests(self) -> pd.DataFrame:
-        """Likelihood ratio test of each term: the model without it, LR, df and p-value."""
+        """Test of each term: the model without it, likelihood ratio, df and p-value.
+
+        With robust covariances, weights, designs and corrected scores Wald tests.
+        """
         return term_tests(self)
 
     def score_test(self, term: Any) -> TestResult:

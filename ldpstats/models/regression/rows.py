@@ -96,7 +96,7 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
         values = array[:, None] if array.ndim == 1 else array
         if values.ndim != 2:
             raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
-        names = _usual_names(values)
+        names = _usual_names(values, name)
     if len(values) != n:
         more = ""
         if n_missing and len(values) == n + n_missing:
@@ -148,11 +148,11 @@ def _finite(name: str, values: Array) -> Array:
     return values
 
 
-def _usual_names(X: Array) -> list[str]:
+def _usual_names(X: Array, name: str) -> list[str]:
     """The names that statsmodels gives to columns of an array; they must be finite."""
     p = X.shape[1]
     for j in range(p):
-        _finite(f"X[:, {j}]", X[:, j])
+        _finite(f"{name}[:, {j}]", X[:, j])
     if not len(X):
         return [f"x{j + 1}" for j in range(p)]
     constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)

@@ -212,8 +212,9 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     if results.uses_likelihood:
         kind = "" if isinstance(model.data.outcome, Normal) else "penalised "
         notes = [
-            f"P-values: likelihood ratio of each coefficient. Intervals: {percent} profiles of the "
-            f"{kind}likelihood. Std err and {'t' if results.use_t else 'z'} are Wald."
+            f"P-values: {results.test_of_coefficients} test of each coefficient. Intervals: "
+            f"{percent} profiles of the {kind}likelihood. Std err and "
+            f"{'t' if results.use_t else 'z'} are Wald."
         ]
     else:
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]

@@ -190,7 +190,7 @@ def test_no_root_is_an_error_with_a_remedy() -> None:
     z, x = private(60, rng)
     y = outcomes("logit", seen_design(z, x) @ BETA, rng)
     krr, refused = ldp.KRR(3, 0.3), 0
-    for _ in range(8):
+    for _ in range(3):
         phi = unbiased_indicators(krr.privatize(x, rng)).rows()
         try:
             corrected(designs(z), phi, np.eye(2)[y], Binary())

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.regression.design import Design
-from ldpstats.models.regression.formula import Formula, names_in
+from ldpstats.models.regression.formulas.design import Design
+from ldpstats.models.regression.formulas.formula import Formula, names_in
 from ldpstats.models.regression.front import design_of
 from ldpstats.models.regression.private import PrivatePredictors
 

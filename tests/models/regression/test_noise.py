@@ -285,6 +285,7 @@ def test_units_of_covariates(name: str, scale: float) -> None:
     np.testing.assert_allclose(one.llf, two.llf, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_equal_rows() -> None:
     """Rows that are alike are taken together: the same as with rows that hardly differ."""
     (reports,) = asked(THREE["k-RR"], 3)

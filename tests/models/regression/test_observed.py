@@ -137,8 +137,14 @@ MARGINS = [
 DISCRETE = [{"dummy": True}, {"count": True}, {"dummy": True, "count": True, "at": "mean"}]
 
 
-@pytest.mark.parametrize("how", [*MARGINS, *DISCRETE], ids=str)
-@pytest.mark.parametrize("name", NAMES)
+HAS = [(name, how) for name in NAMES for how in [*MARGINS, *DISCRETE]]
+# statsmodels' own margins of a multinomial logit fail with dummies, counts and elasticities
+FAILS = [how for _, how in HAS if "ex" in how.get("method", "") or how in DISCRETE]
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [one for one in HAS if one[0] != "multinomial" or one[1] not in FAILS], ids=str
+)
 def test_margins(name: str, how: dict[str, Any]) -> None:
     if name == "multinomial" and (how in DISCRETE or how["method"] in ("eyex", "dyex")):
         return  # statsmodels fails; `test_margins_written_out` has them

@@ -43,6 +43,7 @@ SMALL: list[Cell] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", SMALL, ids=lambda cell: cell.name)
 def test_one_survey(cell: Cell) -> None:
     """The simulations of the benchmark run."""

@@ -12,11 +12,15 @@ import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.regression.design import Design
-from ldpstats.models.regression.formula import Formula, known_names, one_sided
-from ldpstats.models.regression.predictors import PrivateColumn
-from ldpstats.models.regression.responses import Response, private_response, public_response
-from ldpstats.models.regression.right_side import RightSide
+from ldpstats.models.regression.formulas.design import Design
+from ldpstats.models.regression.formulas.formula import Formula, known_names, one_sided
+from ldpstats.models.regression.formulas.predictors import PrivateColumn
+from ldpstats.models.regression.formulas.responses import (
+    Response,
+    private_response,
+    public_response,
+)
+from ldpstats.models.regression.formulas.right_side import RightSide
 from ldpstats.reports.single import Reports
 
 __all__ = ["Extras", "Given", "Request"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, LDPError
-from ldpstats.models.regression.formula import Factor, refusal, terms_of
+from ldpstats.models.regression.formulas.formula import Factor, refusal, terms_of
 
 __all__ = ["Spec"]
 

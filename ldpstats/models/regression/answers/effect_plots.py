@@ -12,9 +12,9 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Average, average, means
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import held
-from ldpstats.models.regression.predictions import covariate, set_to
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import held
+from ldpstats.models.regression.answers.predictions import covariate, set_to
 from ldpstats.models.shared.axes import (
     axes_of,
     axis_labels,
@@ -90,7 +90,7 @@ def _names(law: FittedLaw, name: Any) -> list[str]:
             raise InvalidArgument("name", None, "the model has no covariate to draw")
         return known[:_MOST_PANELS]
     if not isinstance(name, str) or name not in law.questions:
-        covariate(law, name)
+        covariate(law, name, "name")
     return [name]
 
 
@@ -198,7 +198,7 @@ def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
     """Where a covariate is set, and whether it is a number with many values."""
     if name in law.questions:
         return law.answers(name), False
-    column = covariate(law, name)
+    column = covariate(law, name, "name")
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype != bool
     if is_number and column.nunique() > _FEW:
         return np.linspace(float(column.min()), float(column.max()), points), True

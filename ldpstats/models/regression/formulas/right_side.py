@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.regression.formula import Formula
-from ldpstats.models.regression.predictors import PrivateColumn, combinations, held_at
-from ldpstats.models.regression.specs import Spec
+from ldpstats.models.regression.formulas.formula import Formula
+from ldpstats.models.regression.formulas.predictors import PrivateColumn, combinations, held_at
+from ldpstats.models.regression.formulas.specs import Spec
 
 __all__ = ["RightSide"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, numbers, one_of
+from ldpstats.arguments.checks import boolean, level, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression.margins import (
     Average,
@@ -20,8 +20,8 @@ from ldpstats.inference.regression.margins import (
     marginal_effects,
     means,
 )
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import held, moved, with_column, with_values
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import held, moved, with_column, with_values
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -136,6 +136,7 @@ class MarginalEffects:
     @names_alpha
     def summary(self, alpha: float = 0.05) -> Summary:
         """The effects as text, `as_html()` or `as_latex()`."""
+        alpha = level(alpha)
         frame = self.summary_frame(alpha)
         labels = self.law.labels
         stubs = [one_line(name, LONGEST_LABEL) for name in self.names]

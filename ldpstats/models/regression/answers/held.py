@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Points
-from ldpstats.models.regression.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
 
 __all__ = ["held", "moved", "with_column", "with_values"]
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.regression.responses import plain_numbers
+from ldpstats.models.regression.formulas.responses import plain_numbers
 
 __all__ = ["PrivateColumn", "combinations", "held_at"]
 

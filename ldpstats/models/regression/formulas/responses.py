@@ -13,8 +13,8 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.regression.formula import Formula
-from ldpstats.models.regression.specs import Spec
+from ldpstats.models.regression.formulas.formula import Formula
+from ldpstats.models.regression.formulas.specs import Spec
 from ldpstats.reports.single import Reports
 
 __all__ = ["FAMILIES", "Response", "plain_numbers", "private_response", "public_response"]

@@ -12,8 +12,8 @@ import pandas as pd
 from ldpstats.arguments.checks import numbers, one_of
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Points, row_means
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.tables import columns_of
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.formulas.tables import columns_of
 from ldpstats.problems.regression.outcomes import Multinomial, Ordered
 
 __all__ = ["New", "new_rows", "predicted", "prediction_frame"]

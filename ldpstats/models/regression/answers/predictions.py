@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import Average, Points, average, means, ones
-from ldpstats.models.regression.fitted_law import FittedLaw
-from ldpstats.models.regression.held import with_column
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.held import with_column
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -102,6 +103,17 @@ class AveragePredictions:
         """Intervals: on the logit scale for probabilities, the log scale for rates."""
         return self.summary_frame(alpha)[["lower", "upper"]]
 
+    def _place(self, reference: Any) -> int:
+        """The place of a group."""
+        for place, group in enumerate(self.groups):
+            try:
+                if group is reference or bool(group == reference):
+                    return place
+            except Exception:  # an array, NA, or somebody else's object
+                break
+        remedy = f"is none of the groups, which are {self.groups[:10]}"
+        raise InvalidArgument("reference", reference, remedy)
+
     @names_alpha
     def differences(self, reference: Any = None, alpha: float = 0.05) -> pd.DataFrame:
         """Differences between groups.
@@ -131,10 +143,7 @@ class AveragePredictions:
         if reference is None:
             pairs = [(b, a) for a, b in combinations(places, 2)]
         else:
-            if reference not in self.groups:
-                remedy = f"is none of the groups, which are {self.groups[:10]}"
-                raise InvalidArgument("reference", reference, remedy)
-            first = self.groups.index(reference)
+            first = self._place(reference)
             pairs = [(b, first) for b in places if b != first]
         k = len(self.law.shown)
         R = np.zeros((len(pairs), len(self.groups)))
@@ -237,13 +246,20 @@ def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
     """Labels of the groups, their name, and the group of each respondent."""
     data = law.data
     if isinstance(by, str):
-        values, name = covariate(law, by), by
+        name = str.__str__(by)
+        values = covariate(law, name)
     else:
-        values, name = _labels(law, by), str(getattr(by, "name", None) or "group")
-    if pd.isna(values).any():
+        values = _labels(law, by)
+        name = str(values.name if values.name is not None else "group")
+    absent = missing_entries("by", values)
+    if absent.any():
         remedy = "must be given for each respondent: make a group of those without"
-        raise InvalidArgument("by", f"{int(pd.isna(values).sum())} missing labels", remedy)
-    codes, labels = pd.factorize(values)
+        raise InvalidArgument("by", f"{int(absent.sum())} missing labels", remedy)
+    try:
+        codes, labels = pd.factorize(values)
+    except Exception:  # lists, and what cannot be compared
+        remedy = "must be labels of groups: texts, numbers or categories"
+        raise InvalidArgument("by", name, remedy) from None
     if len(labels) > _MOST_GROUPS:
         remedy = (
             f"has {len(labels):,} different values, and {_MOST_GROUPS} groups are the most: pass "
@@ -255,7 +271,7 @@ def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
     else:
         try:
             order = np.argsort(np.asarray(labels), kind="stable")
-        except TypeError:  # of several types
+        except Exception:  # of several types
             order = np.arange(len(labels))
     place = np.argsort(order)
     if (place < 0).any() or len(codes) != data.n:
@@ -263,9 +279,10 @@ def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
     return [labels[g] for g in order], name, place[codes]
 
 
-def covariate(law: FittedLaw, name: str) -> Any:
+def covariate(law: FittedLaw, name: Any, argument: str = "by") -> Any:
     """The values of a public covariate."""
     formula, data = law.data.formula, law.data
+    name = str.__str__(name) if isinstance(name, str) else type(name).__name__
     public = None if formula is None else formula.public
     if public is not None and name in public.columns:
         return public[name]
@@ -274,16 +291,13 @@ def covariate(law: FittedLaw, name: str) -> Any:
     known = [*([] if public is None else public.columns), *law.questions]
     known = list(map(str, known)) or list(data.names)
     remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
-    raise InvalidArgument("by", name, remedy + did_you_mean(name, tuple(known)))
+    raise InvalidArgument(argument, name, remedy + did_you_mean(name, tuple(known)))
 
 
 def _labels(law: FittedLaw, by: Any) -> Any:
     """Labels of groups as given: one for each respondent, or for each row of the table."""
     n, formula = law.data.n, law.data.formula
-    try:
-        values = by if isinstance(by, pd.Series) else pd.Series(by)
-    except (TypeError, ValueError):
-        raise InvalidArgument("by", by, f"must be a covariate, or {n} labels of groups") from None
+    values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
     if len(values) != n and formula is not None and len(values) == formula.kept.size:
         values = values[formula.kept]
     if len(values) != n:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ldpstats.inference.outcome import TestResult
-    from ldpstats.models.regression.fitted_law import FittedLaw
-    from ldpstats.models.regression.margins import MarginalEffects
-    from ldpstats.models.regression.predictions import AveragePredictions
+    from ldpstats.models.regression.answers.fitted_law import FittedLaw
+    from ldpstats.models.regression.answers.margins import MarginalEffects
+    from ldpstats.models.regression.answers.predictions import AveragePredictions
 
 __all__ = ["TrueAnswers"]
 
@@ -71,7 +71,7 @@ class TrueAnswers(ABC):
         >>> results.predict([[1.0, -1.0], [1.0, 1.0]]).round(1).tolist()
         [0.1, 0.5]
         """
-        from ldpstats.models.regression.predicting import predicted
+        from ldpstats.models.regression.answers.predicting import predicted
 
         return predicted(self.law, exog, which, offset)
 
@@ -97,7 +97,7 @@ class TrueAnswers(ABC):
             "mean", "se", "lower" and "upper", a row for each row of `exog`; of several categories
             a row for each category.
         """
-        from ldpstats.models.regression.predicting import prediction_frame
+        from ldpstats.models.regression.answers.predicting import prediction_frame
 
         return prediction_frame(self.law, exog, offset, alpha)
 
@@ -145,7 +145,7 @@ class TrueAnswers(ABC):
         >>> model.fit().predictions(by="city").frame["mean"].round(1).tolist()
         [0.2, 0.6]
         """
-        from ldpstats.models.regression.predictions import average_predictions
+        from ldpstats.models.regression.answers.predictions import average_predictions
 
         return average_predictions(self.law, by, alpha, kind)
 
@@ -199,7 +199,7 @@ class TrueAnswers(ABC):
         >>> ldp.PrivatizedLogit(reports, X).fit().get_margeff().margeff.round(1).tolist()
         [0.2]
         """
-        from ldpstats.models.regression.margins import margins_of
+        from ldpstats.models.regression.answers.margins import margins_of
 
         return margins_of(self.law, at, method, atexog, dummy, count)
 
@@ -227,7 +227,7 @@ class TrueAnswers(ABC):
             If the outcome is a number, the fit is by corrected scores, at infinity or with
             clusters, the model fits any table, or there are too few reports.
         """
-        from ldpstats.models.regression.goodness import goodness_of_fit
+        from ldpstats.models.regression.answers.goodness import goodness_of_fit
 
         return goodness_of_fit(self, groups)
 
@@ -265,7 +265,7 @@ class TrueAnswers(ABC):
         -------
         Axes, or array of Axes
         """
-        from ldpstats.models.regression.effect_plots import plot_effects
+        from ldpstats.models.regression.answers.effect_plots import plot_effects
 
         return plot_effects(self.law, name, at, points, alpha, ax, title)
 

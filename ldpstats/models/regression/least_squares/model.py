@@ -15,8 +15,8 @@ from ldpstats.estimators.regression.least_squares import (
     LeastSquares,
     least_squares,
 )
-from ldpstats.models.regression.linear_results import PrivatizedOLSResults
-from ldpstats.models.regression.pseudo_response import answer_scores, pseudo_response
+from ldpstats.models.regression.least_squares.pseudo_response import answer_scores, pseudo_response
+from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
 from ldpstats.models.regression.rows import (
     cluster_codes,
     covariates,

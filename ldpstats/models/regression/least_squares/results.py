@@ -13,8 +13,8 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.contrasts import linear_constraints, t_contrasts, wald_contrast
-from ldpstats.models.regression.linear_fit import LinearFit
-from ldpstats.models.regression.linear_summary import linear_summary
+from ldpstats.models.regression.least_squares.fit import LinearFit
+from ldpstats.models.regression.least_squares.summary import linear_summary
 from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.models.regression.rows import covariates, row_numbers
 from ldpstats.models.shared.presentation import Presented
@@ -322,9 +322,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
             Whether the scores of the categories and the fit are shown.
         """
         rows = positive_integer("max_rows", max_rows)
-        table = linear_summary(
-            self, self._tidy(level(alpha)), alpha, rows, boolean("details", details)
-        )
+        alpha = level(alpha)
+        table = linear_summary(self, self._tidy(alpha), alpha, rows, boolean("details", details))
         return table.layout()
 
 
@@ -332,7 +331,7 @@ def _rows_of(exog: Any, names: Sequence[str]) -> Array:
     """Rows of new covariates in the order of the columns of X."""
     try:
         m = len(exog)
-    except TypeError:
+    except Exception:  # a number, or somebody else's object
         m = -1
     X = covariates(exog, m, name="exog")[0]
     if X.shape[1] != len(names):

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.regression.formula import Formula
-from ldpstats.models.regression.predictors import PrivateColumn, combinations, held_at
-from ldpstats.models.regression.specs import Spec
-from ldpstats.models.regression.tables import as_frame, columns_of
+from ldpstats.models.regression.formulas.formula import Formula
+from ldpstats.models.regression.formulas.predictors import PrivateColumn, combinations, held_at
+from ldpstats.models.regression.formulas.specs import Spec
+from ldpstats.models.regression.formulas.tables import as_frame, columns_of
 from ldpstats.reports.single import Reports
 
 __all__ = ["Design"]

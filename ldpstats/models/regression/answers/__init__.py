@@ -1,0 +1,1 @@
+"""What a fitted regression says about the true answers."""

@@ -1,0 +1,1 @@
+"""From formulas and tables to the arrays of a regression."""

@@ -1,0 +1,1 @@
+"""Least squares of scores of privatised answers."""

@@ -1,0 +1,234 @@
+"""Predictions of the true answers, alone and on average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from models.regression.examples import JOBS, N, answers, fitted, numerical, reports, table
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.regression.margins import row_means
+from ldpstats.models.regression.answers.predicting import new_rows
+from ldpstats.models.regression.answers.predictions import average_predictions
+
+EVERY = ["logit", "private", "multinomial", "ordered", "poisson", "arrays"]
+
+
+@pytest.mark.parametrize("what", EVERY)
+def test_respondents_are_predicted_as_their_rows(what: str) -> None:
+    results = fitted(what)
+    own = results.predict()
+    new = table() if what != "arrays" else table().assign(const=1.0)
+    np.testing.assert_allclose(results.predict(new), own, rtol=1e-12)
+    if own.ndim == 2:
+        assert own.columns.tolist() == list(JOBS)
+        np.testing.assert_allclose(own.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_private_predictors_are_averaged_over() -> None:
+    results, new = fitted("private"), table().head(5)
+    each = [results.predict(new.assign(use=use)) for use in ("no", "u", "v")]
+    Z = np.column_stack([results.law.data.formula.marginal(new)])
+    law = np.exp(np.column_stack([np.zeros(5), Z @ results.marginal_params.to_numpy()]))
+    law /= law.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(results.predict(new), (law * np.array(each).T).sum(axis=1))
+    mixed = results.predict(new.assign(use=["no", "u", "v", "no", "u"]))
+    np.testing.assert_allclose(
+        mixed,
+        [each["no u v".split().index(u)][i] for i, u in enumerate(["no", "u", "v", "no", "u"])],
+    )
+
+
+def test_arrays_names_and_missing_values() -> None:
+    results = fitted("arrays")
+    t = table().head(4).assign(const=1.0, more="text")
+    whole = results.predict(t[["more", "const", "kids", "age"]])
+    assert whole.index.equals(t.index)
+    rows = t[results.model.exog_names].to_numpy()
+    np.testing.assert_array_equal(results.predict(rows), whole)
+    np.testing.assert_allclose(results.predict(rows[0]), whole[:1])
+    rows[1, 0] = np.nan
+    found = results.predict(rows)
+    assert np.isnan(found[1]) and np.isfinite(found[[0, 2, 3]]).all()
+    assert results.get_prediction(rows).loc[1].isna().all()
+    lost = table().head(4).astype({"city": object})
+    lost.loc[2, "city"] = None
+    found = fitted("logit").predict(lost)
+    assert found.isna().tolist() == [False, False, True, False]
+
+
+def test_linear_predictors() -> None:
+    X = table()[["age", "kids"]]
+    results = fitted("arrays")
+    b = results.params
+    expected = b["const"] + b["age"] * X.age + b["kids"] * X.kids
+    np.testing.assert_allclose(results.predict(which="linear"), expected)
+    np.testing.assert_allclose(results.predict(which="linear", offset=0.5), expected + 0.5)
+    ordered = fitted("ordered").params
+    expected = ordered["age"] * X.age + ordered["kids"] * X.kids
+    np.testing.assert_allclose(fitted("ordered").predict(which="linear"), expected)
+    many = fitted("multinomial")
+    found = many.predict(which="linear")
+    assert found.columns.tolist() == list(JOBS[1:])
+    p = many.predict()
+    np.testing.assert_allclose(np.log(p["nurse"] / p["cook"]), found["nurse"])
+    with pytest.raises(InvalidArgument, match="averaged over"):
+        fitted("private").predict(which="linear")
+
+
+@pytest.mark.parametrize("what", EVERY)
+def test_intervals_of_predictions(what: str) -> None:
+    results, new = fitted(what), table().head(3).assign(const=1.0)
+    frame = results.get_prediction(new)
+    shown = results.law.shown
+
+    points = new_rows(results.law, new).points
+
+    def of(law: Any) -> Any:
+        return row_means(points, law.theta)[0][:, shown].ravel()
+
+    G = numerical(results, of)
+    V = G @ results.covariance_all @ G.T
+    np.testing.assert_allclose(frame["se"], np.sqrt(np.diagonal(V)), rtol=1e-5)
+    assert (frame["lower"] < frame["mean"]).all() and (frame["mean"] < frame["upper"]).all()
+    if what == "poisson":
+        np.testing.assert_allclose(frame["lower"] * frame["upper"], frame["mean"] ** 2)
+    else:
+        logit = np.log(frame / (1.0 - frame))
+        np.testing.assert_allclose(logit["lower"] + logit["upper"], 2.0 * logit["mean"])
+    narrow = results.get_prediction(new, alpha=0.5)
+    assert (narrow["upper"] < frame["upper"]).all()
+
+
+def test_extreme_intervals_lie_within_zero_and_one() -> None:
+    results = fitted("arrays")
+    new = pd.DataFrame({"const": 1.0, "age": [-80.0, 80.0, 4000.0], "kids": 1.0})
+    frame = results.get_prediction(new)
+    assert frame["lower"].between(0.0, 1.0).all() and frame["upper"].between(0.0, 1.0).all()
+
+
+GROUPS: list[tuple[str, Any, str]] = [
+    ("logit", None, "within"),
+    ("logit", "city", "within"),
+    ("private", "city", "within"),
+    ("private", "use", "within"),
+    ("private", "use", "adjusted"),
+    ("multinomial", "kids", "within"),
+    ("ordered", "kids", "adjusted"),
+    ("poisson", "use", "within"),
+    ("arrays", "kids", "adjusted"),
+]
+
+
+@pytest.mark.parametrize(("what", "by", "kind"), GROUPS)
+def test_averages_and_their_covariance(what: str, by: Any, kind: str) -> None:
+    results = fitted(what)
+    found = results.predictions(by=by, kind=kind)
+    G = numerical(results, lambda law: average_predictions(law, by, 0.05, kind).found.value)
+    V = G @ results.covariance_all @ G.T
+    np.testing.assert_allclose(found.cov, V, rtol=1e-4, atol=1e-10)
+    if by is not None:
+        gaps = found.differences()
+        k = len(results.law.shown)
+        se = np.sqrt(V[k, k] + V[0, 0] - 2.0 * V[0, k])
+        np.testing.assert_allclose(gaps["se"].iloc[0], se, rtol=1e-4)
+        np.testing.assert_allclose(
+            gaps["difference"].iloc[0], found.means[1, 0] - found.means[0, 0]
+        )
+
+
+def test_averages_of_rows() -> None:
+    t, results = table(), fitted("private")
+    each = results.predict()
+    found = results.predictions(by="city").frame["mean"]
+    np.testing.assert_allclose(found, each.groupby(t.city).mean(), rtol=1e-10)
+    cut = pd.cut(t.age, 3)
+    found = results.predictions(by=cut)
+    assert found.by == "age" and found.groups == list(cut.cat.categories)
+    np.testing.assert_allclose(found.frame["mean"], each.groupby(cut, observed=True).mean())
+    assert results.predictions().frame["mean"].tolist() == pytest.approx([each.mean()])
+    for value in ("a", "c"):
+        mean = fitted("logit").predict(t.assign(city=value)).mean()
+        adjusted = fitted("logit").predictions(by="city", kind="adjusted").frame["mean"]
+        assert adjusted[value] == pytest.approx(mean)
+
+
+def test_averages_are_those_of_the_answers() -> None:
+    # within three standard errors of the share among those who gave the answer
+    use, ill, _ = answers()
+    frame = fitted("private").predictions(by="use").frame
+    for group, row in frame.iterrows():
+        share = np.mean(ill[use == group] == "yes")
+        assert abs(row["mean"] - share) < 3.0 * row["se"]
+
+
+def test_weights_and_missing_rows() -> None:
+    t, rng = table().copy(), np.random.default_rng(8)
+    w = rng.uniform(0.5, 2.0, N)
+    t.loc[:9, "age"] = np.nan
+    results = ldp.regression("ill ~ age + kids", t, {"ill": reports("ill")}, weights=w).fit()
+    each = results.predict()
+    assert each.index[0] == 10
+    found = results.predictions(by=t.city)
+    for city, own in each.groupby(t.city[10:]):
+        mean = np.average(own, weights=w[own.index])
+        assert found.frame["mean"][city] == pytest.approx(mean)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"by": "town"}, "is no covariate, of which there are age, city, kids"),
+    ({"by": "age"}, "pass the groups, such as pandas.cut"),
+    ({"by": ["a", "b"]}, "a label for each of the 600 respondents"),
+    ({"by": [None] * N}, "missing labels"),
+    ({"by": np.arange(N) % 2, "kind": "adjusted"}, "the name of a covariate, not labels"),
+    ({"kind": "both"}, "kind='both'"),
+    ({"alpha": 2.0}, "alpha=2.0"),
+]
+
+
+@pytest.mark.parametrize(("how", "words"), BAD)
+def test_bad_groups(how: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        fitted("logit").predictions(**how)
+
+
+NEW: list[tuple[str, Any, str]] = [
+    ("arrays", [[1.0, 2.0]], "array with the 3 columns of X: age, kids, const"),
+    ("arrays", pd.DataFrame({"age": [1.0], "kids": 2.0}), "exog, column='const': no such column"),
+    ("arrays", pd.DataFrame({"age": ["x"], "kids": 2.0, "const": 1.0}), "must be numbers"),
+    ("arrays", [[np.inf, 1.0, 1.0]], "must be finite numbers, or NaN"),
+    ("logit", pd.DataFrame({"age": [1.0], "kids": 1.0}), "'city': no such column"),
+    ("private", np.ones((2, 6)), "a table with the public columns of the formula"),
+    ("private", pd.DataFrame({"age": [1.0], "city": "a", "use": "x"}), "is no category of 'use'"),
+]
+
+
+@pytest.mark.parametrize(("what", "exog", "words"), NEW)
+def test_bad_rows(what: str, exog: Any, words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        fitted(what).predict(exog)
+
+
+def test_bad_options() -> None:
+    with pytest.raises(InvalidArgument, match="which='var'"):
+        fitted("logit").predict(which="var")
+    with pytest.raises(InvalidArgument, match="offset"):
+        fitted("logit").predict(table(), offset=[1.0, 2.0])
+    with pytest.raises(InvalidArgument, match="is none of the groups"):
+        fitted("logit").predictions(by="city").differences("z")
+    with pytest.raises(InvalidArgument, match="pass by="):
+        fitted("logit").predictions().differences()
+
+
+def test_averages_show_themselves() -> None:
+    found = fitted("multinomial").predictions(by="kids")
+    assert found.frame.index.names == ["kids", "job"]
+    assert "average by group (kids)" in repr(found)
+    text = str(found.summary(alpha=0.1))
+    assert "[0.05" in text and "Average predictions of P(job)" in text
+    assert "<table" in found._repr_html_()
+    assert found.conf_int(alpha=0.5).shape == (16, 2)

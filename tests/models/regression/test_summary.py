@@ -1,0 +1,124 @@
+"""What summaries of regressions say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from models.regression.examples import JOBS, answers, fitted, reports, table
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.regression.summary import kept_information, model_name
+
+
+def test_logit() -> None:
+    results = fitted("arrays")
+    text = str(results.summary())
+    assert text == str(results)
+    for words in (
+        "Logit regression of y",
+        "Success:",
+        "KRR(k=2, epsilon=2)",
+        "observed information",
+        f"{results.llf:,.2f}",
+        f"{results.llnull:,.2f}",
+        "Maxima met:",
+        "P-values: score test of each coefficient. Intervals: 95% profiles of the",
+        "Without the channel the slopes would read: age",
+    ):
+        assert words in text
+    row = next(line for line in text.split("\n") if line.startswith("age"))
+    assert f"{results.params['age']:.4f}"[:5] in row
+    assert "Goodness of fit" not in text
+    assert "Goodness of fit (chi-square" in str(results.summary(details=True))
+    assert "<table" in results._repr_html_()
+    assert "\\begin{tabular}" in results.summary().as_latex()
+
+
+def test_blocks_of_a_multinomial_logit() -> None:
+    results = fitted("robust")
+    lines = str(results.summary(alpha=0.1)).split("\n")
+    heads = [line.strip() for line in lines if line.strip() in {f"{job}:" for job in JOBS}]
+    assert heads == [f"{job}:" for job in JOBS[1:]]
+    assert any("[0.05" in line for line in lines)
+    assert any(line.startswith("Reference:") and "cook" in line for line in lines)
+    few = str(results.summary(max_rows=4))
+    assert "Shown: the first 4 of 9 coefficients." in few
+
+
+def test_thresholds_have_no_test() -> None:
+    text = str(fitted("ordered").summary())
+    row = next(line for line in text.split("\n") if line.startswith("cook/driver"))
+    assert len(row.split()) == 5
+    assert "Thresholds: the first, and logarithms of the steps to the next." in text
+
+
+def test_private_predictors() -> None:
+    results = fitted("private")
+    text = str(results.summary())
+    assert "use: KRR(k=3, epsilon=2)" in text
+    assert "Epsilon, all answers:" in text
+    assert "in marginal_params" in text
+    assert results.glance()["epsilon"].tolist() == [4.0]
+    corrected = " ".join(str(results.model.fit(method="corrected").summary()).split())
+    assert "Log-likelihood" not in corrected
+    assert "as corrected scores have no likelihood" in corrected
+
+
+def test_robust_tests_are_wald() -> None:
+    text = " ".join(str(fitted("robust").summary()).split())
+    assert "P-values and 95% intervals: Wald, normal, as the likelihood does not know" in text
+    assert "sandwich (HC0)" in text
+
+
+def test_warnings_of_estimates_at_infinity() -> None:
+    X = pd.DataFrame({"const": 1.0, "d": np.repeat([0.0, 1.0], 20)})
+    y = ldp.Observed([0, 1]).parse("y", np.r_[[0, 1] * 10, np.ones(20, dtype=int)])
+    model = ldp.PrivatizedLogit(y, X)
+    with pytest.warns(ldp.ConvergenceWarning):
+        text = str(model.fit().summary())
+    assert "WARNING: the maximum is at infinity in" in text
+    assert "fit(penalty='jeffreys') has a finite one" in " ".join(text.split())
+    assert "WARNING" not in str(model.fit(penalty="jeffreys").summary())
+
+
+def test_information_that_is_kept() -> None:
+    # one coefficient: the ratio of the informations of a binomial share
+    X = np.ones((len(table()), 1))
+    results = ldp.PrivatizedLogit(reports("ill"), X).fit()
+    p = float(results.predict().iloc[0])
+    Q = reports("ill").mechanism.channel().matrix()
+    q = p * Q[1, 1] + (1.0 - p) * Q[0, 1]
+    expected = (Q[1, 1] - Q[0, 1]) ** 2 * p * (1.0 - p) / (q * (1.0 - q))
+    assert kept_information(results) == pytest.approx(expected)
+    clear = ldp.Observed(("no", "yes")).parse("ill", answers()[1])
+    assert kept_information(ldp.PrivatizedLogit(clear, X).fit()) == 1.0
+    assert 0.2 < kept_information(fitted("private")) < kept_information(fitted("logit")) < 0.8
+
+
+def test_names_of_models() -> None:
+    names = {
+        "logit": "Logit",
+        "multinomial": "Multinomial logit",
+        "ordered": "Proportional odds",
+        "poisson": "Poisson",
+    }
+    assert {name: model_name(fitted(name).model.data.outcome) for name in names} == names
+
+
+def test_tables_of_data() -> None:
+    results = fitted("robust")
+    frame = results.to_frame()
+    assert frame.columns.tolist()[-5:] == ["estimate", "std_error", "lower", "upper", "p_value"]
+    np.testing.assert_allclose(frame["estimate"], results.params.to_numpy().T.ravel())
+    np.testing.assert_allclose(frame["p_value"], results.pvalues.to_numpy().T.ravel())
+    facts = results.glance().iloc[0]
+    assert facts["nobs"] == len(table()) and facts["method"] == "mle" and facts["k"] == 4
+    assert results.to_maketables().__maketables_depvar__ == "job"
+
+
+def test_bad_options() -> None:
+    for how in ({"alpha": 1.5}, {"max_rows": 0}, {"details": "yes"}):
+        with pytest.raises(InvalidArgument):
+            fitted("arrays").summary(**how)
