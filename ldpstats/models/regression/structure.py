@@ -223,7 +223,10 @@ class RegressionStructure:
         theta: Array | None = None,
     ) -> Found:
         """The highest maximum, with a penalty or without."""
-        first = start(self.likelihood) if start_params is None else start_params
+        usual = start(self.likelihood)
+        first, others = (usual, []) if start_params is None else (start_params, [usual])
+        if others and self.is_exact:  # one maximum at most, which is met from where it is usual
+            first = usual
         smaller = None
         if penalty is not None and self.likelihood.marginal is not None and theta is None:
             theta = self.climb(None, start_params, maxiter).maximum.theta
@@ -233,6 +236,7 @@ class RegressionStructure:
             self.objective(penalty, theta),
             first,
             self.units,
+            others,
             maxiter=maxiter,
             concave=self.is_exact,
             smaller=smaller,

@@ -196,3 +196,11 @@ def test_equal_rows_are_one():
     assert apart.likelihood.n == 300
     np.testing.assert_allclose(model.fit().params, apart.fit().params, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(model.fit().bse, apart.fit().bse, rtol=1e-6)
+
+
+def test_a_start_far_away_does_no_harm():
+    X, rng = covariates(400, 15), np.random.default_rng(16)
+    reports = ldp.KRR((0, 1), 2.0).privatize((rng.random(400) < 0.4).astype(int), rng)
+    model = ldp.PrivatizedLogit(reports, X)
+    far = model.fit(start_params=[1e6, 1e6])
+    np.testing.assert_allclose(far.params, model.fit().params, rtol=1e-8, atol=1e-8)

@@ -330,3 +330,9 @@ def test_bias_and_coverage(name: str, n: int, replications: Callable[..., int]) 
     error, sd = np.mean(estimates, axis=0) - TRUE, np.std(estimates, axis=0)
     assert np.all(np.abs(error) <= 0.1 * sd + 2.0 * sd / np.sqrt(R)), error / sd
     assert simulate.near(simulate.coverage(np.array(ends), TRUE), 0.95, R)
+
+
+def test_reports_that_all_agree_are_not_certain() -> None:
+    reports = ldp.KRR(("n", "y"), 1.0).parse("q", ["y"] * 10)
+    with pytest.raises(ldp.NotAvailable, match="show no variance"):
+        ldp.PrivatizedOLS(reports, np.ones((10, 1))).fit()

@@ -33,6 +33,8 @@ __all__ = ["PrivatizedOLS"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
+_NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
+
 
 class PrivatizedOLS:
     """Least squares of a numeric score of a privatised answer on covariates.
@@ -185,6 +187,12 @@ class PrivatizedOLS:
                 "survey weights have no covariance of type 'nonrobust': use 'HC3' or 'cluster'"
             )
         fit = self.solution
+        if not self.is_observed and fit.ssr <= _NO_RESIDUALS * float(fit.times @ fit.y**2):
+            raise NotAvailable(
+                "the reports lie on the fitted line, as where all are equal: they show no variance "
+                "although the answers were randomised. Collect more, or use a model with a "
+                "likelihood, such as PrivatizedLogit, which knows the randomisation"
+            )
         clusters, correct, df = self._clusters(kind, cov_kwds, fit.df_resid)
         return PrivatizedOLSResults(
             model=self,
