@@ -267,7 +267,7 @@ def check(estimates: Array, variances: Array, low: float = 0.93) -> None:
     R = len(estimates)
     sd = np.subtract(*np.quantile(estimates, [0.75, 0.25], axis=0)) / 1.349
     error = np.median(estimates, axis=0) - BETA
-    assert np.all(np.abs(error) <= 0.1 * sd + 2.0 * 1.2533 * sd / np.sqrt(R)), error / sd
+    assert np.all(np.abs(error) <= 0.1 * sd + 4.0 * 1.2533 * sd / np.sqrt(R)), error / sd
     ends = estimates[..., None] + 1.96 * np.sqrt(variances)[..., None] * np.array([-1.0, 1.0])
     covered = simulate.coverage(ends, BETA)
     assert simulate.at_least(covered, low, R, 2.0) and np.all(covered < 0.99), covered

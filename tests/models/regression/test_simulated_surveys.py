@@ -51,9 +51,9 @@ def test_one_survey(cell: Cell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", [Slope(500, 1.0), Slope(2000, 0.5, 0.8, "Bernoulli(.4)")])
+@pytest.mark.parametrize("cell", [Slope(500, 1.0)])
 def test_a_slope(replications: Replications, cell: Slope) -> None:
-    R = replications(2000)
+    R = replications(1000)
     said = surveys(cell, R)
     size = {name: np.mean(said[name] < ALPHA) for name in ("Wald", "LR", "score", "default")}
     assert near(size["score"], 0.05, R)
@@ -69,8 +69,8 @@ def test_a_slope(replications: Replications, cell: Slope) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["k-RR", "RAPPOR"])
 def test_five_categories(replications: Replications, mechanism: str) -> None:
-    R = replications(1000, least=300)
-    said = surveys(Categories(2000, 1.0, mechanism), R)
+    R = replications(300, least=60)
+    said = surveys(Categories(500, 2.0, mechanism), R)
     size = np.mean(said["default"] < ALPHA, axis=0)[1::2]
     assert at_least(size, 0.03, R) and at_most(size, 0.065, R)
     assert near(held(said, "interval"), 0.95, R, errors=4.5)
@@ -80,7 +80,7 @@ def test_five_categories(replications: Replications, mechanism: str) -> None:
 ESTIMATES: list[Cell] = [
     *(Predictor("logit", method, 3000, 1.0) for method in ("mle", "corrected")),
     *(Predictor("linear", method, 3000, 1.0) for method in ("mle", "corrected")),
-    Predictor("private logit", "mle", 20_000, 2.0),
+    Predictor("private logit", "mle", 3000, 2.0),
     Margins(3000, 1.0, 3),
     Clustered(100, 20, 1.0),
 ]
@@ -89,11 +89,12 @@ ESTIMATES: list[Cell] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
 def test_estimates(replications: Replications, cell: Cell) -> None:
-    R = replications(400, least=200)
+    R = replications(400, least=60)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
     spread = off.std(axis=0)
-    assert np.all(np.abs(off.mean(axis=0)) <= (0.1 + 3.0 / np.sqrt(R)) * spread)
+    # 4 Monte Carlo errors beside the tenth of a standard deviation: there are many coefficients
+    assert np.all(np.abs(off.mean(axis=0)) <= (0.1 + 4.0 / np.sqrt(R)) * spread)
     assert near(held(said, "interval"), 0.95, R)
     if isinstance(cell, Predictor):  # the reports taken for answers are far off
         assert np.abs(said["naive"] - said["truth"]).mean(axis=0).max() > 0.25
@@ -102,7 +103,7 @@ def test_estimates(replications: Replications, cell: Cell) -> None:
 @pytest.mark.slow
 def test_clusters_that_are_ignored(replications: Replications) -> None:
     """A covariate that is one for all of a cluster."""
-    R = replications(400, least=200)
+    R = replications(400, least=100)
     said = surveys(Clustered(100, 40, 2.0, shared=1.0), R)
     assert near(held(said, "interval, Wald"), 0.95, R)
     assert not at_least(held(said, "interval, not clustered"), 0.95, R)
