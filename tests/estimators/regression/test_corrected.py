@@ -263,7 +263,7 @@ def surveys(
 
 
 def check(estimates: Array, variances: Array, low: float = 0.93) -> None:
-    """Medians, as tails are heavy, within .1 SD and 2 Monte Carlo errors; coverage near .95."""
+    """Medians, as tails are heavy, within .1 SD and 4 Monte Carlo errors; coverage near .95."""
     R = len(estimates)
     sd = np.subtract(*np.quantile(estimates, [0.75, 0.25], axis=0)) / 1.349
     error = np.median(estimates, axis=0) - BETA

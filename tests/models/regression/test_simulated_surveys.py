@@ -53,7 +53,7 @@ def test_one_survey(cell: Cell) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [Slope(500, 1.0)])
 def test_a_slope(replications: Replications, cell: Slope) -> None:
-    R = replications(1000)
+    R = replications(1000, least=100)
     said = surveys(cell, R)
     size = {name: np.mean(said[name] < ALPHA) for name in ("Wald", "LR", "score", "default")}
     assert near(size["score"], 0.05, R)
@@ -62,14 +62,13 @@ def test_a_slope(replications: Replications, cell: Slope) -> None:
     assert np.isfinite(said["interval"]).all()
     assert not np.any(said["far"] & ~said["warned"])
     assert not said["far, Jeffreys"].any()
-    if cell.n == 500:
-        assert not at_least(size["Wald"], 0.05, R)  # why it is no default
+    assert size["Wald"] <= size["score"]  # conservative: why it is no default
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["k-RR", "RAPPOR"])
 def test_five_categories(replications: Replications, mechanism: str) -> None:
-    R = replications(300, least=60)
+    R = replications(300, least=30)
     said = surveys(Categories(500, 2.0, mechanism), R)
     size = np.mean(said["default"] < ALPHA, axis=0)[1::2]
     assert at_least(size, 0.03, R) and at_most(size, 0.065, R)
@@ -89,7 +88,7 @@ ESTIMATES: list[Cell] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
 def test_estimates(replications: Replications, cell: Cell) -> None:
-    R = replications(400, least=60)
+    R = replications(400, least=40)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
     spread = off.std(axis=0)
