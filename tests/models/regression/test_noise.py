@@ -92,7 +92,11 @@ def test_two_categories(name: str, link: str) -> None:
     equal(ours, value, np.zeros(3))
 
 
-@pytest.mark.parametrize("name", THREE)
+HASHED = {"hashed labels", "hashed bits"}  # which take seconds
+QUICK = [pytest.param(name, marks=pytest.mark.slow) if name in HASHED else name for name in THREE]
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_three_categories(name: str) -> None:
     groups = THREE[name]
     reports, X, more = asked(groups, 3), covariates(), candidates(groups)
@@ -178,7 +182,13 @@ K = 3
 OUTCOMES = ("linear", "logit", "poisson", "multinomial", "private")
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        pytest.param(one, marks=pytest.mark.slow) if one == "multinomial" else one
+        for one in OUTCOMES
+    ],
+)
 def test_private_predictor(outcome: str) -> None:
     rng, n = np.random.default_rng(31), N // 2
     z, job = covariates().z.to_numpy()[:n], truth(3)[:n]
