@@ -118,6 +118,7 @@ def test_a_device_computes_the_cells_of_its_own_cohort() -> None:
     ldp.RAPPOR(8, 2, 1 << 16, f=0.5, p=0.2, q=0.8, hashing="google").client().report("x" * 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alphabet", [None, ("a", "b", "c")])
 def test_the_permanent_response_has_its_law(alphabet: Any) -> None:
     # 3,000 clients, 4 bits: 16 patterns in each cohort; chi-square, p > 1e-4

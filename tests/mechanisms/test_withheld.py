@@ -189,6 +189,7 @@ def test_urap_with_as_many_bits_as_can_be_listed() -> None:
     np.testing.assert_allclose(shared.mechanism.channel().likelihood(shared.y[~told]), given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "seed"), [(URR, 21), (URAP, 22)])
 def test_both_sources_together_are_unbiased(first: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -21,6 +21,7 @@ def test_surveys_again_agree_with_the_stored_laws() -> None:
     joint_tables.check()
 
 
+@pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_sizes() -> None:
     association_tests.check()
 

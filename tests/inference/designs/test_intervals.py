@@ -138,6 +138,7 @@ def test_limits_of_a_ratio_take_the_side_that_their_sign_has(
             assert holds == (found[0] < x < found[1]), x
 
 
+@pytest.mark.slow
 def test_limits_of_estimates_that_go_together_move_one_way() -> None:
     df, r = np.array([50.0]), 0.9
     for first, second in (((1, 10), (2, 160)), ((1, 12), (30, 60)), ((3, 8), (0, 90))):

@@ -168,6 +168,7 @@ def test_without_a_permanent_response_averaging_reveals_the_answer() -> None:
     assert set(np.flatnonzero(mean > 0.5)) == set(cells[cells < 16].tolist())
 
 
+@pytest.mark.slow
 def test_one_report_of_the_client_has_the_law_of_the_channel() -> None:
     # chi-square of 32 outcomes, p > 1e-4; a client of f = .5 in place of .4 is the control
     design = {"n_bits": 4, "n_hashes": 2, "n_cohorts": 2, "p": 0.2, "q": 0.9}

@@ -53,6 +53,7 @@ def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
     assert np.nanmean(np.diff(found["own"]) / np.diff(found["moments"])) < 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_tests")
 def test_intervals_around_one_step() -> None:
     setting = Setting("unary", (5, 5), 2.0, 10_000)

@@ -65,6 +65,7 @@ def check_shared(R: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not at_most(size_of_score(independent, R), ALPHA, R, errors=2)
 
 
+@pytest.mark.slow
 def test_shared_cohorts_are_strata(monkeypatch: pytest.MonkeyPatch) -> None:
     check_shared(200, monkeypatch)
 

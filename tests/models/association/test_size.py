@@ -216,6 +216,7 @@ def rejections(setting: Setting, P: Array, R: int, methods: Sequence[str]) -> di
     return {name: size(pvalues) for name, pvalues in repeat(R, survey).items()}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_tests")
 def test_the_printed_statistic_loses_size_and_power_at_the_boundary() -> None:
     """Its size is .0025 (400 surveys) and its power a tenth of that of the score test."""

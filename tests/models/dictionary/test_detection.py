@@ -201,6 +201,7 @@ def filtered(grams: str, n_cohorts: int) -> Setting:
     return replace(shared(grams, n_cohorts), strings=strings, p=p, keep="[^a].*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
 def test_few_claims_are_false_and_intervals_cover(grams: str, n_cohorts: int) -> None:
     outcome = simulate(shared(grams, n_cohorts), 24, [1, n_cohorts])
@@ -262,6 +263,7 @@ def first_search_alone(first: Any, *rest: Any) -> Any:
     return first
 
 
+@pytest.mark.slow
 def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strings 1.5 times as frequent as what is found with probability .8; none may be missed."""
     found = {}
@@ -315,6 +317,7 @@ def share_found(setting: Setting, R: int) -> float:
     return float((simulate(setting, R, 4).found - 1).mean() / 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
 def test_detectable_strings_are_found(grams: str, n_cohorts: int) -> None:
     """As often as is said, .8: a frequency off by a factor of 1.3 would give .45 or .97."""
@@ -337,6 +340,7 @@ def hashes(length: int, gram: int, p: Array, n: int, n_cohorts: int = 64) -> Set
     return Setting(made, lambda rng: random_strings(rng, p.size, length, LETTERS), p, n)
 
 
+@pytest.mark.slow
 def test_too_few_respondents_are_told_so() -> None:
     setting = hashes(6, 2, np.full(100, 0.01), 5000)
     for options in (FPE16, {}):

@@ -406,6 +406,7 @@ def test_no_string_is_tested() -> None:
     same(results, ldp.DictionaryResults.from_json(results.to_json()))
 
 
+@pytest.mark.slow
 def test_the_order_of_the_alphabet_is_of_no_account() -> None:
     # what can be tested is the noise of an absent string, also where its name is a frequent one
     rare = [f"{a}{b}{c}bcd" for a in "bcdefg" for b in "bcdef" for c in "h"]

@@ -67,6 +67,7 @@ def behind_bots(p: Array, tags: dict[str, Array]) -> tuple[Array, Array]:
     return np.concatenate([p - mass.sum(axis=0), bots]), mass / bots[:, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_respondents_with_their_own_preprocessors(kind: str) -> None:
     """Reports made one by one: estimates are unbiased and covered, homes drawn anew or not."""
