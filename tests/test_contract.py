@@ -170,19 +170,19 @@ def test_a_wrong_law_is_noticed() -> None:
 
 @every_mechanism
 def test_drawn_counts_have_the_law_of_the_reports(mechanism: ldp.Mechanism) -> None:
-    # means of `draw` within 5 standard errors of the channel's, variances within 8 % (R = 4000:
-    # the standard error of a variance is 2.2 %)
+    # means and variances of `draw` within 5 standard errors of the channel's (R = 1500: that of a
+    # variance is 3.7 %)
     rng = np.random.default_rng(13)
     Q = channel(mechanism)
     p = distribution(Q.shape[0])
-    nobs, R, among = 500, 4000, candidates(mechanism)
+    nobs, R, among = 500, 1500, candidates(mechanism)
     draws = np.array([_vector(mechanism.draw(p, nobs, rng, among)) for _ in range(R)])
     mean = bit_means(mechanism, p) if mechanism.n_bits else Q.forward(p)
     se = np.sqrt(nobs * mean * (1 - mean))
     assert np.all(np.abs(draws.mean(axis=0) - nobs * mean) <= 5 * se / np.sqrt(R) + 1e-9)
     busy = nobs * mean * (1 - mean) > 5
     ratio = draws.var(axis=0)[busy] / (se[busy] ** 2)
-    assert np.all(np.abs(ratio - 1) < 0.12)
+    assert np.all(np.abs(ratio - 1) < 0.185)
 
 
 def _vector(counts: ldp.Counts | ldp.BitCounts) -> np.ndarray:
