@@ -33,6 +33,16 @@ MECHANISMS = {
     "subsets-8": ldp.SubsetSelection(8, epsilon=0.7),
     "subsets-9": ldp.SubsetSelection(9, epsilon=2.0, size=8),
     "subsets-as-krr": ldp.SubsetSelection(4, epsilon=9.0),
+    "hadamard": ldp.HadamardResponse(("nurse", "teacher", "driver", "cook", "clerk"), epsilon=0.6),
+    "hadamard-2": ldp.HadamardResponse(2, epsilon=0.3),
+    "hadamard-3": ldp.HadamardResponse(("a", "b", "c"), epsilon=0.2),
+    "hadamard-parts": ldp.HadamardResponse(5, epsilon=1.2),
+    "hadamard-weak": ldp.HadamardResponse(6, epsilon=9.0),
+    "projective": ldp.ProjectiveGeometryResponse(tuple("abcdef"), epsilon=0.3),
+    "projective-2": ldp.ProjectiveGeometryResponse(2, epsilon=0.5),
+    "projective-3": ldp.ProjectiveGeometryResponse(("a", "b", "c"), epsilon=0.2),
+    "projective-11": ldp.ProjectiveGeometryResponse(11, epsilon=1.0),
+    "projective-weak": ldp.ProjectiveGeometryResponse(5, epsilon=9.0),
     "custom-square": ldp.CustomMechanism(
         [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]], ("a", "b", "c")
     ),
@@ -76,7 +86,7 @@ MECHANISMS = {
 }
 WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets
 
-EVERY_KIND = {"labels", "bits", "blocks", "lumped", "sensitive", "cohorts"}
+EVERY_KIND = {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "cohorts"}
 
 # every name that fit() knows, with the kinds of equations it is defined for
 ESTIMATORS = {

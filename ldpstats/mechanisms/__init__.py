@@ -8,6 +8,8 @@ from ldpstats.clients import Client, Collector
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
+from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
@@ -41,10 +43,12 @@ __all__ = [
     "CustomMechanism",
     "Enumerated",
     "ForcedResponse",
+    "HadamardResponse",
     "Mangat",
     "Mechanism",
     "Observed",
     "PUMClient",
+    "ProjectiveGeometryResponse",
     "RAPPORClient",
     "SubsetSelection",
     "UnrelatedQuestion",
@@ -57,7 +61,8 @@ __all__ = [
 
 _KINDS = (
     *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
-    *(Observed, SubsetSelection, URAP, URR, UnrelatedQuestion, Warner),
+    *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
+    *(Observed, URAP, URR, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""

@@ -148,6 +148,15 @@ class Moments(ABC):
         By default p is `plug_in`.
         """
 
+    def estimate_variances(self, p: Array | None = None) -> Array:
+        """Variances of the linear estimate if the frequencies are p, shape (k,)."""
+        return self.covariance(p).variances()
+
+    @property
+    def has_covariance(self) -> bool:
+        """Whether the categories are few enough for covariances, where there are variances."""
+        return self.has_errors
+
     def null_standard_errors(self) -> Array:
         """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
 

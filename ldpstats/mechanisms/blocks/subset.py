@@ -19,7 +19,7 @@ from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.reports.subsets import SubsetFormat
 from ldpstats.sampling import realised, samplers
-from ldpstats.sampling.subsets import sample_subsets
+from ldpstats.sampling.subsets import drawn_sums, sample_subsets
 from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["SubsetSelection", "best_size"]
@@ -27,6 +27,8 @@ __all__ = ["SubsetSelection", "best_size"]
 Array = npt.NDArray[Any]
 
 _ENTRIES = 1 << 22  # bits of reports that are drawn at a time
+_LISTED = 1 << 16  # entries of Q that are drawn from row by row
+_FEW = 1 << 17  # reports that are drawn one by one in about the time that their sums take
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ class SubsetSelection(Mechanism):
             V=lambda p: subset_bits(p, Q.size, Q.own, Q.left_out, nobs),
             weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
             nobs=nobs,
-            kind="blocks",
+            kind="subsets",
         )
 
     def _keep(self) -> int:
@@ -156,14 +158,25 @@ class SubsetSelection(Mechanism):
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
         self._closed(candidates)
-        words, ones = simulation_words(rng), np.zeros(self.k, dtype=np.int64)
-        ends = np.cumsum(true_counts)
+        true = np.asarray(true_counts, dtype=np.int64)
+        nobs, Q = int(true.sum()), self.channel()
+        if Q.k * Q.shape[1] <= min(_LISTED, 16 * nobs):
+            ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
+        elif nobs > _FEW:
+            ones = drawn_sums(true, self.d, Q.own, rng)
+        else:
+            ones = self._reported(true, simulation_words(rng))
+        return BitCounts(ones[None, :], np.array([nobs]), self)
+
+    def _reported(self, true: Array, words: Words) -> Array:
+        """Sums of the bits of one report after another, shape (k,)."""
+        ones, ends = np.zeros(self.k, dtype=np.int64), np.cumsum(true)
         step = max(1, _ENTRIES // self.k)
         for start in range(0, int(ends[-1]), step):
             people = np.arange(start, min(start + step, int(ends[-1])))
             reports = self.sample(np.searchsorted(ends, people, side="right"), words)
             ones += self.format.sum_bits(reports)[0]
-        return BitCounts(ones[None, :], ends[-1:], self)
+        return ones
 
     def specimen(self) -> BitCounts:
         return self.counts(np.repeat([1, 0], [self.d, self.k - self.d]), 1)

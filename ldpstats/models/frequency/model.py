@@ -352,6 +352,10 @@ class FrequencyModel:
         if at is not None and not at.size:
             return Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
         estimate = problem.estimate()[0]
+        if problem.has_errors and not problem.has_covariance:
+            return Uncertain(
+                estimate, None, variances=problem.estimate_variances(self.evidence.reference)
+            )
         V = problem.covariance(self.evidence.reference) if problem.has_errors else None
         if at is None:
             return Uncertain(estimate, V)

@@ -49,6 +49,10 @@ class BlockDesign(ABC):
     def other_label(self, codes: Array, number: Array) -> Array:
         """The label not of each code that has this number, from 0 to l - size - 1; shape (n,)."""
 
+    def part_masses(self, p: Array) -> Array:
+        """Sum of p over the categories that enter the feature of each, shape (k,): over all."""
+        return np.full(self.k, np.sum(p))
+
     def features(self, y: Array) -> Array:
         """What a report y adds to the tally of each category, shape (u, k)."""
         return self.holds(y).astype(np.float64)

@@ -84,7 +84,7 @@ class HadamardDesign(BlockDesign):
         return self._rows((full.sum(axis=1, keepdims=True) + walsh_hadamard(full)) / 2)
 
     def differences(self, c: Array) -> Array:
-        """Half of the sums of c over the own labels less those over the others of the part, (k,)."""
+        """Half of what c sums to over own labels, less over the others of the part, (k,)."""
         return self._rows(walsh_hadamard(np.asarray(c).reshape(self.parts, self.order)) / 2)
 
     def part_masses(self, p: Array) -> Array:

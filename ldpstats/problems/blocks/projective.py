@@ -163,4 +163,4 @@ class ProjectiveDesign(BlockDesign):
 
 def _points(q: int, t: int) -> int:
     """Number of points of vectors of length t: (q^t - 1) / (q - 1)."""
-    return (q**t - 1) // (q - 1)
+    return int((q**t - 1) // (q - 1))

@@ -43,7 +43,7 @@ class SingleDesign(BlockDesign):
         return np.array(c)
 
     def holds(self, y: Array) -> npt.NDArray[np.bool_]:
-        return np.asarray(y)[:, None] == np.arange(self.k)
+        return np.asarray(np.asarray(y)[:, None] == np.arange(self.k), dtype=np.bool_)
 
     def own_label(self, codes: Array, number: Array) -> Array:
         return np.array(codes)
