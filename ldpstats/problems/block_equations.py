@@ -47,6 +47,10 @@ class BlockEquations(Equations):
         return self.design.common is None
 
     @property
+    def has_blocks(self) -> bool:
+        return self.design.size > 1 or self.signed
+
+    @property
     def has_covariance(self) -> bool:
         k = self.k
         return k <= _LARGEST and float(k) * k * self.design.n_labels <= _MOST_OPERATIONS

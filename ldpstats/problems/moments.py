@@ -187,6 +187,11 @@ class Moments(ABC):
         return False
 
     @property
+    def has_blocks(self) -> bool:
+        """Whether a label tells of several categories at once."""
+        return False
+
+    @property
     def has_errors(self) -> bool:
         """Whether the categories are few enough for standard errors."""
         return True

@@ -97,8 +97,8 @@ def summed_variance(design: BlockDesign, epsilon: float) -> float:
 
     Examples
     --------
-    >>> round(summed_variance(ProjectiveDesign(13, 3, 3), 1.0), 3)   # (1 + e/2)^2 ... of 13 points
-    44.422
+    >>> round(summed_variance(ProjectiveDesign(13, 3, 3), 1.0), 2), round(summed_variance(SingleDesign(13), 1.0), 2)
+    (41.16, 0)
     """
     l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
     assert common is not None

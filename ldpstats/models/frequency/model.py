@@ -377,6 +377,8 @@ class FrequencyModel:
         if isinstance(estimator, MomentsEstimator):
             solution = estimator.solve(problem)
             if linear.covariance is None:
+                if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+                    return solution, linear, "linear"
                 return solution, Uncertain(solution.p, None), "none (too large)"
             V = estimator.covariance(problem, solution, linear.covariance)
             return solution, Uncertain(solution.p, V), "linear"
