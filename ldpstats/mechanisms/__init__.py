@@ -14,6 +14,7 @@ from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
+from ldpstats.mechanisms.hashed.olh import OLH
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
 from ldpstats.mechanisms.hashed.rappor import RAPPOR
@@ -31,6 +32,7 @@ from ldpstats.mechanisms.unary import KRAPPOR
 __all__ = [
     "KRAPPOR",
     "KRR",
+    "OLH",
     "ORAPPOR",
     "ORR",
     "PUM",

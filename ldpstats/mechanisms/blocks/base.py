@@ -25,7 +25,8 @@ __all__ = ["BlockMechanism"]
 
 Array = npt.NDArray[Any]
 
-_USERS = 1 << 18  # whose reports are drawn at a time
+_USERS = 1 << 18  # whose reports are counted at a time
+_TOGETHER = 1 << 14  # whose reports are drawn at a time
 _LISTED = 1 << 20  # entries of Q that are drawn from row by row
 
 
@@ -78,12 +79,15 @@ class BlockMechanism(Mechanism):
         return (1 << 64) - max(samplers.threshold(other, "up"), 1)
 
     def sample(self, codes: Array, words: Words) -> Array:
-        design = self.design
-        checked = samplers.checked_codes(codes, self.k)
-        others = self.n_outputs - design.size
-        kept, number = sample_labels(checked.size, design.size, others, self._keep(), words)
-        own = design.own_label(checked, np.where(kept, number, 0))
-        return np.where(kept, own, design.other_label(checked, np.where(kept, 0, number)))
+        true = samplers.checked_codes(codes, self.k)
+        sizes, out = (self.design.size, self.n_outputs - self.design.size), np.empty_like(true)
+        for start in range(0, true.size, _TOGETHER):
+            code = true[start : start + _TOGETHER]
+            kept, number = sample_labels(code.size, *sizes, self._keep(), words)
+            own = self.design.own_label(code, np.where(kept, number, 0))
+            other = self.design.other_label(code, np.where(kept, 0, number))
+            out[start : start + _TOGETHER] = np.where(kept, own, other)
+        return out
 
     def _sampler_epsilon(self) -> float:
         keep, size = self._keep(), self.design.size

@@ -97,8 +97,9 @@ def summed_variance(design: BlockDesign, epsilon: float) -> float:
 
     Examples
     --------
-    >>> round(summed_variance(ProjectiveDesign(13, 3, 3), 1.0), 2), round(summed_variance(SingleDesign(13), 1.0), 2)
-    (41.16, 0)
+    >>> fano = ProjectiveDesign(7, 2, 3)   # 7 labels, of which each category has 3
+    >>> round(summed_variance(fano, 0.5), 2), round(summed_variance(SingleDesign(7), 0.5), 2)
+    (81.5, 119.16)
     """
     l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
     assert common is not None
