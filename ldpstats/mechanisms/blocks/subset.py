@@ -59,8 +59,8 @@ class SubsetSelection(Mechanism):
     Notes
     -----
     A report is k bits, of which `size` are set. The number of reports that hold category x is
-    binomial: ``T_x ~ Bin(n, other + (own - other) p_x)`` with ``own = P(x in y | x) = size e^eps /
-    (size e^eps + k - size)`` and ``other = P(x in y | another)``.
+    binomial: ``T_x ~ Bin(n, p0 + (p1 - p0) p_x)`` with ``p1 = P(x in y | x) = size e^eps / (size
+    e^eps + k - size)`` and ``p0 = P(x in y | another)``.
 
     References
     ----------
@@ -70,7 +70,7 @@ class SubsetSelection(Mechanism):
     Examples
     --------
     >>> subsets = SubsetSelection(("nurse", "teacher", "driver", "cook"), epsilon=np.log(3), size=2)
-    >>> subsets.own, round(subsets.other, 12)
+    >>> subsets.p1, round(subsets.p0, 12)
     (0.75, 0.416666666667)
     >>> reports = subsets.privatize(["cook", "nurse"], np.random.default_rng(1))
     >>> subsets.report_labels(reports).tolist()
@@ -101,13 +101,13 @@ class SubsetSelection(Mechanism):
         return self.size
 
     @property
-    def own(self) -> float:
-        """P(x in the report) if x is the answer."""
+    def p1(self) -> float:
+        """P(bit x = 1), that is x in the report, if x is the answer."""
         return self.channel().own
 
     @property
-    def other(self) -> float:
-        """P(x in the report) if x is not the answer."""
+    def p0(self) -> float:
+        """P(bit x = 1) if x is not the answer."""
         return self.channel().other
 
     @property
