@@ -61,6 +61,14 @@ class Mechanism(Instrument[Client, Collector]):
     n_cohorts: int  # 0 for a mechanism that knows none
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
 
+    @property
+    def shielded(self) -> pd.Index[Any] | None:
+        """The categories that the design is made for, where epsilon is that of all; None for all.
+
+        `privacy.uldp` certifies what they are promised.
+        """
+        return None
+
     @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
         """The channel matrix Q, in structured form."""
