@@ -14,6 +14,7 @@ from ldpstats.estimators.nnls import NNLS
 from ldpstats.estimators.normalized import Normalized
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.estimators.projected import Projected
+from ldpstats.estimators.smoothed import Smoothed
 from ldpstats.estimators.thresholded import Thresholded
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Normalized",
     "OneStep",
     "Projected",
+    "Smoothed",
     "Thresholded",
 ]
 
@@ -47,9 +49,15 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "composite": Composite,
     "lasso": Lasso,
     "cvxpy": CvxpyMLE,
+    "smoothed": Smoothed,
 }
 
-_ONE_VARIABLE = ("composite", "lasso", "nnls")  # for the bits, or the candidates, of one
+_ONE_VARIABLE = (
+    "composite",
+    "lasso",
+    "nnls",
+    "smoothed",
+)  # for the bits, or the candidates, of one
 JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     **{name: kind for name, kind in ESTIMATORS.items() if name not in _ONE_VARIABLE},
     "moments": Inversion,

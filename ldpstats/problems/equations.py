@@ -90,8 +90,8 @@ class Equations(Moments):
         """Whether A is a matrix, and not one equation a category."""
         return np.ndim(self.A) == 2
 
-    @property
-    def condition(self) -> float:
+    @cached_property
+    def condition(self) -> float:  # type: ignore[override]
         if self.is_dense:
             if self._solved is not None and not np.any(self.offset):
                 return spectral_norm(np.asarray(self.A)) * spectral_norm(self._solved)

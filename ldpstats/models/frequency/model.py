@@ -380,8 +380,8 @@ class FrequencyModel:
         solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
         if cov_type == "linear":
             return solution, Uncertain(solution.p, linear.covariance), "linear"
-        if estimator.constraints is not None:
-            return solution, Uncertain(solution.p, None), "none (constrained)"
+        if estimator.without_errors:
+            return solution, Uncertain(solution.p, None), estimator.without_errors
         found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
         return solution, Uncertain(solution.p, found), kind
 
