@@ -90,6 +90,10 @@ ESTIMATORS = {
     "nnls": EVERY_KIND,
     "composite": {"bits"},
     "lasso": {"cohorts"},
+    "smoothed": EVERY_KIND,
+    "em-fpe16": EVERY_KIND,
+    "unweighted": {"cohorts"},
+    "minimax": EVERY_KIND - {"cohorts"},
 }
 
 

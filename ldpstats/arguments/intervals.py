@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def interval_labels(edges: Array) -> pd.Index[Any]:
     ['[0, 0.5)', '[0.5, 2]']
     """
     texts = [_text(edge) for edge in edges.tolist()]
-    found = [f"[{low}, {high})" for low, high in zip(texts[:-1], texts[1:], strict=True)]
+    found = [f"[{low}, {high})" for low, high in pairwise(texts)]
     found[-1] = found[-1][:-1] + "]"
     return pd.Index(found, dtype=object)
 

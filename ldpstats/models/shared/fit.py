@@ -82,9 +82,9 @@ class Fit:
     def _criterion(self, each: float) -> float:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
-        if (
-            not known or self.is_penalised or self.cov_type == SANDWICH
-        ):  # a pseudo-likelihood has no such criterion
+        # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
+        other = self.is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        if not known or other:
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
 
