@@ -80,6 +80,11 @@ class Band(_Written):
         """Probability q of each other report."""
         return float(np.exp(-self.log_ratio)) * self.high
 
+    @property
+    def excess(self) -> float:
+        """By how much p exceeds q."""
+        return self.high * float(-np.expm1(-self.log_ratio))
+
     def _written(self) -> Array:
         x, y = np.arange(self.k)[:, None], np.arange(self.shape[1])
         return np.where((y >= x) & (y <= x + 2 * self.b), self.high, self.low)
@@ -89,10 +94,10 @@ class Band(_Written):
         sums = np.concatenate([[0.0], np.cumsum(given)])
         y = np.arange(self.shape[1])
         inside = sums[np.minimum(y + 1, self.k)] - sums[np.maximum(y - 2 * self.b, 0)]
-        return np.asarray(self.low * given.sum() + (self.high - self.low) * inside)
+        return np.asarray(self.low * given.sum() + self.excess * inside)
 
     def epsilon(self) -> float:
-        return float(np.log(self.high / self.low))
+        return float(np.log1p(self.excess / self.low))
 
 
 @dataclass(frozen=True, eq=False)

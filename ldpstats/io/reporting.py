@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.intervals import midpoints
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.kept import KeptColumns, constant

