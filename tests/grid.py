@@ -53,6 +53,14 @@ MECHANISMS = {
     "custom-tiny": ldp.CustomMechanism([[1 - 1e-18, 1e-18, 0.0], [0.5, 0.25, 0.25]]),
     "observed": ldp.Observed(("north", "south", "west")),
     "observed-2": ldp.Observed(2),
+    "square-wave": ldp.SquareWave([0, 10, 20.5, 30, 50], epsilon=0.5),
+    "square-wave-10": ldp.SquareWave(np.arange(11) / 8, epsilon=1.0),
+    "square-wave-broad": ldp.SquareWave([-3, -1, 1e6], epsilon=3.0, half_width=1),
+    "square-wave-as-krr": ldp.SquareWave([0, 1, 2, 3], epsilon=1.0, half_width=0),
+    "geometric": ldp.GeometricResponse(("low", "middle", "high"), epsilon=1.0),
+    "geometric-2": ldp.GeometricResponse(2, epsilon=0.3),
+    "geometric-12": ldp.GeometricResponse(12, epsilon=4.0),
+    "geometric-bins": ldp.GeometricResponse(("[0, 1)", "[1, 5)", "[5, 20]"), epsilon=2.5),
     "orr": ldp.ORR(4, 3, epsilon=1.0),
     "orr-closed": ldp.ORR(3, 4, epsilon=2.0, alphabet=("a", "b", "c", "d", "e")),
     "orr-as-krr": ldp.ORR(5, 1, epsilon=0.5, alphabet=5),
@@ -100,6 +108,10 @@ ESTIMATORS = {
     "nnls": EVERY_KIND,
     "composite": {"bits"},
     "lasso": {"cohorts"},
+    "smoothed": EVERY_KIND,
+    "em-fpe16": EVERY_KIND,
+    "unweighted": {"cohorts"},
+    "minimax": EVERY_KIND - {"cohorts"},
 }
 
 

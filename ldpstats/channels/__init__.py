@@ -2,6 +2,17 @@
 
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Kronecker, Mapped, Stacked
+from ldpstats.channels.ordered import Band, Geometric
 from ldpstats.channels.structured import Bits, Dense, Uniformised
 
-__all__ = ["Bits", "Channel", "Dense", "Kronecker", "Mapped", "Stacked", "Uniformised"]
+__all__ = [
+    "Band",
+    "Bits",
+    "Channel",
+    "Dense",
+    "Geometric",
+    "Kronecker",
+    "Mapped",
+    "Stacked",
+    "Uniformised",
+]

@@ -29,6 +29,8 @@ class Guarded(Protocol):
     def categories(self) -> pd.Index[Any]: ...
     @property
     def sensitive(self) -> pd.Index[Any] | None: ...
+    @property
+    def shielded(self) -> pd.Index[Any] | None: ...
     def channel(self) -> Channel: ...
 
 
@@ -116,7 +118,8 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
         Rows are true categories, columns are reports.
     sensitive : sequence, optional
         Positions of the sensitive categories, or a boolean mask of shape (k,); for a mechanism
-        their labels. By default those of the mechanism.
+        their labels. By default those of the mechanism: its `sensitive` ones, or those that its
+        design is made for (the "yes" of `Mangat`), else all.
 
     Returns
     -------
@@ -183,6 +186,7 @@ def _sensitive(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bo
     if not isinstance(Q, Guarded):
         return _mask(sensitive, channel.shape[0])
     labels = Q.sensitive if sensitive is None else sensitive
+    labels = Q.shielded if labels is None else labels
     if labels is None:
         return np.ones(len(Q.categories), dtype=bool)
     mask = np.zeros(len(Q.categories), dtype=bool)

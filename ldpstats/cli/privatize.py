@@ -29,6 +29,8 @@ __all__ = ["add_privatize"]
 # options that are fields of a mechanism: type and help
 _PARAMETERS: dict[str, tuple[type, str]] = {
     "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
+    "edges": (str, "square-wave: edges of the bins of numbers, separated by commas"),
+    "half_width": (int, "square-wave: reports on either side of the true bin that are likelier"),
     "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
     "sensitive": (str, "urap, urr: the categories to protect, separated by commas"),
     "epsilon": (float, "privacy of one report, in nats"),
@@ -238,9 +240,20 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     for name in _LABELS:
         if name in options:
             options[name] = label_list(options[name], option(name))
+    if "edges" in options:
+        options["edges"] = [_number(text) for text in options["edges"].split(",")]
     if "sensitive" in options:
         options["sensitive"] = _members(options["sensitive"], options["categories"])
     return kind(**options)
+
+
+def _number(text: str) -> float:
+    """A number of a list."""
+    try:
+        return float(text)
+    except ValueError:
+        remedy = "must be numbers separated by commas, such as 0,10,20.5"
+        raise InvalidArgument("--edges", text, remedy) from None
 
 
 def _members(text: str, categories: int | list[str]) -> list[Any]:

@@ -8,13 +8,17 @@ from ldpstats.estimators.cvxpy_mle import CvxpyMLE
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.inversion import Inversion
 from ldpstats.estimators.lasso import Lasso
+from ldpstats.estimators.minimax import Minimax
 from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.moments_gls import MomentsGLS
 from ldpstats.estimators.nnls import NNLS
 from ldpstats.estimators.normalized import Normalized
 from ldpstats.estimators.one_step import OneStep
+from ldpstats.estimators.plain_em import PlainEM
 from ldpstats.estimators.projected import Projected
+from ldpstats.estimators.smoothed import Smoothed
 from ldpstats.estimators.thresholded import Thresholded
+from ldpstats.estimators.unweighted import Unweighted
 
 __all__ = [
     "EM",
@@ -28,12 +32,16 @@ __all__ = [
     "Inversion",
     "Lasso",
     "LikelihoodEstimator",
+    "Minimax",
     "MomentsEstimator",
     "MomentsGLS",
     "Normalized",
     "OneStep",
+    "PlainEM",
     "Projected",
+    "Smoothed",
     "Thresholded",
+    "Unweighted",
 ]
 
 ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
@@ -47,9 +55,14 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "composite": Composite,
     "lasso": Lasso,
     "cvxpy": CvxpyMLE,
+    "smoothed": Smoothed,
+    "em-fpe16": PlainEM,
+    "unweighted": Unweighted,
+    "minimax": Minimax,
 }
 
-_ONE_VARIABLE = ("composite", "lasso", "nnls")  # for the bits, or the candidates, of one
+# for the bits, the candidates, the order or the number of the categories of one variable
+_ONE_VARIABLE = ("composite", "lasso", "minimax", "nnls", "smoothed", "unweighted")
 JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     **{name: kind for name, kind in ESTIMATORS.items() if name not in _ONE_VARIABLE},
     "moments": Inversion,

@@ -28,6 +28,11 @@ class Estimator(ABC, Generic[Problem]):
         """What restricts p beyond the simplex, see `MLE`; None for most estimators."""
         return None
 
+    @property
+    def without_errors(self) -> str:
+        """Why its estimates have no standard errors, as `cov_type` says it; "" if they have."""
+        return "none (constrained)" if self.constraints is not None else ""
+
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:
         """Return the estimate with its certificate."""

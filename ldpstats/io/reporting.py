@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.intervals import midpoints
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.kept import KeptColumns, constant
@@ -187,6 +188,8 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
     if labels is None:
         return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
     shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+    if midpoints(labels) is not None:
+        return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
     return f"is not among the {len(labels)} labels {shown}: correct it or add the label"
 
 

@@ -22,6 +22,8 @@ from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
 from ldpstats.mechanisms.observed import Observed
+from ldpstats.mechanisms.ordered.geometric import GeometricResponse
+from ldpstats.mechanisms.ordered.square_wave import SquareWave
 from ldpstats.mechanisms.sensitive.combined import paired, withhold
 from ldpstats.mechanisms.sensitive.pum import PUM
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
@@ -45,6 +47,7 @@ __all__ = [
     "CustomMechanism",
     "Enumerated",
     "ForcedResponse",
+    "GeometricResponse",
     "HadamardResponse",
     "Mangat",
     "Mechanism",
@@ -52,6 +55,7 @@ __all__ = [
     "PUMClient",
     "ProjectiveGeometryResponse",
     "RAPPORClient",
+    "SquareWave",
     "SubsetSelection",
     "UnrelatedQuestion",
     "Warner",
@@ -64,7 +68,7 @@ __all__ = [
 _KINDS = (
     *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
-    *(Observed, URAP, URR, UnrelatedQuestion, Warner),
+    *(GeometricResponse, Observed, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""

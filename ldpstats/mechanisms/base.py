@@ -61,6 +61,35 @@ class Mechanism(Instrument[Client, Collector]):
     n_cohorts: int  # 0 for a mechanism that knows none
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
 
+    @property
+    def shielded(self) -> pd.Index[Any] | None:
+        """The categories that the design is made for, where epsilon is that of all; None for all.
+
+        `privacy.uldp` certifies what they are promised.
+        """
+        return None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the mechanism rests on the order of its categories."""
+        return False
+
+    def to_labels(self, name: str, values: object) -> object:
+        """Answers, shape (n,), as labels of categories: numbers as their bins, where there are any.
+
+        Parameters
+        ----------
+        name : str
+            What to call the answers in an error.
+        values : array-like, shape (n,)
+
+        Raises
+        ------
+        UnknownCategory
+            For a number that is in no bin; the message has its place.
+        """
+        return values
+
     @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
         """The channel matrix Q, in structured form."""
@@ -221,11 +250,12 @@ class Mechanism(Instrument[Client, Collector]):
         return self._report(values, simulation_words(rng), missing)
 
     def _report(self, values: object, words: Words, missing: str) -> Reports:
-        codes, n_missing = encode("values", values, self.categories, missing, check=False)
+        labels = self.to_labels("values", values)
+        codes, n_missing = encode("values", labels, self.categories, missing, check=False)
         try:  # the samplers check the range of the codes in a pass that they make anyway
             return Reports(self.sample(codes, words), self, n_missing, name=column_name(values))
         except InvalidArgument:
-            encode("values", values, self.categories, missing)  # says which value is no label
+            encode("values", labels, self.categories, missing)  # says which value is no label
             raise
 
     @property

@@ -13,9 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon, probability
-from ldpstats.arguments.labels import as_labels
+from ldpstats.arguments.labels import as_labels, sensitive_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
@@ -203,7 +204,10 @@ class Mangat(_Device):
     """Mangat's design: a "yes" says yes; a "no" uses a device and says yes with chance 1 - p.
 
     P(yes | yes) = 1, so a report "no" is surely true and epsilon is infinite; a report "yes" can
-    be denied, which protects the respondents whose true answer is "yes".
+    be denied, which protects the respondents whose true answer is "yes". What they are promised is
+    utility-optimised LDP with ``epsilon = -ln(1 - p)`` (MK19 Definition 2): `privacy.uldp` takes
+    the "yes" for sensitive. `URR` with the "yes" as its only sensitive category is the same
+    channel, and declares that epsilon.
 
     Parameters
     ----------
@@ -221,6 +225,9 @@ class Mangat(_Device):
     >>> Mangat(p=0.6).channel().matrix()
     array([[0.6, 0.4],
            [0. , 1. ]])
+    >>> from ldpstats import privacy
+    >>> round(privacy.uldp(Mangat(p=0.6)).epsilon, 6)   # ln(1 / 0.4)
+    0.916291
     """
 
     p: float
@@ -229,6 +236,12 @@ class Mangat(_Device):
     def __post_init__(self) -> None:
         self._label()
         object.__setattr__(self, "p", probability("p", self.p, zero=False, one=False))
+
+    @property
+    def shielded(self) -> pd.Index[Any]:
+        """The "yes": a report that a holder of the trait makes is one that others make too."""
+        yes: pd.Index[Any] = sensitive_labels(np.array([1]), self.categories)
+        return yes
 
     def _yes(self) -> tuple[float, float]:
         return 1.0 - self.p, 1.0

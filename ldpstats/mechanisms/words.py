@@ -14,7 +14,8 @@ __all__ = ["in_words", "parameters"]
 
 _NAMED = 3  # sensitive categories that are named one by one
 _LONGEST = 20  # characters of a label
-_ALIASES = {"categories": "k", "alphabet": "k", "outputs": "n_outputs"}  # lists, by their length
+# lists, by their length; edges, by what is between them
+_ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outputs"}
 
 
 def in_words(mechanism: Any, with_epsilon: bool = True) -> str:
@@ -53,6 +54,8 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
     """A parameter in words; "" where another one says it."""
     if name == "sensitive":
         return _sensitive(mechanism)
+    if name == "edges":
+        return str(mechanism.k)
     if name == "levels" or isinstance(value, np.ndarray):
         return ""  # told with epsilon, and too many numbers
     if name == "epsilon":

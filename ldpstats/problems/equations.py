@@ -93,7 +93,7 @@ class Equations(Moments):
         """Whether A is a matrix, and not one equation a category."""
         return np.ndim(self.A) == 2
 
-    @property
+    @cached_property
     def condition(self) -> float:
         if self.is_dense:
             if self._solved is not None and not np.any(self.offset):

@@ -27,6 +27,7 @@ __all__ = [
     "IntegerRows",
     "checked_codes",
     "integer_rows",
+    "sample_band",
     "sample_bits",
     "sample_coins",
     "sample_krr",
@@ -120,6 +121,19 @@ def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words) -> U64
         if (rest := rest[~accepted]).size:
             low = words(rest.size) & LOW
     return out
+
+
+def sample_band(codes: npt.ArrayLike, k: int, width: int, keep: int, words: Words) -> I64:
+    """Report a uniform draw from `width` reports, the first of which is the code, or from all.
+
+    The first with probability keep / 2**64; all are ``k + width - 1``. Both are drawn
+    for everybody.
+    """
+    true = _integers("codes", codes, 1)
+    _check_range("codes", true, k)
+    kept, any_code = sample_coins(true.size, keep, words), np.zeros(true.size, dtype=np.int64)
+    near = true + sample_krr(any_code, width, 0, words)
+    return np.where(kept, near, sample_krr(any_code, k + width - 1, 0, words))
 
 
 def sample_bits(
@@ -269,11 +283,13 @@ class IntegerRows:
     upper: tuple[U64, ...]
 
 
-def integer_rows(Q: npt.ArrayLike) -> IntegerRows:
+def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> IntegerRows:
     """Turn each row of a channel into integer weights that sum to 2**64 exactly.
 
-    A weight is floor(Q[x, y] * 2**64), but at least 1 where Q[x, y] > 0; the largest entry of the
-    row takes what is left. Zero entries stay zero.
+    A weight is Q[x, y] * 2**64 rounded down, but at least 1 where Q[x, y] > 0, or rounded up; the
+    largest entry of the row takes what is left. Zero entries stay zero. Where the smallest entry of
+    each column decides on epsilon and the largest entries of rows are the largest of columns too,
+    to round up is the side of more privacy.
     """
     matrix = np.asarray(Q, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
@@ -284,11 +300,11 @@ def integer_rows(Q: npt.ArrayLike) -> IntegerRows:
         raise InvalidArgument("Q", Q, f"must have rows that sum to one; row {x} does not")
     outputs = tuple(np.flatnonzero(row) for row in matrix)
     return IntegerRows(
-        outputs, tuple(_upper(row)[y] for row, y in zip(matrix, outputs, strict=True))
+        outputs, tuple(_upper(row, rounding)[y] for row, y in zip(matrix, outputs, strict=True))
     )
 
 
-def _upper(row: npt.NDArray[np.float64]) -> U64:
+def _upper(row: npt.NDArray[np.float64], rounding: str) -> U64:
     """Return the inclusive cumulative weights of a row of probabilities, zeros included.
 
     The work is that of the whole row: its time does not tell how many outputs a true value has.
@@ -297,7 +313,8 @@ def _upper(row: npt.NDArray[np.float64]) -> U64:
     made = row > 0
     row = row.copy()
     row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
-    weights = np.floor(np.ldexp(row, 64)).astype(np.uint64)
+    exact = np.ldexp(row, 64)
+    weights = (np.floor(exact) if rounding == "down" else np.ceil(exact)).astype(np.uint64)
     weights = np.maximum(weights, made.astype(np.uint64))
     weights[largest] = 0
     weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN

@@ -198,6 +198,13 @@ class MechanismQuestion(Question):
     def audit(self) -> Audit:
         return self.made_by.audit()
 
+    def answers(self, values: object, named: Named) -> tuple[Array, npt.NDArray[np.bool_]]:
+        try:
+            values = self.made_by.to_labels("values", values)
+        except InvalidArgument as error:
+            raise _renamed(error, _PLACE, 0, named) from None
+        return super().answers(values, named)
+
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
         values = given if self.labels is None else self.labels.take(given)
         reports: Reports = self.made_by.procedure.draw(values, words, "raise")

@@ -176,6 +176,10 @@ MADE = {
     "forced-response": (["--p-truth", "0.7", "--p-yes", "0.1"], ldp.ForcedResponse(0.7, 0.1)),
     "unrelated-question": (["--p", "0.7", "--prevalence", "0"], ldp.UnrelatedQuestion(0.7, 0.0)),
     "mangat": (["--p", "0.6"], ldp.Mangat(0.6)),
+    "geometric-response": (
+        ["--epsilon", "1", "--categories", "no,yes"],
+        ldp.GeometricResponse(("no", "yes"), 1.0),
+    ),
     "orr": (
         ["--n-outputs", "3", "--n-cohorts", "4", "--epsilon", "3", "--alphabet", "no,yes"],
         ldp.ORR(3, 4, 3.0, alphabet=("no", "yes")),
@@ -205,6 +209,24 @@ def test_every_kind_can_be_made(kind: str, tmp_path: Path) -> None:
     assert files.read_mechanism(spec) == mechanism
     assert main(["audit", spec]) == (0 if mechanism.audit().private else 1)
     assert main(["fit", paths[1], "--spec", spec, "--method", "inversion"]) == 0
+
+
+def test_numbers_are_put_in_bins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("age\n5\n15.5\n50\n1e1\n" * 20)
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "r.csv")]
+    spec = str(tmp_path / "s.json")
+    made = ["--mechanism", "square-wave", "--epsilon", "1", "--write-spec", spec, "--column", "age"]
+    for edges, words in (
+        ("0,10,x", "--edges='x': must be numbers separated by commas"),
+        ("0,10,20", "row 3=(not shown): is in none of the 2 bins '[0, 10)', '[10, 20]'"),
+        ("0,10,10", "edges[2]=10.0: does not exceed the edge before it"),
+    ):
+        assert main(["privatize", *paths, *made, "--edges", edges]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["privatize", *paths, *made, "--edges", "0,10,20,50", "--half-width", "1"]) == 0
+    assert files.read_mechanism(spec) == ldp.SquareWave([0, 10, 20, 50], 1.0, half_width=1)
+    assert main(["fit", paths[1], "--spec", spec, "--method", "smoothed"]) == 0
+    assert "penalised for roughness" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,11 @@ from ldpstats.problems.problem import Likelihood
 Array = npt.NDArray[Any]
 
 
-@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"lasso"}))  # which needs candidates
+# these need candidates, and those are biased or stop early: see their own tests
+OTHERS = {"lasso", "unweighted", "minimax", "smoothed", "em-fpe16"}
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - OTHERS))
 def test_every_estimator_recovers_p_from_exact_expected_counts(name: str) -> None:
     estimator, p = ESTIMATORS[name](), np.array([0.5, 0.25, 0.125, 0.125])
     if isinstance(estimator, LikelihoodEstimator):

@@ -68,6 +68,23 @@ CASES = [
         {"categories": 3, "epsilon": 1.0},
         {"categories": NO_LABELS, "epsilon": NO_EPSILON, "theta": [*NO_THETA, SMALL_THETA]},
     ),
+    *refusals(
+        ldp.SquareWave,
+        {"edges": [0, 1, 2, 3], "epsilon": 1.0},
+        {
+            "edges": (*NO_LABELS[:9], [0, 1, 1], [0, 1, np.nan], [0, 1, np.inf], [[0, 1, 2]]),
+            "epsilon": NO_EPSILON,
+            "half_width": (-1, 3, 1.5, "1", np.nan, True, [1], 10**30),
+        },
+    ),
+    *refusals(
+        ldp.GeometricResponse,
+        {"categories": 3, "epsilon": 1.0},
+        {
+            "categories": (*NO_LABELS, (1, 3, 2), ("[1, 2)", "[0, 1)")),
+            "epsilon": NO_EPSILON,
+        },
+    ),
     *refusals(ldp.Warner, {"epsilon": 1.0}, {"epsilon": NO_EPSILON}),
     *refusals(
         ldp.ForcedResponse,

@@ -59,7 +59,16 @@ def test_mangat_is_uldp_of_minus_ln_p(p: float) -> None:
     assert certificate.revealed is not None and certificate.revealed.tolist() == [0, -1]
     other = uldp(ldp.Mangat(1.0 - p), sensitive={"no"})
     assert other.epsilon == np.inf and "'no' alone makes report 0" in other.reason
-    assert uldp(ldp.Mangat(1.0 - p)).epsilon == np.inf  # without a word, all are sensitive
+    # without a word, the answer that the design is made for; all answers have no epsilon
+    for labels in (("no", "yes"), (0, 1), (False, True)):
+        own = uldp(ldp.Mangat(1.0 - p, labels))
+        assert own.epsilon == certificate.epsilon
+        np.testing.assert_array_equal(own.sensitive, [False, True])
+    assert uldp(ldp.Mangat(1.0 - p), sensitive={"no", "yes"}).epsilon == np.inf
+    mechanism = ldp.Mangat(1.0 - p)
+    assert mechanism.epsilon == mechanism.audit().declared == np.inf and mechanism.sensitive is None
+    with pytest.raises(ldp.InvalidArgument, match="allow_no_privacy"):
+        mechanism.client()
 
 
 @pytest.mark.parametrize(

@@ -318,8 +318,8 @@ class AssociationModel:
             solution = estimator.solve(self.likelihood())
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
-        if estimator.constraints is not None:
-            return solution, None, "none (constrained)"
+        if estimator.without_errors:
+            return solution, None, estimator.without_errors
         return solution, *estimates.information(self.evidence, solution.p, cov_type == "fpe16")
 
     def _misfit(self, fits: Sequence[FrequencyResults], complete: bool) -> str:

@@ -178,7 +178,9 @@ class FrequencyModel:
             (unbiased; the default over candidates, and where only bit sums are known; reweighted
             where the candidates are not all answers),
             "normalized", "projected", "thresholded", "nnls", "composite", "cvxpy", "lasso" (selects
-            among candidates); or an estimator object with its tuning.
+            among candidates), "smoothed" (ordered categories, penalised for roughness), and as the
+            papers print them "em-fpe16", "unweighted" (hashed reports) and "minimax"; or an
+            estimator object with its tuning.
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
             ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
@@ -386,8 +388,8 @@ class FrequencyModel:
         solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
         if cov_type == "linear":
             return solution, Uncertain(solution.p, linear.covariance), "linear"
-        if estimator.constraints is not None:
-            return solution, Uncertain(solution.p, None), "none (constrained)"
+        if estimator.without_errors:
+            return solution, Uncertain(solution.p, None), estimator.without_errors
         found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
         return solution, Uncertain(solution.p, found), kind
 

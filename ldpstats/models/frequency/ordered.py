@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import numbers, probability
+from ldpstats.arguments.intervals import midpoints
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.edges import edge_range
@@ -137,9 +138,12 @@ def quantile_bounds(sums: list[WeightedSum], q: float, alpha: float) -> tuple[in
 
 
 def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
-    """A number for each category; by default the labels, where they are numbers."""
+    """A number for each category; by default the labels, if they are numbers, or their midpoints.
+
+    Midpoints are those of labels that are all intervals, such as "[0, 10)".
+    """
     k = len(labels)
-    if scores is None:
+    if scores is None and (scores := midpoints(labels)) is None:
         scores = labels.to_numpy()
         plain = [isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist()]
         if not all(plain):

@@ -16,7 +16,10 @@ from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Unexplain
 
 __all__ = ["Checks", "Laws", "Specifications"]
 
-_COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
+_COMPLETE = (
+    *("mle", "em", "em-fpe16", "cvxpy", "smoothed"),
+    *("projected", "normalized", "thresholded", "minimax"),
+)
 _SUSPECT = 0.01  # p-value of the goodness of fit below which a list is taken to be incomplete
 
 

@@ -479,7 +479,8 @@ class FrequencyResults(CategoryResults):
         ----------
         scores : mapping, Series or array, shape (k,), optional
             A number for each category; a mapping or Series is matched by label. By default the
-            labels, where they are numbers.
+            labels, where they are numbers, or their midpoints, where they are intervals such as
+            "[0, 10)".
         alpha : float
             One minus the coverage of the interval.
 

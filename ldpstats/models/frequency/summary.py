@@ -71,6 +71,7 @@ def frequency_summary(
             *rest_notes(len(shown), len(frame)),
             *_list_notes(fit, checks),
             *_selection_notes(fit, k),
+            *_penalty_notes(fit),
             *_boundary_notes(fit),
             *closing_notes(fit, checks.condition),
             *goodness_notes(checks.goodness_of_fit),
@@ -182,6 +183,16 @@ def _selection_notes(fit: Fit, k: int) -> list[str]:
     ]
 
 
+def _penalty_notes(fit: Fit) -> list[str]:
+    if not fit.is_penalised:
+        return []
+    return [
+        "NOTE: the estimate is penalised for roughness, which biases it towards smooth "
+        f"frequencies ({fit.message.partition(', ')[0]}): it has no standard errors, and intervals "
+        "and p-values rest on the unconstrained estimate."
+    ]
+
+
 def _boundary_notes(fit: Fit) -> list[str]:
     if not fit.on_boundary or fit.method in ("inversion", "lasso"):  # know no boundary
         return []
@@ -189,7 +200,7 @@ def _boundary_notes(fit: Fit) -> list[str]:
         "NOTE: the estimate is on the boundary (a frequency of zero); the intervals keep their "
         "coverage there."
     ]
-    if fit.method not in ("mle", "em", "cvxpy"):
+    if fit.method not in ("mle", "em", "cvxpy", "smoothed"):
         notes.append("NOTE: the standard errors of the estimate hold in the interior only.")
     return notes
 

@@ -19,8 +19,10 @@ _ROUNDING = 1e-9  # of frequencies
 
 T = TypeVar("T")
 
+PENALISED = "a penalised estimate has no standard errors"
 WITHOUT_ERRORS = {
     "none (constrained)": "a constrained estimate has no standard errors",
+    "none (penalised)": PENALISED,
     "none (too large)": "standard errors of so many frequencies at once were not computed",
     "none (singular information)": "the reports leave the estimate without standard errors",
 }
@@ -80,7 +82,9 @@ class Fit:
     def _criterion(self, each: float) -> float:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
-        if not known or self.cov_type == SANDWICH:  # a pseudo-likelihood has no such criterion
+        # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
+        other = self.is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        if not known or other:
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
 
@@ -93,6 +97,11 @@ class Fit:
     def is_maximum(self) -> bool:
         """Whether the estimate maximises the likelihood, and has a certificate for it."""
         return not np.isnan(self.gap)
+
+    @property
+    def is_penalised(self) -> bool:
+        """Whether a penalty was taken from the likelihood; the certificate is that of both."""
+        return self.method == "smoothed"
 
     @property
     def on_boundary(self) -> bool:

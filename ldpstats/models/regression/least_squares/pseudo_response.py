@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.intervals import midpoints
 from ldpstats.errors import IncompleteListWarning
 from ldpstats.models.frequency.ordered import checked_scores
 from ldpstats.problems.regression.indicators import unbiased_indicators
@@ -85,6 +86,6 @@ def answer_scores(scores: Any, labels: pd.Index[Any]) -> Array:
         If more than two categories are not numbers and have no scores, or scores do not fit them.
     """
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
-    if scores is None and len(labels) == 2 and not numeric:
+    if scores is None and len(labels) == 2 and not numeric and midpoints(labels) is None:
         return np.array([0.0, 1.0])
     return checked_scores(scores, labels)

@@ -1,0 +1,1 @@
+"""Mechanisms for ordered categories and binned numbers."""

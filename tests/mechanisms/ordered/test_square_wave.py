@@ -1,0 +1,114 @@
+"""The square wave: its law against the paper's formula, its half width, its answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, UnknownCategory
+from ldpstats.mechanisms.ordered.square_wave import optimal_half_width
+
+
+def printed(k: int, b: int, epsilon: float) -> np.ndarray:
+    """Li et al. (2020), section 5.4: probabilities e^eps and 1, one report at a time."""
+    e, l = np.exp(epsilon), k + 2 * b  # noqa: E741
+    Q = [[e if abs((y - b) - x) <= b else 1.0 for y in range(l)] for x in range(k)]
+    return np.array(Q) / ((2 * b + 1) * e + k - 1)
+
+
+@pytest.mark.parametrize(("k", "b"), [(2, 0), (2, 1), (5, 2), (5, 4), (40, 7)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_the_law_is_the_printed_one(k: int, b: int, epsilon: float) -> None:
+    mechanism = ldp.SquareWave(np.arange(k + 1), epsilon, b)
+    Q = mechanism.channel().matrix()
+    np.testing.assert_allclose(Q, printed(k, b, epsilon), rtol=1e-12)
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, rtol=1e-12)
+    if b == 0:
+        krr = ldp.KRR(k, epsilon).channel().matrix()
+        np.testing.assert_allclose(Q, krr, rtol=1e-12)
+
+
+def test_the_half_width_is_that_of_the_paper() -> None:
+    for epsilon in (0.01, 0.05, 0.5, 1.0, 3.0, 10.0):
+        e = np.exp(epsilon)
+        formula = (epsilon * e - e + 1) / (2 * e * (e - 1 - epsilon))
+        assert optimal_half_width(epsilon) == pytest.approx(formula, rel=1e-7)
+        mechanism = ldp.SquareWave(np.arange(101), epsilon)
+        assert mechanism.half_width == int(100 * formula)
+    # the closed form and the series meet
+    assert optimal_half_width(0.01) == pytest.approx(optimal_half_width(0.01 - 1e-13), rel=1e-10)
+    assert optimal_half_width(1e-6) == pytest.approx(0.5, abs=1e-6)
+    assert optimal_half_width(50.0) < 1e-19
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.3, 5.0, 30.0, 50.0])
+@pytest.mark.parametrize("k", [2, 16, 1000])
+def test_it_never_leaks_more_than_it_declares(epsilon: float, k: int) -> None:
+    mechanism = ldp.SquareWave(np.arange(k + 1), epsilon)
+    audit = mechanism.audit()
+    assert audit.agrees and audit.declared == epsilon
+    assert audit.sampler <= epsilon * (1 + 1e-12)
+    Q = mechanism.channel()
+    p = np.full(k, 1.0 / k)
+    np.testing.assert_allclose(Q.forward(p), p @ Q.matrix(), rtol=1e-9, atol=1e-15)
+
+
+def test_unequal_widths_change_labels_and_not_the_law() -> None:
+    even, uneven = ldp.SquareWave([0, 1, 2, 3, 4], 1.0), ldp.SquareWave([0, 1, 5, 6, 100], 1.0)
+    np.testing.assert_array_equal(even.channel().matrix(), uneven.channel().matrix())
+    assert uneven.categories.tolist() == ["[0, 1)", "[1, 5)", "[5, 6)", "[6, 100]"]
+    assert even != uneven and even.is_ordered and not ldp.KRR(4, 1.0).is_ordered
+
+
+def test_answers_are_numbers_or_bins() -> None:
+    mechanism = ldp.SquareWave([0, 10, 20, 50], 40.0, half_width=0)  # tells nearly the truth
+    rng = np.random.default_rng(1)
+    answers = pd.Series([0, 9.5, 10, 50], name="age")
+    reports = mechanism.privatize(answers, rng)
+    assert reports.y.tolist() == [0, 0, 1, 2] and reports.name == "age"
+    assert mechanism.privatize(["[20, 50]", "3", 12], rng).y.tolist() == [2, 0, 1]
+    assert mechanism.privatize([1, None, np.nan], rng, missing="count").n_missing == 2
+    client = mechanism.client(reports=3)
+    assert [client.report(v) for v in (5, "[10, 20)", 20.0)] == [0, 1, 2]
+    for value in (51, True, "x"):
+        with pytest.raises(UnknownCategory, match=r"values\[1\]=.*extend the edges"):
+            mechanism.privatize([1, value], rng)
+        with pytest.raises(UnknownCategory, match=r"^value=\(not shown\)"):
+            mechanism.client().report(value)
+    with pytest.raises(InvalidArgument, match=r"values\[1\].*is missing"):
+        mechanism.privatize([1, np.nan], rng)
+
+
+def test_a_questionnaire_takes_numbers() -> None:
+    sheet = ldp.Questionnaire({"age": ldp.SquareWave([0, 10, 20, 50], 40.0, half_width=0)})
+    rng = np.random.default_rng(1)
+    made = sheet.privatize(pd.DataFrame({"age": [5, 12.5, 50.0]}), rng)
+    assert made["age"].astype(int).tolist() == [0, 1, 2]
+    assert sheet.client().report({"age": 12.5}) == {"age": 1}
+    with pytest.raises(InvalidArgument, match=r"age, row 2=\(not shown\).*extend the edges"):
+        sheet.privatize(pd.DataFrame({"age": [5, 51]}), rng)
+
+
+def test_means_and_quantiles_use_midpoints_and_survive_storage() -> None:
+    mechanism = ldp.SquareWave([0, 10, 20, 60], 2.0)
+    counts = mechanism.draw([0.5, 0.3, 0.2], 50_000, np.random.default_rng(3))
+    results = ldp.FrequencyModel(counts).fit()
+    again = ldp.FrequencyResults.from_json(results.to_json())
+    for found in (results, again):
+        mean = found.mean()
+        assert mean["lower"] < 0.5 * 5 + 0.3 * 15 + 0.2 * 40 < mean["upper"]
+        explicit = found.mean(dict(zip(mechanism.categories, (5, 15, 40), strict=True)))
+        assert mean["estimate"] == explicit["estimate"]
+        assert found.quantile(0.7)["estimate"] in ("[10, 20)", "[0, 10)")
+        assert found.cumulative().index.tolist() == mechanism.categories.tolist()
+
+
+def test_midpoints_are_the_scores_of_a_linear_regression() -> None:
+    mechanism, rng = ldp.SquareWave([0, 10, 20, 60], 30.0), np.random.default_rng(4)
+    x = rng.integers(0, 2, 4000)
+    answers = np.where(rng.random(4000) < 0.3 + 0.4 * x, 40.0, 5.0)
+    made = mechanism.privatize(answers, rng)
+    fit = ldp.regression("made ~ x", pd.DataFrame({"x": x}), {"made": made}, model="linear").fit()
+    assert fit.params["x"] == pytest.approx(0.4 * 35, abs=4 * 35 / np.sqrt(4000))
