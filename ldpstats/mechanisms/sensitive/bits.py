@@ -148,3 +148,12 @@ class SensitiveBits(Channel):
             np.append(sole, others).astype(np.int64),
             np.append(size, np.ones(others.size)),
         )
+
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        classes, mask = self.output_classes(), np.zeros(self.format.n_bits, dtype=bool)
+        mask[sensitive] = True
+        ratio = np.where(mask[classes.sole], np.inf, -np.inf)  # of reports that reveal
+        if self._at.size and mask.any():
+            ratio[0] = self._raised(mask)
+        return replace(classes, log_ratio=ratio)
+
