@@ -85,9 +85,7 @@ def dominates(A: Channel | Guarded | npt.ArrayLike, B: Channel | Guarded | npt.A
     )
 
 
-def deficiency(
-    A: Channel | Guarded | npt.ArrayLike, B: Channel | Guarded | npt.ArrayLike
-) -> float:
+def deficiency(A: Channel | Guarded | npt.ArrayLike, B: Channel | Guarded | npt.ArrayLike) -> float:
     """Le Cam's deficiency of A to B: how far B is from the nearest garbling of A.
 
     The smallest d such that ``A R`` has, for some row-stochastic R, a total variation of at most d
@@ -159,7 +157,9 @@ def _matched(A: Any, B: Any) -> tuple[Array, Array]:
     if np.any(place < 0):
         missing = own[place < 0].tolist()[0]
         raise InvalidArgument(
-            "B", other.tolist(), f"has no category {missing!r}, which A has: labels must agree"
+            "B",
+            other.tolist(),
+            f"has no category {missing!r}, which A has: pass channel() to compare by position",
         )
     return first, second[place]
 
@@ -207,7 +207,9 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
 
     (k, a), b = A.shape, B.shape[1]
     eye, one = sp.identity(k * b), sp.csr_array(np.ones((1, b)))
-    equal = sp.hstack([sp.kron(sp.csr_array(A), sp.identity(b)), eye, -eye, sp.csr_array((k * b, 1))])
+    equal = sp.hstack(
+        [sp.kron(sp.csr_array(A), sp.identity(b)), eye, -eye, sp.csr_array((k * b, 1))]
+    )
     sums = sp.hstack([sp.kron(sp.identity(a), one), sp.csr_array((a, 2 * k * b + 1))])
     spread = sp.kron(sp.identity(k), one)
     rows = sp.hstack([sp.csr_array((k, a * b)), spread, spread, np.full((k, 1), -2.0)])
@@ -236,10 +238,10 @@ def _above(A: Array, B: Array, R: Array) -> float:
 
 
 def _below(A: Array, B: Array, M: Array) -> float:
-    """What no R falls below, for any prices M, shape (k, l_B): a decision with gains M.
+    """A lower bound of the deficiency from any gains M, shape (k, l_B), of reporting y under x.
 
-    Under B the gains are at most ``<M, B>``, under A at most ``sum_j max_y (A' M)[j, y]``. Where the
-    rows of M range over 2 w_x with ``sum w = 1``, the difference is at most the deficiency.
+    Reports of B gain ``<M, B>``, those of A at most ``sum_j max_y (A' M)[j, y]`` however they are
+    processed. Total variations of d in every row change gains by at most ``2 d sum_x max_y |M|``.
     """
     M = M - (M.max(axis=1, keepdims=True) + M.min(axis=1, keepdims=True)) / 2.0
     scale = float(np.abs(M).max(axis=1).sum()) * 2.0
