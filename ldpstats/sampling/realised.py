@@ -78,17 +78,15 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     left, S = CERTAIN - told, len(own)
     sets = list(zip(own, other, strict=True))
     clear = [(CERTAIN - a, CERTAIN - b) for a, b in sets]
-    each = [(_higher(a, b), _lower(a, b)) for a, b in zip(sets, clear, strict=True)]
+    each = [(_higher(*pair), _lower(*pair)) for pair in zip(sets, clear, strict=True)]
     rest = (left, CERTAIN)
     ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
     found = []
     for x in range(S):
         rivals = [each[z][1] for z in ranked if z != x][:1] + [rest] * (others > 0)
         found.append(max((_against(each[x][0], rival) for rival in rivals), default=0.0))
-    found.append(
-        max((_against(rest, each[z][1]) for z in ranked[:1]), default=0.0) if others else 0.0
-    )
-    return np.maximum(np.array(found), 0.0)
+    found.append(_against(rest, each[ranked[0]][1]) if others and S else 0.0)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def _higher(a: Ratio, b: Ratio) -> Ratio:

@@ -116,7 +116,7 @@ class SensitiveBits(Channel):
         )
 
     def epsilon(self) -> float:
-        return float("inf") if self.format.n_others else self._noised().epsilon()
+        return float("inf") if self.format.n_others else self._protected()
 
     def protected_epsilon(self, sensitive: Array) -> float:
         if np.setdiff1d(sensitive, self._at).size:  # revealed by a report
