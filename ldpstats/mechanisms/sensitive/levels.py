@@ -13,7 +13,7 @@ from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import sensitive_codes, sensitive_labels
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["own_epsilons", "pairs"]
+__all__ = ["checked_levels", "own_epsilons", "pairs"]
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +30,7 @@ def own_epsilons(
     if isinstance(epsilon, Mapping):
         levels = _levels(epsilon, labels)
     if levels is not None:
-        levels = _checked_levels(levels, labels)
+        levels = checked_levels(levels, labels)
         top = max(levels)
         known = isinstance(epsilon, int | float | np.number) and epsilon == top
         if not known and not isinstance(epsilon, Mapping):
@@ -62,14 +62,14 @@ def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
     return [epsilon[label] for label in sensitive.tolist()]
 
 
-def _checked_levels(levels: Any, sensitive: pd.Index[Any]) -> tuple[float, ...]:
+def checked_levels(levels: Any, labels: pd.Index[Any], name: str = "epsilon") -> tuple[float, ...]:
+    """An epsilon for each of the labels; `name` is what a mapping of them would be called."""
     given = levels if isinstance(levels, list | tuple) else [levels]
-    if not len(sensitive):
+    if not len(labels):
         raise InvalidArgument("levels", levels, "must be None where no category is sensitive")
-    if len(given) != len(sensitive):
-        raise InvalidArgument("levels", levels, f"must be {len(sensitive)} epsilons, one each")
-    names = sensitive.tolist()
+    if len(given) != len(labels):
+        raise InvalidArgument("levels", levels, f"must be {len(labels)} epsilons, one each")
     return tuple(
-        positive_epsilon(f"epsilon[{label!r}]", value)
-        for label, value in zip(names, given, strict=True)
+        positive_epsilon(f"{name}[{label!r}]", value)
+        for label, value in zip(labels.tolist(), given, strict=True)
     )

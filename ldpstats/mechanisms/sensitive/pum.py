@@ -20,6 +20,7 @@ from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.sensitive.levels import checked_levels
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
@@ -49,17 +50,25 @@ class PUM(Specified):
     ----------
     mechanism : URR or URAP
         Over the k categories, with those that are sensitive for all respondents; there may be none.
-    tags : sequence of labels
-        Names of the kappa bots; none of them a category.
+    tags : sequence of labels, or dict from label to float
+        Names of the kappa bots; none of them a category. A dict gives each bot an epsilon of its
+        own, in nats.
+    levels : sequence of float, optional
+        Epsilon of each bot, in the order of the tags: what a dict becomes. By default that of the
+        mechanism, the smallest where its sensitive categories have an epsilon each.
 
     Raises
     ------
     InvalidArgument
-        For another mechanism, and for tags that are a category or occur twice.
+        For another mechanism, for tags that are a category or occur twice, and for an epsilon that
+        is not positive.
 
     Notes
     -----
-    Where the sensitive categories have an epsilon each, bots get the smallest.
+    A respondent's own category has the epsilon of its tag: no protected report raises its odds
+    against any other category by more than e to that power, the odds of categories under the same
+    tag among each other not at all. What such a report tells of her tags has the same bound: the
+    odds that she sends an answer to the bot and does not leave it as it is (Proposition 10).
 
     Examples
     --------
@@ -70,10 +79,17 @@ class PUM(Specified):
     >>> client = pum.client({"home": {"park"}})
     >>> client.report("park") in ("hospital", "home", "work")   # her home is always protected
     True
+
+    Her home is to be better protected than her workplace:
+
+    >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags={"home": 0.5, "work": 2.0})
+    >>> pum.common.levels, pum.epsilon
+    ((1.0, 0.5, 2.0), 2.0)
     """
 
     mechanism: URR | URAP
     tags: Any
+    levels: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, URR | URAP):
@@ -82,12 +98,28 @@ class PUM(Specified):
             )
         if isinstance(self.tags, int | np.integer):
             raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
-        tags = as_labels("tags", self.tags, least=1)
+        given, levels = self.tags, self.levels
+        if isinstance(given, Mapping):
+            if levels is not None:
+                raise InvalidArgument("levels", levels, "goes without an epsilon of each tag")
+            given, levels = list(given), list(given.values())
+        tags = as_labels("tags", given, least=1)
         taken = set(map(str, self.categories))
         for tag in tags.tolist():
             if tag in self.categories or str(tag) in taken:
                 raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
         object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
+        if levels is not None:
+            levels = checked_levels(levels, tags, "tags")
+            if set(levels) == {self._default}:
+                levels = None
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def _default(self) -> float:
+        """Epsilon of bots that have none of their own."""
+        own = self.mechanism.levels
+        return float(self.mechanism.epsilon if own is None else min(own))
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -107,14 +139,15 @@ class PUM(Specified):
             "categories": [*self.categories.tolist(), *tags],
             "sensitive": [*base.sensitive.tolist(), *tags],
         }
-        if isinstance(base, URR) and base.levels is not None:
-            changes["levels"] = (*base.levels, *[min(base.levels)] * len(tags))
-        return replace(base, **changes)
+        S = len(base.sensitive)
+        own = (base.epsilon,) * S if base.levels is None else base.levels
+        each = (*own, *([self._default] * len(tags) if self.levels is None else self.levels))
+        return replace(base, **changes, epsilon=max(each), levels=each)
 
     @property
     def epsilon(self) -> float:
         """Privacy of a report from a sensitive category, in nats, the respondent's own included."""
-        return float(self.mechanism.epsilon)
+        return float(self.common.epsilon)
 
     def channel(self, tags: Mapping[Any, Any] | None = None) -> Mapped:
         """Q of a respondent who has these categories of her own, as if they were known.
@@ -295,6 +328,8 @@ class PUM(Specified):
             "version": _VERSION,
             "mechanism": self.mechanism.to_dict(),
             "tags": self.tags.tolist(),
+            # as it was written before there were levels
+            **({} if self.levels is None else {"levels": list(self.levels)}),
         }
 
     @classmethod
@@ -308,7 +343,7 @@ class PUM(Specified):
             not that of the other fields.
         """
         document = check_format(document, _FORMAT)
-        fields = set(document) - {"fingerprint"}
+        fields = set(document) - {"fingerprint", "levels"}
         if repr(document.get("version")) != repr(_VERSION) or fields != {
             "format",
             "version",
@@ -325,17 +360,25 @@ class PUM(Specified):
         if not isinstance(document["tags"], list):
             raise InvalidArgument("tags", document["tags"], "must be a list of names")
         base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
-        made = cls(base, labels_from_json("tags", document["tags"]))
+        made = cls(base, labels_from_json("tags", document["tags"]), document.get("levels"))
         check_fingerprint(document, made.fingerprint)
         return made
 
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
-        tags = ", ".join(map(str, self.tags))
+        tags = ", ".join(self._named_tags())
         return html_table("PUM", [("mechanism", str(self.mechanism)), ("tags", tags)])
 
     def __str__(self) -> str:
-        return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
+        tags = self.tags.tolist() if self.levels is None else f"{{{', '.join(self._named_tags())}}}"
+        return f"PUM({self.mechanism}, tags={tags})"
+
+    def _named_tags(self) -> list[str]:
+        """The tags in words, each with an epsilon of its own if it has one."""
+        if self.levels is None:
+            return [str(tag) for tag in self.tags]
+        named = zip(self.tags.tolist(), self.levels, strict=True)
+        return [f"{tag!r}: {level:.12g}" for tag, level in named]
 
 
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
