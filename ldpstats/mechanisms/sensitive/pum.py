@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.sensitive.levels import checked_levels
+from ldpstats.mechanisms.sensitive.own_categories import codes_or_none, secret_codes, those_given
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
@@ -102,7 +103,7 @@ class PUM(Specified):
         if isinstance(given, Mapping):
             if levels is not None:
                 raise InvalidArgument("levels", levels, "goes without an epsilon of each tag")
-            given, levels = list(given), list(given.values())
+            given, levels = list(given), [given[tag] for tag in given]
         tags = as_labels("tags", given, least=1)
         taken = set(map(str, self.categories))
         for tag in tags.tolist():
@@ -217,7 +218,7 @@ class PUM(Specified):
                     "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
                 )
             bot = k + int(self.tags.get_loc(tag))
-            for code in _secret_codes(tag, own, self.categories):
+            for code in secret_codes(tag, own, self.categories):
                 if code in owner and owner[code] != tag:
                     raise InvalidArgument(
                         "tags", [owner[code], tag], "share a category: give it to one of them"
@@ -261,7 +262,7 @@ class PUM(Specified):
         for tag, own in (tags or {}).items():
             if tag not in self.tags:
                 raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
-            theirs = _codes_or_none(f"tags[{tag!r}]", own, self.categories)
+            theirs = codes_or_none(f"tags[{tag!r}]", own, self.categories)
             if theirs.size != codes.size:
                 raise InvalidArgument(
                     f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
@@ -316,7 +317,7 @@ class PUM(Specified):
             given = series.notna().to_numpy()
             values, n_missing = series[given], int((~given).sum())
             if n_missing and isinstance(tags, Mapping):
-                tags = {tag: _those(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+                tags = {tag: those_given(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
         codes = self.preprocess(values, tags)
         return Reports(self.common.sample(codes, words), self.common, n_missing, name=name)
 
@@ -379,36 +380,3 @@ class PUM(Specified):
             return [str(tag) for tag in self.tags]
         named = zip(self.tags.tolist(), self.levels, strict=True)
         return [f"{tag!r}: {level:.12g}" for tag, level in named]
-
-
-def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
-    """Codes of a respondent's own categories; messages name the tag, never a category."""
-    if isinstance(own, str | bytes) or not isinstance(own, Iterable):
-        raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")
-    try:
-        codes: list[int] = encode("tags", list(own), categories)[0].tolist()
-        return codes
-    except Exception:  # any: its message may show what was given
-        pass
-    # raised out here, where that exception is no context of it
-    raise InvalidArgument("tags", tag, "was given an unknown category")
-
-
-def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:
-    """The categories of respondents who gave an answer."""
-    series = as_series(name, own)
-    if len(series) != given.size:
-        raise InvalidArgument(name, len(series), f"must be {given.size} categories, one each")
-    return series[given]
-
-
-def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Codes of the categories of simulated respondents, -1 for those who have none."""
-    series = as_series(name, own)
-    present = series.notna().to_numpy()
-    codes = np.full(len(series), -1, dtype=np.int64)
-    given = series[present]
-    if pd.api.types.is_float_dtype(given) and isinstance(categories, pd.RangeIndex):
-        given = given.astype(object).map(lambda v: int(v) if v.is_integer() else v)
-    codes[present] = encode(name, given.tolist(), categories)[0]
-    return codes
