@@ -84,6 +84,9 @@ MECHANISMS = {
     "urap-bytes": ldp.URAP(11, (10, 8, 7, 6, 5, 4, 2, 1, 0), epsilon=2.0),
     "urap-theta": ldp.URAP(5, (1, 4), epsilon=1.5, theta=0.4),
     "urap-theta-one": ldp.URAP(("a", "b", "c"), ("b",), epsilon=3.0, theta=0.95),
+    "urap-levels": ldp.URAP(("d", "c", "b", "a"), epsilon={"a": 0.5, "d": 3.0, "b": 1.0}),
+    "urap-levels-all": ldp.URAP(3, epsilon={0: 0.7, 1: 2.0, 2: 0.7}),
+    "urap-levels-theta": ldp.URAP((0.5, 2.5, 3.5), epsilon={0.5: 0.4, 3.5: 6.0}, theta=0.7),
     "urap-theta-all": ldp.URAP(3, (0, 1, 2), epsilon=2.0, theta=0.5),
     "rappor": ldp.RAPPOR(6, 2, 3, f=0.0, p=0.25, q=0.75),
     "rappor-lifetime": ldp.RAPPOR(5, 2, 4, f=0.5, p=0.4, q=0.9),
@@ -212,5 +215,6 @@ def expected_counts(mechanism: ldp.Mechanism, p: np.ndarray, nobs: float) -> ldp
     reports, noise = all_reports(mechanism), None
     if isinstance(mechanism, ldp.URAP):
         told = mechanism.format.unpack(reports.y)[:, ~hidden(mechanism)].any(axis=1)
-        noise = np.rint(n[told].sum() * mechanism.d1 * hidden(mechanism)).astype(np.int64)
+        noise = np.zeros(mechanism.k, dtype=np.int64)
+        noise[hidden(mechanism)] = np.rint(n[told].sum() * mechanism.d1)
     return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort, noise=noise)

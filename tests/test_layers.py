@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "cli demo",
     ),
     "ldpstats.problems": (
-        "simplex covariance hash_design spectra blocks",
+        "reach simplex covariance hash_design spectra blocks",
         "estimates laws rows",
         "moments problem",
         "equations hashed",

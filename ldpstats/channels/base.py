@@ -74,6 +74,19 @@ class Channel(ABC):
         makers = np.count_nonzero(Q, axis=0)
         return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
 
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        """What each report says for categories of these codes: see `privacy.osldp`.
+
+        `log_ratio` is then the largest ``ln Q[x, y] / Q[x', y]`` over sensitive x and any x'; -inf
+        where no sensitive category can make the report.
+        """
+        Q = self.matrix()
+        makers = np.count_nonzero(Q, axis=0)
+        high, low = Q[sensitive].max(axis=0, initial=0.0), Q.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(high > 0.0, np.log(high / low), -np.inf)
+        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+
     def protected_epsilon(self, sensitive: Array) -> float:
         """Epsilon of utility-optimised LDP for categories of these codes: see `privacy.uldp`."""
         classes = self.output_classes()

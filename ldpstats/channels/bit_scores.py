@@ -110,10 +110,13 @@ class BitScores:
         return weight / mean, np.log(mean)
 
 
-def unary_scores(p1: float, p0: float, owners: int, others: Array) -> BitScores:
-    """Scores of unary reports, for `owners` categories with a bit each and others without."""
+def unary_scores(p1: Any, p0: Any, owners: int, others: Array) -> BitScores:
+    """Scores of unary reports, for `owners` categories with a bit each and others without.
+
+    Where bits differ in their noise, p1 > p0 are arrays of shape (owners,).
+    """
     present, absent = p1 / p0, (1.0 - p1) / (1.0 - p0)
-    if p1 < p0:  # a clear bit is evidence for its owner: swap set and clear
+    if np.all(p1 < p0):  # a clear bit is evidence for its owner: swap set and clear
         present, absent, p1, p0 = absent, present, 1.0 - p1, 1.0 - p0
     bit, none = np.ones(owners), np.zeros(len(others))
     return BitScores(

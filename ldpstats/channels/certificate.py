@@ -16,7 +16,7 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 
-__all__ = ["ULDP", "Guarded", "as_channel", "uldp"]
+__all__ = ["ULDP", "Guarded", "as_channel", "sensitive_mask", "uldp"]
 
 Array = npt.NDArray[Any]
 
@@ -145,7 +145,7 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
     "sensitive category 'driver' alone makes report 2"
     """
     channel = as_channel("Q", Q)
-    mask = _sensitive(sensitive, Q, channel)
+    mask = sensitive_mask(sensitive, Q, channel)
     classes, codes = channel.output_classes(), np.flatnonzero(mask)
     invertible, protected = classes.invertible(codes), classes.protected(codes)
     ratio = np.where(protected, classes.log_ratio, 0.0)
@@ -181,7 +181,7 @@ def as_channel(name: str, Q: Any) -> Channel:
         raise InvalidArgument(name, Q, f"must be a channel, but {error}") from None
 
 
-def _sensitive(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:
+def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:
     """The mask of sensitive categories, from labels of a mechanism or positions in a channel."""
     if not isinstance(Q, Guarded):
         return _mask(sensitive, channel.shape[0])

@@ -6,7 +6,7 @@ works on the structure, so that k = 1e6 categories or reports of a thousand bits
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,16 @@ class Uniformised(Channel):
         alone = made & (b == 0.0)
         return OutputClasses(self.ratios(), np.where(alone, np.arange(self.k), -1), made + 0.0)
 
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        if self.a < 0.0:
+            return super().one_sided(sensitive)
+        classes, own = self.output_classes(), np.zeros(self.k, dtype=bool)
+        own[sensitive] = True
+        # a report of another category counts against none of the sensitive more than another
+        elsewhere = np.where((self.noise() > 0.0) & bool(own.any()), 0.0, -np.inf)
+        made = own & (classes.size > 0.0)
+        return replace(classes, log_ratio=np.where(made, classes.log_ratio, elsewhere))
+
 
 @dataclass(frozen=True, eq=False)
 class Bits(Channel):
@@ -288,7 +298,17 @@ class Bits(Channel):
         one = np.ones(1)  # every category can make every report
         return OutputClasses(self.epsilon() * one, np.array([-1]), n_patterns(self.n_bits) * one)
 
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+            return super().one_sided(sensitive)
+        ratio = self._largest_ratio(sensitive) if sensitive.size else -np.inf
+        return replace(self.output_classes(), log_ratio=np.array([ratio]))
+
     def epsilon(self) -> float:
+        return self._largest_ratio()
+
+    def _largest_ratio(self, x: Array | slice = slice(None)) -> float:
+        """Largest ``ln Q[x, y] / Q[x', y]`` over these x, any other x' and all reports y."""
         with np.errstate(divide="ignore"):
             set_ratio = np.log(self.p1) - np.log(self.p0)
             clear_ratio = np.log1p(-self.p1) - np.log1p(-self.p0)
@@ -307,7 +327,7 @@ class Bits(Channel):
         with np.errstate(invalid="ignore"):
             ratio = np.nan_to_num(alone * up, nan=0.0, posinf=np.inf)
             ratio = ratio + np.nan_to_num(alone.T * down, nan=0.0, posinf=np.inf)
-        return float(ratio.max())
+        return float(ratio[x].max())
 
 
 def _log_power(probability: float, count: Array) -> Array:

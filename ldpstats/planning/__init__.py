@@ -24,6 +24,7 @@ All losses are those of the unconstrained inversion estimator; n respondents are
 
 from __future__ import annotations
 
+from ldpstats.planning.attacks import Manipulation, Shift, manipulation
 from ldpstats.planning.comparison import (
     crossover_epsilon,
     effective_sample_size,
@@ -77,8 +78,10 @@ from ldpstats.planning.worst_case import (
 __all__ = [
     "BestTheta",
     "DictionaryPlan",
+    "Manipulation",
     "PersonalizedBound",
     "Recommendation",
+    "Shift",
     "best_theta",
     "cells_needed",
     "cohorts_needed",
@@ -100,6 +103,7 @@ __all__ = [
     "krr_l2",
     "krr_worst_l1",
     "krr_worst_l2",
+    "manipulation",
     "nonprivate_l1",
     "nonprivate_l2",
     "nonprivate_minimax_l2",

@@ -125,11 +125,13 @@ def uldp_low_privacy_loss(
 def uldp_lower_bound(
     n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, loss: str = "l1"
 ) -> Loss:
-    """Order of the smallest worst-case loss of any mechanism, for epsilon up to 1 (MK19 3.2).
+    """Order of the smallest worst-case loss of any mechanism, for epsilon up to 1.
 
-    S / sqrt(n epsilon^2) for the l1 and S / (n epsilon^2) for the squared l2 loss, with S sensitive
-    categories: up to an unknown constant factor, no mechanism that protects them has a smaller
-    worst-case loss under any estimator. Compare rates of growth with it, not sizes.
+    With S sensitive categories and ``m = n epsilon^2`` it is ``min(1, S / sqrt(m))`` for the l1 and
+    ``min(1, 1 / sqrt(m), S / m)`` for the squared l2 loss (KBR16 Proposition 1, with S in the place
+    of k as in MK19 section 3.2). Up to an unknown constant factor, no mechanism that protects the S
+    categories has a smaller worst-case loss under any estimator. Compare rates of growth with it,
+    not sizes.
 
     Parameters
     ----------
@@ -152,14 +154,23 @@ def uldp_lower_bound(
     InvalidArgument
         If an argument is out of range.
 
+    Notes
+    -----
+    MK19 prints the last term of each minimum only. It exceeds the largest possible loss where
+    reports are few: an estimate that ignores them has at most an l1 loss of 2.
+
     Examples
     --------
     >>> float(uldp_lower_bound(10, epsilon=0.5, n=10_000))
     0.2
+    >>> uldp_lower_bound(10, epsilon=0.5, n=[4, 100, 10_000], loss="l2")
+    array([1.   , 0.2  , 0.004])
     """
     S, (eps, respondents) = positive_integer("n_sensitive", n_sensitive, 2), setting(epsilon, n)
     if np.any(eps > 1.0):
         remedy = "must be at most 1, up to which the bound holds"
         raise InvalidArgument("epsilon", float(eps.max()), remedy)
     root = np.sqrt(respondents) * eps
-    return S / root if one_of("loss", loss, LOSSES) == "l1" else S / root**2
+    if one_of("loss", loss, LOSSES) == "l1":
+        return np.minimum(1.0, S / root)
+    return np.minimum(1.0, np.minimum(1.0 / root, S / root**2))

@@ -4,13 +4,21 @@ from ldpstats.channels.audit import Audit, epsilon
 from ldpstats.channels.certificate import ULDP, Guarded, uldp
 from ldpstats.channels.processing import post_process, sequential
 from ldpstats.privacy.budget import compose, split_budget
+from ldpstats.privacy.garbling import deficiency, dominates
+from ldpstats.privacy.one_sided import OSLDP, Factors, osldp, osldp_factors
 
 __all__ = [
+    "OSLDP",
     "ULDP",
     "Audit",
+    "Factors",
     "Guarded",
     "compose",
+    "deficiency",
+    "dominates",
     "epsilon",
+    "osldp",
+    "osldp_factors",
     "post_process",
     "sequential",
     "split_budget",

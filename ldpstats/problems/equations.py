@@ -20,6 +20,7 @@ from ldpstats.problems.estimates import (
 )
 from ldpstats.problems.laws import bit_moments, label_moments
 from ldpstats.problems.moments import Array, Check, Estimable, Moments, OwnCounts
+from ldpstats.problems.reach import Pair, bit_reach, label_reach, own_reach, picked
 from ldpstats.problems.simplex import project_simplex
 from ldpstats.problems.spectra import spectral_norm
 
@@ -174,6 +175,23 @@ class Equations(Moments):
         without_cancellation = float(np.abs(g) @ np.sqrt(V.variances())) ** 2
         variance = float(V.transform(g[None])[0, 0])
         return variance if variance > 1e-13 * without_cancellation else 0.0
+
+    @property
+    def features(self) -> tuple[float, float]:
+        """Least and largest entry of t of one report, where each category has an equation."""
+        return 0.0, 1.0
+
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        if len(self.sources) > 1:
+            return super().reach(pair)
+        if not self.is_dense:
+            return own_reach(self.inverse, self.offset, self.k, self.features, pair)
+        weights = picked(np.asarray(self.inverse), pair)
+        base = weights @ np.broadcast_to(self.offset, self.t.shape)
+        if self.kind == "lumped":  # the last equation is the same for all reports
+            base, weights = base - weights[:, -1], weights[:, :-1]
+        low, high = (bit_reach if self.kind == "lumped" else label_reach)(weights)
+        return low - base, high - base
 
     @cached_property
     def inverse(self) -> float | Array:

@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Uncertain, Unexplained
+from ldpstats.problems.reach import Pair
 from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["CellBounds", "Check", "Estimable", "Misfit", "Moments", "OwnCounts"]
@@ -171,6 +173,16 @@ class Moments(ABC):
         frequencies; elsewhere it keeps reports that were not seen from passing for impossible ones.
         """
         return project_simplex(self.estimate()[0])
+
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        """Least and largest linear estimate that one report alone can make, shape (k,) both.
+
+        With a pair of positions that of the difference of the two, shape (1,). Where there are
+        cohorts, the mean over cohorts.
+        """
+        raise NotAvailable(
+            f"what one report can do to estimates of kind {self.kind!r} is not known"
+        )
 
     @property
     def condition(self) -> float:

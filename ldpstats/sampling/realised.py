@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling.samplers import CERTAIN, IntegerRows, _check_threshold
@@ -13,6 +15,7 @@ from ldpstats.sampling.streams import ALL
 
 __all__ = [
     "log_ratio",
+    "realised_bits_raised",
     "realised_epsilon_bits",
     "realised_epsilon_kept",
     "realised_epsilon_krr",
@@ -20,6 +23,9 @@ __all__ = [
     "realised_ratios",
     "weights_of",
 ]
+
+Array = npt.NDArray[Any]
+Ratio = tuple[int, int]  # numerator and denominator
 
 
 def realised_epsilon_krr(k: int, keep: int) -> float:
@@ -59,6 +65,41 @@ def realised_ratios(own: int, other: int) -> tuple[float, float]:
     high, low = max(own, other), min(own, other)
     set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
     return (set_, clear) if own >= other else (clear, set_)
+
+
+def realised_bits_raised(own: list[int], other: list[int], told: int, others: int) -> Array:
+    """Return the log ratios that protected reports of `URAP` realise, in nats, shape (S + 1,).
+
+    The bit of sensitive answer x is set with probability own[x] / 2**64 where x is the answer and
+    with other[x] / 2**64 where not; an answer that is none of them, of which there are `others`,
+    makes a protected report with probability 1 - told / 2**64. Entry x is the largest log ratio
+    in favour of x against any other answer, the last that in favour of one that is not sensitive.
+    """
+    left, S = CERTAIN - told, len(own)
+    sets = list(zip(own, other, strict=True))
+    clear = [(CERTAIN - a, CERTAIN - b) for a, b in sets]
+    each = [(_higher(*pair), _lower(*pair)) for pair in zip(sets, clear, strict=True)]
+    rest = (left, CERTAIN)
+    ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
+    found = []
+    for x in range(S):
+        rivals = [each[z][1] for z in ranked if z != x][:1] + [rest] * (others > 0)
+        found.append(max((_against(each[x][0], rival) for rival in rivals), default=0.0))
+    found.append(_against(rest, each[ranked[0]][1]) if others and S else 0.0)
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def _higher(a: Ratio, b: Ratio) -> Ratio:
+    return a if a[0] * b[1] >= b[0] * a[1] else b
+
+
+def _lower(a: Ratio, b: Ratio) -> Ratio:
+    return b if _higher(a, b) is a else a
+
+
+def _against(a: Ratio, b: Ratio) -> float:
+    """``ln (a / b)`` of two exact ratios."""
+    return log_ratio(a[0] * b[1], a[1] * b[0])
 
 
 def realised_epsilon_rows(rows: IntegerRows) -> float:

@@ -46,7 +46,14 @@ def constructors(e: Examples) -> Iterator[Site]:
     )
     levels = some | {"sensitive": ["nurse", "driver"], "levels": (0.5, 1.0)}
     yield Site("URR levels=", ldp.URR, levels, {"levels": ("epsilon",)})
+    yield Site(
+        "URAP levels", ldp.URAP, graded, {"categories": ("sensitive",), "epsilon": ("sensitive",)}
+    )
+    yield Site("URAP levels=", ldp.URAP, levels | {"theta": 0.5}, {"levels": ("epsilon",)})
     yield Site("PUM", ldp.PUM, {"mechanism": e.urr, "tags": ("home", "work")})
+    yield Site("PUM levels", ldp.PUM, {"mechanism": e.urap, "tags": {"home": 0.5, "work": 1.0}})
+    own = {"mechanism": e.urr, "tags": ("home", "work"), "levels": (0.5, 2.0)}
+    yield Site("PUM levels=", ldp.PUM, own)
     given = {"labels": JOBS, "cells": np.zeros((4, 3, 2), dtype=int)}
     yield Site("CandidateMap", ldp.CandidateMap, given, {"labels": ("candidates",)})
     survey = {

@@ -18,6 +18,14 @@ def privacy_sites(e: Examples) -> Iterator[Site]:
     yield Site("privacy.epsilon mechanism", privacy.epsilon, {"Q": e.krr})
     yield Site("privacy.uldp", privacy.uldp, {"Q": e.urr, "sensitive": ["nurse"]})
     yield Site("privacy.uldp array", privacy.uldp, {"Q": Q, "sensitive": [0]})
+    for name in ("osldp", "osldp_factors"):
+        call = getattr(privacy, name)
+        yield Site(f"privacy.{name}", call, {"Q": e.urr, "sensitive": ["nurse"]})
+        yield Site(f"privacy.{name} array", call, {"Q": Q, "sensitive": [0]})
+    for name in ("dominates", "deficiency"):
+        call = getattr(privacy, name)
+        yield Site(f"privacy.{name}", call, {"A": e.krr, "B": e.urr})
+        yield Site(f"privacy.{name} arrays", call, {"A": Q, "B": [[0.5, 0.5], [0.4, 0.6]]})
     yield Site("privacy.compose", privacy.compose, {"epsilons": [1.0, 0.5]})
     yield Site("split_budget", privacy.split_budget, {"total": 3.0, "weights": [1, 1, 2]})
     yield Site("sequential", privacy.sequential, {"first": e.krr, "second": e.krr})
@@ -50,10 +58,23 @@ PLANNING: dict[str, Any] = {
 }
 
 
+def manipulation_sites(e: Examples) -> Iterator[Site]:
+    given = {"mechanism": e.krr, "share": 0.01, "p": (0.4, 0.3, 0.3), "n": 100}
+    yield Site("planning.manipulation", planning.manipulation, given | {"cohorts": "assigned"})
+    hashed = given | {"mechanism": e.orr, "candidates": ("a", "b", "c"), "cohorts": "chosen"}
+    yield Site("planning.manipulation hashed", planning.manipulation, hashed)
+    found = planning.manipulation(e.numbered, 0.01)
+    yield Site("Manipulation.summary", found.summary, {"max_rows": 2})
+    yield Site("Manipulation.difference", found.difference, {"first": 0, "second": 1})
+
+
 def planning_sites(e: Examples) -> Iterator[Site]:
     for name in planning.__all__:
         call = getattr(planning, name)
         if inspect.isclass(call) or name in ("plan_dictionary", "recommend_design"):
+            continue
+        if name == "manipulation":
+            yield from manipulation_sites(e)
             continue
         given = {n: v for n, v in PLANNING.items() if n in inspect.signature(call).parameters}
         if name.startswith("uldp_") or name == "urr_worst_distribution":

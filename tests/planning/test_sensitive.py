@@ -288,12 +288,28 @@ def test_lower_bound_has_the_order_of_urap():
     for S, epsilon, n in itertools.product((2, 10, 200), (1e-4, 0.01, 0.1), (10**3, 10**6)):
         for mechanism, loss in WORST:
             exact = WORST[mechanism, loss](2 * S, S, epsilon, n)
-            order = planning.uldp_lower_bound(S, epsilon, n, loss)
+            order = S / np.sqrt(n * epsilon**2) if loss == "l1" else S / (n * epsilon**2)
+            assert planning.uldp_lower_bound(S, epsilon, n, loss) <= order * (1 + 1e-12)
             bounds.setdefault((mechanism, loss), []).append(exact / order)
     for loss, constant in (("l1", 2 * root(1)), ("l2", 4.0)):
         reached = bounds["urap", loss]
         assert constant * 0.99 < min(reached) and max(reached) < constant * 1.5
         assert max(bounds["urr", loss]) > 4 * max(reached)  # not uRR, for many sensitive ones
+
+
+def test_lower_bound_has_the_minima_of_proposition_1():
+    """KBR16: c min{1, 1 / sqrt(m), k / m} and c min{1, k / sqrt(m)} with m = n epsilon^2."""
+    for S, n, l1, l2 in (
+        (10, 4, 1.0, 1.0),  # m = 1: no report helps
+        (10, 400, 1.0, 0.1),  # 1 / sqrt(m)
+        (10, 40_000, 0.1, 1e-3),  # S / m
+        (2, 100, 0.4, 0.08),
+    ):
+        assert planning.uldp_lower_bound(S, 0.5, n) == pytest.approx(l1)
+        assert planning.uldp_lower_bound(S, 0.5, n, "l2") == pytest.approx(l2)
+    assert planning.uldp_lower_bound(1000, 1e-6, 1) == 1.0
+    # the bound is of the worst case, and an estimate that ignores the reports has at most 2
+    assert planning.uldp_lower_bound(1000, [1e-6, 0.1, 1.0], 10**9, "l2").max() <= 1.0
 
 
 # --- arrays and arguments -------------------------------------------------------------------------

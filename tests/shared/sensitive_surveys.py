@@ -17,6 +17,7 @@ MECHANISMS: dict[str, Any] = {
     "urr-levels": ldp.URR(JOBS, epsilon=LEVELS),
     "urap": ldp.URAP(JOBS, {"nurse", "cook"}, epsilon=1.0),
     "urap-theta": ldp.URAP(JOBS, ["cook"], epsilon=1.5, theta=0.4),
+    "urap-levels": ldp.URAP(JOBS, epsilon=LEVELS),
 }
 URAPS: dict[str, ldp.URAP] = {
     "some": ldp.URAP(JOBS, {"nurse", "cook"}, epsilon=1.0),

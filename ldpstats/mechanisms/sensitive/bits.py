@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ldpstats.channels.base import Channel, OutputClasses, n_patterns
 from ldpstats.channels.bit_scores import BitScores, unary_scores
-from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.sensitive.revealing import RevealingFormat
 from ldpstats.problems.rows.base import Rows
@@ -27,8 +26,8 @@ class SensitiveBits(Channel):
     """Reports of `URAP`: the patterns of the sensitive bits, then the answers that are revealed."""
 
     format: RevealingFormat
-    p1: float  # P(bit = 1) of a sensitive category that is the answer
-    d1: float  # and of one that is not
+    p1: float | Array  # P(bit = 1) of a sensitive category that is the answer, or (S,)
+    d1: float | Array  # and of one that is not
     d2: float  # P(protected report) of an answer that is not sensitive
     told: float  # 1 - d2
 
@@ -49,11 +48,6 @@ class SensitiveBits(Channel):
         S = self._at.size
         return int(2**S) if S else 0
 
-    def _noised(self) -> Bits:
-        """The bits of the sensitive categories."""
-        S = self._at.size
-        return Bits(range(S), S, self.p1, self.d1)
-
     def matrix(self) -> Array:
         S = self._at.size
         if S > 20:
@@ -66,11 +60,12 @@ class SensitiveBits(Channel):
     def _matrix(self) -> Array:
         k, l = self.shape  # noqa: E741
         Q, patterns = np.zeros((k, l)), self._patterns()
-        # any bit that the answer does not own is noise
-        noise = Bits(np.array([[0]]), self._at.size, self.d1, self.d1) if self._at.size else None
-        if noise is not None:
-            Q[self._at, :patterns] = self._noised().matrix()
-            Q[self._others, :patterns] = self.d2 * noise.matrix()
+        if self._at.size:
+            # any bit that the answer does not own is noise
+            d1 = np.broadcast_to(self.d1, self._at.size)
+            own = d1 + (np.broadcast_to(self.p1, d1.shape) - d1) * np.eye(d1.size)
+            Q[self._at, :patterns] = _pattern_law(own)
+            Q[self._others, :patterns] = self.d2 * _pattern_law(d1[None])
         Q[self._others, patterns + np.arange(self._others.size)] = self.told
         return Q
 
@@ -121,22 +116,44 @@ class SensitiveBits(Channel):
         )
 
     def epsilon(self) -> float:
-        return float("inf") if self.format.n_others else self._noised().epsilon()
+        return float("inf") if self.format.n_others else self._protected()
 
     def protected_epsilon(self, sensitive: Array) -> float:
         if np.setdiff1d(sensitive, self._at).size:  # revealed by a report
             return float("inf")
         return self._protected()
 
+    def _ratios(self) -> tuple[Array, Array, float]:
+        """Log odds of a bit that is set and of one that is not for its owner, (S,) both, and ln d2.
+
+        All are against the law of noise alone.
+        """
+        S = self._at.size
+        p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
+        set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
+        mirrored = np.abs(p1 + d1 - 1.0) < 1e-15  # 1 - p1 is d1, the more exact of the two
+        return set_, np.where(mirrored, -set_, clear), float(np.log(self.d2)) if S else 0.0
+
+    def raised(self) -> Array:
+        """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats, (S + 1,).
+
+        Of each sensitive category x, then of those that are not sensitive.
+        """
+        set_, clear, rest = self._ratios()
+        S, N = set_.size, self._others.size
+        if not S:
+            return np.zeros(1)
+        against = np.minimum(set_, clear)
+        order = np.argsort(against)[:2]
+        least = np.full(S, against[order[0]])  # that the bit of another category makes of a report
+        least[order[0]] = against[order[-1]] if S > 1 else np.inf
+        found = np.maximum(set_, clear) - np.minimum(least, rest if N else np.inf)
+        found = np.append(found, rest - against.min() if N else 0.0)
+        return np.asarray(np.maximum(found, 0.0))
+
     def _protected(self) -> float:
         """Largest log ratio in the reports that reveal nothing."""
-        S = self._at.size
-        worst = self._noised().epsilon() if S > 1 else 0.0
-        if S and self.format.n_others:  # of a sensitive answer against one that is not
-            set_ = np.log(self.p1) - np.log(self.d1) - np.log(self.d2)
-            clear = np.log1p(-self.p1) - np.log1p(-self.d1) - np.log(self.d2)
-            worst = max(worst, abs(float(set_)), abs(float(clear)))
-        return worst
+        return float(self.raised().max()) if self._at.size else 0.0
 
     def output_classes(self) -> OutputClasses:
         S, others = self._at.size, self._others
@@ -148,3 +165,22 @@ class SensitiveBits(Channel):
             np.append(sole, others).astype(np.int64),
             np.append(size, np.ones(others.size)),
         )
+
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        classes, mask = self.output_classes(), np.zeros(self.format.n_bits, dtype=bool)
+        mask[sensitive] = True
+        ratio = np.where(mask[classes.sole], np.inf, -np.inf)  # of reports that reveal
+        if self._at.size and mask.any():
+            ratio[0] = self.raised()[np.append(mask[self._at], mask[self._others].any())].max()
+        return replace(classes, log_ratio=ratio)
+
+
+def _pattern_law(chance: Array) -> Array:
+    """Law of the patterns of S independent bits that are 1 with these chances, (m, S) -> (m, 2^S).
+
+    Pattern number ``sum_j bit_j 2^j``.
+    """
+    law = np.ones((len(chance), 1))
+    for q in chance.T[:, :, None]:
+        law = np.hstack([law * (1.0 - q), law * q])
+    return law

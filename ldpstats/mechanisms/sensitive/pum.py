@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,8 @@ from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.sensitive.levels import checked_levels
+from ldpstats.mechanisms.sensitive.own_categories import codes_or_none, secret_codes, those_given
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
@@ -49,17 +51,25 @@ class PUM(Specified):
     ----------
     mechanism : URR or URAP
         Over the k categories, with those that are sensitive for all respondents; there may be none.
-    tags : sequence of labels
-        Names of the kappa bots; none of them a category.
+    tags : sequence of labels, or dict from label to float
+        Names of the kappa bots; none of them a category. A dict gives each bot an epsilon of its
+        own, in nats.
+    levels : sequence of float, optional
+        Epsilon of each bot, in the order of the tags: what a dict becomes. By default that of the
+        mechanism, the smallest where its sensitive categories have an epsilon each.
 
     Raises
     ------
     InvalidArgument
-        For another mechanism, and for tags that are a category or occur twice.
+        For another mechanism, for tags that are a category or occur twice, and for an epsilon that
+        is not positive.
 
     Notes
     -----
-    Where the sensitive categories have an epsilon each, bots get the smallest.
+    A respondent's own category has the epsilon of its tag: no protected report raises its odds
+    against any other category by more than e to that power, the odds of categories under the same
+    tag among each other not at all. What such a report tells of her tags has the same bound: the
+    odds that she sends an answer to the bot and does not leave it as it is (Proposition 10).
 
     Examples
     --------
@@ -70,10 +80,17 @@ class PUM(Specified):
     >>> client = pum.client({"home": {"park"}})
     >>> client.report("park") in ("hospital", "home", "work")   # her home is always protected
     True
+
+    Her home is to be better protected than her workplace:
+
+    >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags={"home": 0.5, "work": 2.0})
+    >>> pum.common.levels, pum.epsilon
+    ((1.0, 0.5, 2.0), 2.0)
     """
 
     mechanism: URR | URAP
     tags: Any
+    levels: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, URR | URAP):
@@ -82,12 +99,28 @@ class PUM(Specified):
             )
         if isinstance(self.tags, int | np.integer):
             raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
-        tags = as_labels("tags", self.tags, least=1)
+        given, levels = self.tags, self.levels
+        if isinstance(given, Mapping):
+            if levels is not None:
+                raise InvalidArgument("levels", levels, "goes without an epsilon of each tag")
+            given, levels = list(given), [given[tag] for tag in given]
+        tags = as_labels("tags", given, least=1)
         taken = set(map(str, self.categories))
         for tag in tags.tolist():
             if tag in self.categories or str(tag) in taken:
                 raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
         object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
+        if levels is not None:
+            levels = checked_levels(levels, tags, "tags")
+            if set(levels) == {self._default}:
+                levels = None
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def _default(self) -> float:
+        """Epsilon of bots that have none of their own."""
+        own = self.mechanism.levels
+        return float(self.mechanism.epsilon if own is None else min(own))
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -107,14 +140,15 @@ class PUM(Specified):
             "categories": [*self.categories.tolist(), *tags],
             "sensitive": [*base.sensitive.tolist(), *tags],
         }
-        if isinstance(base, URR) and base.levels is not None:
-            changes["levels"] = (*base.levels, *[min(base.levels)] * len(tags))
-        return replace(base, **changes)
+        S = len(base.sensitive)
+        own = (base.epsilon,) * S if base.levels is None else base.levels
+        each = (*own, *([self._default] * len(tags) if self.levels is None else self.levels))
+        return replace(base, **changes, epsilon=max(each), levels=each)
 
     @property
     def epsilon(self) -> float:
         """Privacy of a report from a sensitive category, in nats, the respondent's own included."""
-        return float(self.mechanism.epsilon)
+        return float(self.common.epsilon)
 
     def channel(self, tags: Mapping[Any, Any] | None = None) -> Mapped:
         """Q of a respondent who has these categories of her own, as if they were known.
@@ -184,7 +218,7 @@ class PUM(Specified):
                     "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
                 )
             bot = k + int(self.tags.get_loc(tag))
-            for code in _secret_codes(tag, own, self.categories):
+            for code in secret_codes(tag, own, self.categories):
                 if code in owner and owner[code] != tag:
                     raise InvalidArgument(
                         "tags", [owner[code], tag], "share a category: give it to one of them"
@@ -228,7 +262,7 @@ class PUM(Specified):
         for tag, own in (tags or {}).items():
             if tag not in self.tags:
                 raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
-            theirs = _codes_or_none(f"tags[{tag!r}]", own, self.categories)
+            theirs = codes_or_none(f"tags[{tag!r}]", own, self.categories)
             if theirs.size != codes.size:
                 raise InvalidArgument(
                     f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
@@ -283,7 +317,7 @@ class PUM(Specified):
             given = series.notna().to_numpy()
             values, n_missing = series[given], int((~given).sum())
             if n_missing and isinstance(tags, Mapping):
-                tags = {tag: _those(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+                tags = {tag: those_given(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
         codes = self.preprocess(values, tags)
         return Reports(self.common.sample(codes, words), self.common, n_missing, name=name)
 
@@ -295,6 +329,8 @@ class PUM(Specified):
             "version": _VERSION,
             "mechanism": self.mechanism.to_dict(),
             "tags": self.tags.tolist(),
+            # as it was written before there were levels
+            **({} if self.levels is None else {"levels": list(self.levels)}),
         }
 
     @classmethod
@@ -308,7 +344,7 @@ class PUM(Specified):
             not that of the other fields.
         """
         document = check_format(document, _FORMAT)
-        fields = set(document) - {"fingerprint"}
+        fields = set(document) - {"fingerprint", "levels"}
         if repr(document.get("version")) != repr(_VERSION) or fields != {
             "format",
             "version",
@@ -325,47 +361,22 @@ class PUM(Specified):
         if not isinstance(document["tags"], list):
             raise InvalidArgument("tags", document["tags"], "must be a list of names")
         base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
-        made = cls(base, labels_from_json("tags", document["tags"]))
+        made = cls(base, labels_from_json("tags", document["tags"]), document.get("levels"))
         check_fingerprint(document, made.fingerprint)
         return made
 
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
-        tags = ", ".join(map(str, self.tags))
+        tags = ", ".join(self._named_tags())
         return html_table("PUM", [("mechanism", str(self.mechanism)), ("tags", tags)])
 
     def __str__(self) -> str:
-        return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
+        tags = self.tags.tolist() if self.levels is None else f"{{{', '.join(self._named_tags())}}}"
+        return f"PUM({self.mechanism}, tags={tags})"
 
-
-def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
-    """Codes of a respondent's own categories; messages name the tag, never a category."""
-    if isinstance(own, str | bytes) or not isinstance(own, Iterable):
-        raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")
-    try:
-        codes: list[int] = encode("tags", list(own), categories)[0].tolist()
-        return codes
-    except Exception:  # any: its message may show what was given
-        pass
-    # raised out here, where that exception is no context of it
-    raise InvalidArgument("tags", tag, "was given an unknown category")
-
-
-def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:
-    """The categories of respondents who gave an answer."""
-    series = as_series(name, own)
-    if len(series) != given.size:
-        raise InvalidArgument(name, len(series), f"must be {given.size} categories, one each")
-    return series[given]
-
-
-def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Codes of the categories of simulated respondents, -1 for those who have none."""
-    series = as_series(name, own)
-    present = series.notna().to_numpy()
-    codes = np.full(len(series), -1, dtype=np.int64)
-    given = series[present]
-    if pd.api.types.is_float_dtype(given) and isinstance(categories, pd.RangeIndex):
-        given = given.astype(object).map(lambda v: int(v) if v.is_integer() else v)
-    codes[present] = encode(name, given.tolist(), categories)[0]
-    return codes
+    def _named_tags(self) -> list[str]:
+        """The tags in words, each with an epsilon of its own if it has one."""
+        if self.levels is None:
+            return [str(tag) for tag in self.tags]
+        named = zip(self.tags.tolist(), self.levels, strict=True)
+        return [f"{tag!r}: {level:.12g}" for tag, level in named]

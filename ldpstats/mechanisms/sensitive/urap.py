@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import positive_epsilon
-from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
-from ldpstats.channels.base import Channel
+from ldpstats.arguments.labels import as_labels, sensitive_codes
+from ldpstats.channels.audit import Audit
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import check_theta, other_bit, sums_of_bits
 from ldpstats.mechanisms.sensitive.bits import SensitiveBits
+from ldpstats.mechanisms.sensitive.levels import own_epsilons, pairs
 from ldpstats.mechanisms.sensitive.revealing import RevealingFormat
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
-from ldpstats.sampling import realised, samplers
+from ldpstats.sampling import samplers
+from ldpstats.sampling.realised import realised_bits_raised
 from ldpstats.sampling.words import Words
 
 __all__ = ["URAP"]
@@ -44,18 +46,22 @@ class URAP(Mechanism):
     categories : int, sequence of labels, or pandas Categorical
         The k >= 2 categories; an int k means the labels 0 .. k-1.
     sensitive : set or sequence of labels
-        The categories to protect, in any order.
-    epsilon : float
-        Privacy of one report, in nats.
+        The categories to protect, in any order. May be left out where `epsilon` names them.
+    epsilon : float, or dict from label to float
+        Privacy of one report, in nats; of each sensitive category its own if a dict.
     theta : float, optional
-        P(own bit = 1) of a sensitive category, in (0, 1); ``e^{eps/2} / (1 + e^{eps/2})`` by
-        default. `planning.best_theta` finds the one with the smallest expected loss.
+        P(own bit = 1) of a sensitive category, in (0, 1), of that with the smallest epsilon;
+        ``e^{eps/2} / (1 + e^{eps/2})`` by default. `planning.best_theta` finds the one with the
+        smallest expected loss.
+    levels : sequence of float, optional
+        Epsilon of each sensitive category, in category order: what a dict becomes, with the
+        largest as `epsilon`.
 
     Raises
     ------
     InvalidArgument
-        For an epsilon that is not positive, theta outside (0, 1), or a sensitive category named
-        twice.
+        For an epsilon that is not positive, a dict that lacks a sensitive category, theta outside
+        (0, 1), a sensitive category named twice, or no `sensitive` and no dict.
     UnknownCategory
         For a sensitive category that is not among `categories`.
 
@@ -66,6 +72,16 @@ class URAP(Mechanism):
     the noise around them does not depend on the answer, and only its sums are kept, for the
     linear estimate. As text, in files, a report has a bit for each category, in category order.
 
+    With an epsilon for each sensitive category x, what is guaranteed is that of `URR`: no protected
+    report raises the odds of x against any other category by more than ``e^{eps_x}``, nor those of
+    a category that is not sensitive at all (`pair_epsilon`). Let u_x and v_x be the likelihoods of
+    a set and of a clear bit of x, over those of noise. A report with the bit of x alone, against
+    one of x' without, shows that the guarantee is ``u_x <= v_x' e^{eps_x}``, and against other
+    categories ``u_x <= d2 e^{eps_x}`` and ``d2 <= v_x``. The variance of the estimate of x grows
+    with ``1 / ((1 - v_x) (u_x - 1))``, so for a given d2 the best choice has ``v_x = d2`` and
+    ``u_x = d2 e^{eps_x}`` for all x: ``P(bit = 1) = (1 - d2) / (1 - e^{-eps_x})`` if x is the
+    answer and ``(1 - d2) / (d2 (e^{eps_x} - 1))`` if not, with d2 as of the smallest epsilon.
+
     Examples
     --------
     >>> urap = URAP(("nurse", "teacher", "cook"), {"cook"}, epsilon=2 * np.log(3))
@@ -75,20 +91,29 @@ class URAP(Mechanism):
     array([[0.25  , 0.0833, 0.6667, 0.    ],
            [0.25  , 0.0833, 0.    , 0.6667],
            [0.25  , 0.75  , 0.    , 0.    ]])
+
+    Two levels of protection: reports 0 to 3 are protected, and 4 reveals.
+
+    >>> urap = URAP(("a", "b", "c"), epsilon={"a": np.log(4), "b": np.log(16)})
+    >>> urap.channel().matrix().round(4)
+    array([[0.3111, 0.6222, 0.0222, 0.0444, 0.    ],
+           [0.3111, 0.1556, 0.3556, 0.1778, 0.    ],
+           [0.3111, 0.1556, 0.0222, 0.0111, 0.5   ]])
     """
 
     categories: Any
-    sensitive: Any = field()
-    epsilon: float
+    sensitive: Any = None
+    epsilon: Any = None
     theta: float | None = None
+    levels: Any = None
     n_outputs = 0
     n_cohorts = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        codes = sensitive_codes(self.sensitive, self.categories)
-        object.__setattr__(self, "sensitive", sensitive_labels(codes, self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
+        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
+            object.__setattr__(self, name, value)
         if self.theta is not None:
             object.__setattr__(self, "theta", check_theta(self.theta))
 
@@ -97,18 +122,41 @@ class URAP(Mechanism):
         return self.k
 
     @property
-    def p1(self) -> float:
-        """P(bit = 1) of a sensitive category that is the answer: theta."""
+    def _least(self) -> float:
+        """The smallest epsilon."""
+        return float(self.epsilon if self.levels is None else min(self.levels))
+
+    @property
+    def p1(self) -> Any:
+        """P(bit = 1) of a sensitive category that is the answer: theta.
+
+        Where levels differ, of each sensitive category, shape (S,).
+        """
+        if self.levels is not None:
+            return self._graded[0]
         if self.theta is None:
             return float(1.0 / (1.0 + np.exp(-self.epsilon / 2)))
         return self.theta
 
     @property
-    def d1(self) -> float:
-        """P(bit = 1) of a sensitive category that is not the answer."""
+    def d1(self) -> Any:
+        """P(bit = 1) of a sensitive category that is not the answer; (S,) where levels differ."""
+        if self.levels is not None:
+            return self._graded[1]
         if self.theta is None:
             return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
         return other_bit(self.theta, self.epsilon)
+
+    @cached_property
+    def _graded(self) -> tuple[Array, Array, Array]:
+        """P(bit = 1) of the answer and of another, and their difference, where levels differ."""
+        eps, told = np.array(self.levels), self.told
+        log_d2 = -self._least / 2 if self.theta is None else float(np.log(self.d2))
+        clear = -np.exp(log_d2) * np.expm1(-(eps + log_d2)) / -np.expm1(-eps)  # 1 - p1
+        own = 1.0 - clear
+        own = np.where(1.0 - own < clear, np.nextafter(own, 0.0), own)  # towards more privacy
+        other = told * np.exp(-eps - log_d2) / -np.expm1(-eps)
+        return own, other, np.asarray(other * np.expm1(eps + log_d2))
 
     @property
     def d2(self) -> float:
@@ -116,9 +164,9 @@ class URAP(Mechanism):
         if not self._at.size:
             return 0.0
         if self.theta is None:
-            return float(np.exp(-self.epsilon / 2))
+            return float(np.exp(-self._least / 2))
         # `told` may be near one
-        return float(1.0 - self.theta + self.theta * np.exp(-self.epsilon))
+        return float(1.0 - self.theta + self.theta * np.exp(-self._least))
 
     @property
     def told(self) -> float:
@@ -126,8 +174,8 @@ class URAP(Mechanism):
         if not self._at.size:
             return 1.0
         if self.theta is None:
-            return float(-np.expm1(-self.epsilon / 2))
-        return float(-self.theta * np.expm1(-self.epsilon))
+            return float(-np.expm1(-self._least / 2))
+        return float(-self.theta * np.expm1(-self._least))
 
     @cached_property
     def format(self) -> RevealingFormat:
@@ -140,7 +188,7 @@ class URAP(Mechanism):
 
     # -- what is known of the reports -----------------------------------------------------------
 
-    def channel(self, candidates: Any = None) -> Channel:
+    def channel(self, candidates: Any = None) -> SensitiveBits:
         """Q of the reports as they are counted: a revealed answer without the noise around it."""
         self._closed(candidates)
         return SensitiveBits(self.format, self.p1, self.d1, self.d2, self.told)
@@ -151,9 +199,8 @@ class URAP(Mechanism):
         self._own(counts)
         sums = counts.bit_counts()
         nobs = sums.nobs
-        p1 = np.where(self.format.protects, self.p1, self.told)
-        p0 = np.where(self.format.protects, self.d1, 0.0)
-        slope = np.where(self.format.protects, self._slope(), self.told)
+        p1, p0, slope = np.full(self.k, self.told), np.zeros(self.k), np.full(self.k, self.told)
+        p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, self._slope()
         mean = p0 + slope / self.k
         return Equations(
             slope,
@@ -165,23 +212,30 @@ class URAP(Mechanism):
             kind="sensitive",
         )
 
-    def _slope(self) -> float:
+    def _slope(self) -> Any:
         """theta - d1, of which a subtraction would lose digits at small epsilon."""
+        if self.levels is not None:
+            return self._graded[2]
         if self.theta is None:
             return float(np.tanh(self.epsilon / 4.0))
         return float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
 
     # -- sampling --------------------------------------------------------------------------------
 
-    def _thresholds(self) -> tuple[int, int, int]:
-        """Of the own bit, of another's, and of revealing; all rounded towards more privacy."""
-        other = max(samplers.threshold(self.d1, "up"), 1)
-        own = (1 << 64) - other if self.theta is None else samplers.threshold(self.p1, "down")
-        if not self._at.size:
-            return own, other, 1 << 64
+    def _thresholds(self) -> tuple[list[int], list[int], int]:
+        """Of the own bits, of others', (S,), and of revealing; all rounded towards more privacy."""
+        S, certain = self._at.size, 1 << 64
+        p1, d1 = np.broadcast_to(self.p1, S).tolist(), np.broadcast_to(self.d1, S).tolist()
+        other = [max(samplers.threshold(d, "up"), 1) for d in d1]
+        if self.theta is None and self.levels is None:
+            own = [certain - threshold for threshold in other]
+        else:
+            own = [samplers.threshold(p, "down") for p in p1]
+        if not S:
+            return own, other, certain
         if self.told < 0.5:
             return own, other, samplers.threshold(self.told, "down")
-        return own, other, (1 << 64) - max(samplers.threshold(self.d2, "up"), 1)
+        return own, other, certain - max(samplers.threshold(self.d2, "up"), 1)
 
     def sample(self, codes: Array, words: Words) -> Array:
         S = self._at.size
@@ -193,34 +247,56 @@ class URAP(Mechanism):
         others = self.format.others
         number[others] = np.arange(1, others.size + 1)
         codes = np.array(samplers.sample_krr(codes, self.k, 1 << 64, words))  # checks their range
-        drawn = samplers.sample_bits(
-            place[codes][:, None], S + 1, [own] * S + [told], [other] * S + [0], words
-        )
+        drawn = samplers.sample_bits(place[codes][:, None], S + 1, [*own, told], [*other, 0], words)
         revealed = (drawn[:, S >> 3] >> np.uint8(S & 7)) & 1
         drawn[:, S >> 3] &= np.uint8(255 ^ (1 << (S & 7)))
         return self.format.pack(drawn[:, : -(-S // 8)], number[codes] * revealed)
 
     def _sampler_epsilon(self) -> float:
-        own, other, told = self._thresholds()
-        S, N = self._at.size, self.format.n_others
-        if not S:
+        if not self._at.size:
             return 0.0
-        certain = 1 << 64
-        up, down = realised.realised_ratios(own, other)
-        worst = up + down if S > 1 else 0.0
-        if N:  # a sensitive answer against one that is not, whose report is protected with d2
-            left = certain - told
-            set_ = realised.log_ratio(own * certain, other * left)
-            clear = realised.log_ratio((certain - own) * certain, (certain - other) * left)
-            worst = max(worst, abs(set_), abs(clear))
-        return worst
+        return self._worst(realised_bits_raised(*self._thresholds(), self.format.n_others))
+
+    def _worst(self, raised: Array) -> float:
+        """Largest epsilon of a category and of others; where levels differ, what leaks is added."""
+        if self.levels is None:
+            return float(raised.max())
+        return float(self.epsilon + np.max(raised - np.append(self.levels, 0.0)))
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon with Q and with the sampler's integer thresholds.
+
+        Where categories differ in epsilon each is compared with its own: the values shown are the
+        largest epsilon, plus what the category that leaks most beyond its own leaks too much.
+        """
+        found = super().audit()
+        if self.levels is None:
+            return found
+        return replace(found, channel=self._worst(self.channel().raised()))
+
+    def pair_epsilon(self) -> Array:
+        """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
+
+        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: by the epsilon of x,
+        which is reached, if x is sensitive, and by 0 if it is not.
+
+        Examples
+        --------
+        >>> URAP(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}).pair_epsilon()
+        array([[0. , 0.5, 0.5],
+               [2. , 0. , 2. ],
+               [0. , 0. , 0. ]])
+        """
+        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
         self._closed(candidates)
         nobs, true_counts = int(np.sum(true_counts)), np.asarray(true_counts)
-        ones = rng.binomial(true_counts, np.where(self.format.protects, self.p1, self.told))
+        own = np.full(self.k, self.told)
+        own[self._at] = self.p1
+        ones = rng.binomial(true_counts, own)
         ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
@@ -242,3 +318,17 @@ class URAP(Mechanism):
             For a missing `nobs`, a wrong length, or sums that exceed `nobs`.
         """
         return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
+
+    # -- specification ---------------------------------------------------------------------------
+
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        if self.levels is None:  # as it was written before there were levels
+            del document["levels"]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        if isinstance(document, Mapping) and "levels" not in document:
+            document = {**document, "levels": None}
+        return super().from_dict(document)

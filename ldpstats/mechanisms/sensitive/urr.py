@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from ldpstats.arguments.checks import positive_epsilon
-from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
+from ldpstats.arguments.labels import as_labels, sensitive_codes
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Uniformised
-from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.sensitive.levels import own_epsilons, pairs
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
@@ -97,25 +94,9 @@ class URR(Enumerated):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        epsilon, sensitive, levels = self.epsilon, self.sensitive, self.levels
-        if isinstance(epsilon, Mapping):
-            if levels is not None:
-                raise InvalidArgument("levels", levels, "goes without an epsilon of each category")
-            sensitive = list(epsilon) if sensitive is None else sensitive
-        codes = sensitive_codes(sensitive, self.categories)
-        labels = sensitive_labels(codes, self.categories)
-        object.__setattr__(self, "sensitive", labels)
-        if isinstance(epsilon, Mapping):
-            levels = _levels(epsilon, labels)
-        if levels is not None:
-            levels = _checked_levels(levels, labels)
-            top = max(levels)
-            known = isinstance(epsilon, int | float | np.number) and epsilon == top
-            if not known and not isinstance(epsilon, Mapping):
-                raise InvalidArgument("epsilon", epsilon, f"must be the largest of levels, {top}")
-            epsilon, levels = top, None if len(set(levels)) == 1 else levels
-        object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", epsilon))
+        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
+        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
+            object.__setattr__(self, name, value)
 
     @cached_property
     def _at(self) -> npt.NDArray[np.int64]:
@@ -147,9 +128,7 @@ class URR(Enumerated):
                [2. , 0. , 2. ],
                [0. , 0. , 0. ]])
         """
-        own = np.zeros(self.k)
-        own[self._at] = self.epsilon if self.levels is None else self.levels
-        return np.where(np.eye(self.k, dtype=bool), 0.0, own[:, None])
+        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
@@ -272,32 +251,3 @@ class _Scattered(Uniformised):
         if np.setdiff1d(sensitive, self.at).size:  # revealed by a report
             return float("inf")
         return float(self.ratios(self.at).max(initial=0.0))
-
-
-def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
-    """Epsilon of each sensitive category, in order; none may lack one, or have none to have."""
-    for label in epsilon:
-        if label not in sensitive:
-            remedy = "is of no sensitive category: leave it out, or name the category in sensitive"
-            raise InvalidArgument(f"epsilon[{label!r}]", epsilon[label], remedy)
-    for label in sensitive.tolist():
-        if label not in epsilon:
-            raise InvalidArgument(
-                "epsilon", dict(epsilon), f"lacks the sensitive category {label!r}: give it one"
-            )
-    if not epsilon:
-        raise InvalidArgument("epsilon", {}, "names no category: give sensitive=() and a number")
-    return [epsilon[label] for label in sensitive.tolist()]
-
-
-def _checked_levels(levels: Any, sensitive: pd.Index[Any]) -> tuple[float, ...]:
-    given = levels if isinstance(levels, list | tuple) else [levels]
-    if not len(sensitive):
-        raise InvalidArgument("levels", levels, "must be None where no category is sensitive")
-    if len(given) != len(sensitive):
-        raise InvalidArgument("levels", levels, f"must be {len(sensitive)} epsilons, one each")
-    names = sensitive.tolist()
-    return tuple(
-        positive_epsilon(f"epsilon[{label!r}]", value)
-        for label, value in zip(names, given, strict=True)
-    )

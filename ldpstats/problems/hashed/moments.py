@@ -19,7 +19,9 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import OwnTally, Tallies, Uncertain, Unexplained
 from ldpstats.problems.hash_design import is_identified, least_squares, mirrored
 from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.problems.hashed.reach import cohort_reach, crowded_reach
 from ldpstats.problems.moments import CellBounds, Check, Misfit, Moments
+from ldpstats.problems.reach import Pair
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
 
 __all__ = ["LARGEST_DENSE", "CohortMoments", "merged"]
@@ -247,6 +249,20 @@ class CohortMoments(Moments):
             return None
         per_answer = sum(map(_collisions, self.sources)) * mean / full
         return Misfit(statistic, mean, variance, per_answer, len(self.sources))
+
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        return cohort_reach(self.single("reach"), self._evenly(), pair)
+
+    def crowded_reach(
+        self, p: Array, share: float, pair: Pair | None = None
+    ) -> tuple[Array, Array]:
+        """The expected estimate if a share of reports are alike, see `hashed.reach`."""
+        return crowded_reach(self.single("reach"), self._evenly(), p, share, pair)
+
+    def _evenly(self) -> Array:
+        """The inverse of the mean over cohorts of A_c' A_c, (S, S), for one report in each."""
+        source = self.sources[0]
+        return self.inverse * (source.precision * source.design.n_cohorts)
 
     # -- what can be tested ------------------------------------------------------------------
 

@@ -301,8 +301,13 @@ def dense_if_small(W: Rows) -> Rows:
     return DenseRows(W.dense(), W.log_scale) if W.shape[0] * W.shape[1] <= _SMALL else W
 
 
-def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
-    """Log-probability, shape (u,), of packed reports whose bits are all 1 with probability p0."""
+def log_noise(packed: npt.NDArray[np.uint8], p0: float | Array, n_bits: int) -> Array:
+    """Log-probability, (u,), of packed reports whose bits are 1 with probability p0, or (k,)."""
+    if np.ndim(p0):
+        odds, clear = np.log(p0) - np.log1p(-p0), float(np.log1p(-p0).sum())
+        parts = np.array_split(packed, 1 + 8 * packed.size // _BLOCK)
+        bits = (np.unpackbits(part, axis=1, count=n_bits, bitorder="little") for part in parts)
+        return np.concatenate([part @ odds for part in bits]) + clear
     parts = np.array_split(packed, 1 + packed.size // _BLOCK)
     ones = np.concatenate([np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts])
     return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))

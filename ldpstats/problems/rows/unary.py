@@ -21,6 +21,8 @@ Array = npt.NDArray[Any]
 class UnaryRows(Rows):
     """Rows of a unary channel: category x sets bit x with p1, every other bit with p0 < p1.
 
+    Where bits differ in their noise p1 and p0 are arrays, shape (k,).
+
     Up to the factor ``prod_j p0^y_j (1-p0)^(1-y_j)`` of the row, which `log_scale` holds,
     ``W[i, x] = absent + (present - absent) * bit x of report i`` with present = p1/p0 and
     absent = (1-p1)/(1-p0): the exact likelihood of a whole report (KBR16's Proposition 7 multiplies
@@ -30,8 +32,8 @@ class UnaryRows(Rows):
     """
 
     packed: npt.NDArray[np.uint8]
-    p1: float
-    p0: float
+    p1: float | Array
+    p0: float | Array
     k: int
 
     @property
@@ -43,12 +45,12 @@ class UnaryRows(Rows):
         return True
 
     @property
-    def present(self) -> float:
+    def present(self) -> float | Array:
         """Scaled likelihood of the categories whose bit is set."""
         return self.p1 / self.p0
 
     @property
-    def absent(self) -> float:
+    def absent(self) -> float | Array:
         """Scaled likelihood of the categories whose bit is not set."""
         return (1.0 - self.p1) / (1.0 - self.p0)
 
@@ -102,8 +104,9 @@ class PackedRows(UnaryRows):
     def mix(self, p: Array) -> Array:
         from ldpstats.kernels.bits import bit_mix, list_mix
 
-        owned = list_mix(*self._listed, p) if self._listed else bit_mix(self.packed, p)
-        return np.asarray(self.absent * p.sum() + (self.present - self.absent) * owned)
+        gain = (self.present - self.absent) * p
+        owned = list_mix(*self._listed, gain) if self._listed else bit_mix(self.packed, gain)
+        return np.asarray(np.sum(self.absent * p) + owned)
 
     def adjoint(self, v: Array) -> Array:
         return self.adjoints(v)[0]
@@ -118,9 +121,10 @@ class PackedRows(UnaryRows):
         from ldpstats.kernels.bits import list_gram
 
         zero, gain = self.absent, self.present - self.absent
-        cross = zero * gain * self._sums(v)
-        pairs = gain**2 * list_gram(*self._listed, v, self.k)
-        return np.asarray(pairs + cross[:, None] + cross + zero**2 * v.sum())
+        gain, zero = np.broadcast_to(gain, self.k), np.broadcast_to(zero, self.k)
+        cross = np.outer(gain * self._sums(v), zero)
+        pairs = np.outer(gain, gain) * list_gram(*self._listed, v, self.k)
+        return np.asarray(pairs + cross + cross.T + np.outer(zero, zero) * v.sum())
 
     def prepared(self) -> Rows:
         return dense_if_small(self)

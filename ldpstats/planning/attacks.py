@@ -1,0 +1,270 @@
+"""What respondents who lie on purpose can do to the estimates of a survey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of, positive_integer, probability
+from ldpstats.arguments.labels import position, preview
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.models.shared.notes import epsilon_text, rest_notes
+from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, distinct_lines
+from ldpstats.planning.variances import check_mechanism, expected_shares, one_report_covariance
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.moments import Moments
+from ldpstats.problems.reach import Pair
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["Manipulation", "Shift", "manipulation"]
+
+Array = npt.NDArray[Any]
+
+_COHORTS = ("assigned", "chosen")
+
+
+@dataclass(frozen=True)
+class Shift:
+    """How far the expected estimate of one quantity can be moved.
+
+    Parameters
+    ----------
+    upward, downward : float
+        Largest increase, and largest decrease as a negative number.
+
+    Examples
+    --------
+    >>> Shift(upward=0.03, downward=-0.01).largest
+    0.03
+    """
+
+    upward: float
+    downward: float
+
+    @property
+    def largest(self) -> float:
+        """The larger of the two in size."""
+        return max(self.upward, -self.downward)
+
+
+@dataclass(frozen=True, eq=False)
+class Manipulation:
+    """Shifts that a share of malicious respondents can cause: the result of `manipulation`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    share : float
+        Malicious respondents among all.
+    p : Series
+        True frequencies of all others, by category.
+    upward, downward : Series
+        By how much the expected estimate of each category can be raised, and lowered (negative).
+        Each is an attack of its own: one report does not serve all categories.
+    se : Series or None
+        Standard errors of the estimates of n honest respondents; None where n was not given.
+    n : int or None
+    cohorts : {"assigned", "chosen"}
+        Whether a malicious respondent is in the cohort that she was given, or in any she likes.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> found = manipulation(ldp.KRR(4, epsilon=0.5), share=0.01, p=[0.05, 0.25, 0.3, 0.4])
+    >>> round(float(found.p[0] + found.upward[0]), 3)
+    0.106
+    """
+
+    mechanism: Mechanism
+    share: float
+    p: pd.Series[Any]
+    upward: pd.Series[Any]
+    downward: pd.Series[Any]
+    se: pd.Series[Any] | None
+    n: int | None
+    cohorts: str
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Columns "p", "upward", "downward" and, where n was given, "se", by category."""
+        parts = {"p": self.p, "upward": self.upward, "downward": self.downward}
+        return pd.DataFrame(parts if self.se is None else parts | {"se": self.se})
+
+    def difference(self, first: Any, second: Any) -> Shift:
+        """The largest shifts of the estimate of p_first - p_second.
+
+        Parameters
+        ----------
+        first, second : label
+            Two categories.
+
+        Raises
+        ------
+        InvalidArgument
+            For a label that is no category, or the same one twice.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> found = manipulation(ldp.KRR(("a", "b", "c"), epsilon=1.0), share=0.01)
+        >>> round(found.difference("a", "b").upward, 6)
+        0.027459
+        """
+        remedy = f"must be one of the categories: {preview(self.p.index)}"
+        given = (("first", first), ("second", second))
+        places = [position(name, label, self.p.index, remedy) for name, label in given]
+        if places[0] == places[1]:
+            raise InvalidArgument("second", second, "must be another category than first")
+        candidates = self.p.index if self.mechanism.is_open else None
+        problem = self.mechanism.moments(self.mechanism.specimen(), candidates)
+        pair, p = (places[0], places[1]), self.p.to_numpy()
+        low, high = _moved(problem, p, self.share, self.cohorts, pair)
+        return Shift(float(high[0]), float(low[0]))
+
+    def summary(self, max_rows: int = 40) -> Summary:
+        """The shifts as a table.
+
+        Parameters
+        ----------
+        max_rows : int
+            Categories to show, the most frequent first where there are more.
+
+        Raises
+        ------
+        InvalidArgument
+            If `max_rows` is not a positive integer.
+        """
+        most, frame = positive_integer("max_rows", max_rows), self.table
+        frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
+        shown = frame.iloc[frequent]
+        names = {"upward": "raised by", "downward": "lowered by", "se": "std err"}
+        return SummaryTable(
+            title="Largest shifts by malicious respondents",
+            header=[
+                ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
+                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *self._respondents()],
+            ],
+            columns=[names.get(name, name) for name in shown.columns],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
+            notes=[*rest_notes(len(shown), len(frame)), *self._notes()],
+        ).layout()
+
+    def _respondents(self) -> list[str]:
+        return ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
+
+    def _notes(self) -> list[str]:
+        notes = [
+            "Of the expected linear estimate, each category attacked alone. The reports look like "
+            "those of another population: goodness of fit does not show it."
+        ]
+        if self.mechanism.n_cohorts > 1:
+            how = {
+                "assigned": "Malicious respondents report in the cohort that they were given.",
+                "chosen": "Malicious respondents all report in the cohort that serves them best.",
+            }
+            notes.append(how[self.cohorts])
+        return notes
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+
+def manipulation(
+    mechanism: Mechanism,
+    share: float,
+    p: npt.ArrayLike | None = None,
+    candidates: Any = None,
+    n: int | None = None,
+    cohorts: str = "assigned",
+) -> Manipulation:
+    """Largest shift of each estimate by respondents who send the report that serves them.
+
+    A report r alone has the linear estimate G[x, r] of category x, so that a share s of respondents
+    who all send it moves the expected estimate by ``s (G[x, r] - p_x)``. The shifts are those of
+    the r that goes furthest, up and down. The smaller epsilon is, the larger is G, and the more a
+    malicious respondent counts: this is the price of plausible denial, no fault of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism. A malicious respondent may send any report that the collector takes: any
+        label that is possible, any pattern of bits.
+    share : float
+        Malicious respondents among all, from 0 to below 1.
+    p : array-like, shape (k,), or Series, optional
+        True frequencies of the honest respondents, in category order or by label. Default: uniform.
+    candidates : sequence of str, optional
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
+    n : int, optional
+        Respondents, for standard errors to compare with.
+    cohorts : {"assigned", "chosen"}
+        Where the mechanism has cohorts: malicious respondents are spread over them like others
+        (the collector gave out cohorts and checks them), or all report in the cohort that serves
+        them best. Cohorts are taken to be of equal size otherwise.
+
+    Returns
+    -------
+    Manipulation
+
+    Raises
+    ------
+    NotIdentified
+        If the reports leave p open.
+    NotAvailable
+        If candidates are too many.
+    InvalidArgument
+        If an argument is invalid, or cohorts are chosen where there are none.
+
+    Notes
+    -----
+    The shifts are exact for the expected unconstrained estimate (`inversion`), on which intervals
+    and tests rest. Constrained estimates move by about as much away from the boundary. Known as
+    poisoning or manipulation attacks on local differential privacy: Cheu, Smith and Ullman (IEEE
+    S&P 2021); Cao, Jia and Gong (USENIX Security 2021).
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> print(manipulation(ldp.KRR(("a", "b"), epsilon=1.0), 0.01, p=[0.1, 0.9]).table.round(4))
+         p  upward  downward
+    a  0.1  0.0148   -0.0068
+    b  0.9  0.0068   -0.0148
+    """
+    check_mechanism(mechanism)
+    portion = probability("share", share, one=False)
+    respondents = None if n is None else positive_integer("n", n)
+    how = one_of("cohorts", cohorts, _COHORTS)
+    labels = mechanism.labels(candidates)
+    law = expected_shares(p, labels)
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    low, high = _moved(problem, law, portion, how, None)
+    shares, se = pd.Series(law, index=labels, name="p"), None
+    if respondents is not None:
+        variances = one_report_covariance(mechanism, law, candidates).variances()
+        se = pd.Series(np.sqrt(variances / respondents), index=labels, name="se")
+    up, down = (
+        pd.Series(v, index=labels, name=s) for v, s in ((high, "upward"), (low, "downward"))
+    )
+    return Manipulation(mechanism, portion, shares, up, down, se, respondents, how)
+
+
+def _moved(
+    problem: Moments, p: Array, share: float, cohorts: str, pair: Pair | None
+) -> tuple[Array, Array]:
+    """Least and largest shift of each estimate, or of a difference."""
+    truth = p if pair is None else p[[pair[0]]] - p[[pair[1]]]
+    if cohorts == "assigned":
+        low, high = problem.reach(pair)
+        return share * (low - truth), share * (high - truth)
+    if not isinstance(problem, CohortMoments):
+        raise InvalidArgument("cohorts", cohorts, "is for mechanisms that have cohorts")
+    low, high = problem.crowded_reach(p, share, pair)
+    return low - truth, high - truth

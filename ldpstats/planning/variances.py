@@ -1,0 +1,78 @@
+"""Covariance of the linear estimate at one respondent, on which every plan rests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import distribution
+from ldpstats.arguments.labels import align
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.problems.covariance import Covariance
+
+__all__ = ["check_mechanism", "expected_shares", "one_report_covariance"]
+
+Array = npt.NDArray[Any]
+
+
+def one_report_covariance(
+    mechanism: Mechanism, p: npt.ArrayLike | None = None, candidates: Any = None
+) -> Covariance:
+    """Covariance of the unconstrained linear estimate (`inversion`) of one respondent's reports.
+
+    Divided by n it is the covariance of the estimates from n respondents. It is exact; where a
+    mechanism has cohorts, given their hashes and cohorts of equal size.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism.
+    p : array-like, shape (k,), or Series, optional
+        Distribution of the categories or candidates, a Series by label. Default: uniform.
+    candidates : sequence of str, optional
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
+
+    Returns
+    -------
+    Covariance
+        Of size k, in the order of ``mechanism.labels(candidates)``.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports leave p open.
+    NotAvailable
+        If the candidates are too many for standard errors.
+    InvalidArgument
+        If `mechanism` is not a mechanism, or `p` is not a distribution over the categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(4, epsilon=1.0)
+    >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
+    array([2.304, 2.157, 1.991, 1.804])
+    """
+    check_mechanism(mechanism)
+    law = expected_shares(p, mechanism.labels(candidates))
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    return problem.covariance(law).scaled(float(problem.nobs))  # one report in each cohort
+
+
+def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
+    """Return a mechanism; refuse anything else."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR(...)")
+    return mechanism
+
+
+def expected_shares(p: Any, labels: pd.Index[Any], name: str = "p") -> Array:
+    """The distribution that a plan assumes, shape (k,): uniform by default, a Series by label."""
+    k = len(labels)
+    if p is None:
+        return np.full(k, 1.0 / k)
+    return distribution(name, align(name, p, labels), k)

@@ -1,0 +1,249 @@
+"""An epsilon for each sensitive category of URAP, and for each tag of PUM."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from grid import all_reports, distribution
+from shared.bad_values import Refusal, refuses
+from shared.sensitive_surveys import dense
+
+import ldpstats as ldp
+from ldpstats.estimators import MLE
+from ldpstats.sampling import realised
+
+LEVELS: dict[str, dict[str, Any]] = {
+    "two": {"categories": 5, "epsilon": {0: 1.0, 3: 2.0}},
+    "alike": {"categories": 4, "epsilon": {0: 0.1, 1: 0.1, 2: 8.0}},
+    "all": {"categories": 5, "epsilon": {i: 0.3 * (i + 1) for i in range(5)}},
+    "far": {"categories": 5, "epsilon": {4: 1e-3, 0: 3.0, 2: 1.0, 1: 10.0}},
+    "theta": {"categories": 4, "epsilon": {1: 0.5, 2: 1.5}, "theta": 0.4},
+    "theta near one": {"categories": 3, "epsilon": {1: 0.5, 2: 1.5}, "theta": 0.999},
+    "theta small": {"categories": 3, "epsilon": {0: 0.5, 2: 4.0}, "theta": 1e-3},
+    "two categories": {"categories": 2, "epsilon": {0: 0.5, 1: 4.0}},
+}
+
+
+def ratios(Q: np.ndarray, protected: int) -> np.ndarray:
+    """Largest ln Q[x, y] / Q[x', y] over the protected reports y, shape (k, k)."""
+    L = np.log(Q[:, :protected])
+    return np.asarray((L[:, None] - L[None]).max(axis=2))
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_each_category_has_its_own_epsilon(name: str) -> None:
+    """By brute force over all pairs and all protected reports; the bound is reached."""
+    urap = ldp.URAP(**LEVELS[name])
+    levels, k = LEVELS[name]["epsilon"], urap.k
+    Q, G = urap.channel().matrix(), urap.pair_epsilon()
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=1e-13)
+    found = ratios(Q, 2 ** len(levels))
+    for x, other in itertools.permutations(range(k), 2):
+        assert G[x, other] == levels.get(x, 0.0)
+        assert found[x, other] == pytest.approx(G[x, other], abs=2e-12)
+    audit = urap.audit()
+    assert audit.agrees and audit.declared == max(levels.values())
+    assert audit.channel == pytest.approx(urap.epsilon, abs=2e-12)
+    assert audit.sampler <= urap.epsilon + 1e-9
+    assert ldp.privacy.uldp(urap).epsilon == pytest.approx(urap.epsilon, abs=2e-12)
+
+
+def test_many_random_levels() -> None:
+    rng, worst = np.random.default_rng(3), 0.0
+    for _ in range(100):
+        k = int(rng.integers(2, 7))
+        at = rng.choice(k, rng.integers(1, k + 1), replace=False)
+        levels = {int(x): float(np.exp(rng.uniform(np.log(0.01), np.log(12.0)))) for x in at}
+        theta = None if rng.random() < 0.5 else float(rng.uniform(0.02, 0.999))
+        urap = ldp.URAP(k, epsilon=levels, theta=theta)
+        found = ratios(urap.channel().matrix(), 2 ** len(levels)) - urap.pair_epsilon()
+        worst = max(worst, float(np.abs(found[~np.eye(k, dtype=bool)]).max()))
+        assert urap.audit().agrees
+    assert worst < 1e-12
+
+
+def test_equal_levels_are_one_epsilon() -> None:
+    one = ldp.URAP(4, {1, 3}, 1.5, theta=0.4)
+    for other in (
+        ldp.URAP(4, epsilon={3: 1.5, 1: 1.5}, theta=0.4),
+        ldp.URAP(4, [3, 1], 1.5, 0.4, levels=[1.5, 1.5]),
+    ):
+        assert one == other and one.fingerprint == other.fingerprint and other.levels is None
+    # nearly equal levels make nearly the same channel, by other formulas
+    near = ldp.URAP(4, epsilon={1: 1.5, 3: 1.5 + 1e-12}, theta=0.4)
+    Q = one.channel().matrix()
+    np.testing.assert_allclose(near.channel().matrix(), Q, atol=1e-11)
+
+
+def test_the_choice_of_bits_is_the_best_for_its_d2() -> None:
+    """Other bits that keep the guarantee, with the same d2, have larger variances."""
+    rng, eps = np.random.default_rng(1), np.array([0.5, 2.0])
+    urap = ldp.URAP(3, epsilon={0: 0.5, 1: 2.0})
+    p1, d1, d2 = urap.p1, urap.d1, urap.d2
+    own = d1 * (1 - d1) / (p1 - d1) ** 2
+    for _ in range(200):
+        v = d2 + (1 - d2) * rng.random(2) * 0.99
+        u = 1 + (d2 * np.exp(eps) - 1) * (1 - 0.99 * rng.random(2))
+        d = (1 - v) / (u - v)  # from u d + v (1 - d) = 1
+        assert np.all(u <= d2 * np.exp(eps) + 1e-12)
+        assert np.all(d * (1 - d) / (d * (u - 1)) ** 2 >= own * (1 - 1e-12))
+
+
+def test_specifications_before_there_were_levels_are_read() -> None:
+    one = ldp.URAP(4, {1, 3}, 1.5)
+    document = one.to_dict()
+    assert "levels" not in document and ldp.URAP.from_dict(document) == one
+    graded = ldp.URAP(("a", "b", "c"), epsilon={"c": 0.5, "a": 1.0}, theta=0.4)
+    document = json.loads(json.dumps(graded.to_dict()))
+    assert document["levels"] == [1.0, 0.5] and ldp.URAP.from_dict(document) == graded
+    with pytest.raises(ldp.InvalidArgument, match="fingerprint"):
+        ldp.URAP.from_dict(document | {"levels": [1.0, 0.4]})
+
+
+def test_estimates_are_those_of_the_matrix_and_clients_report() -> None:
+    urap = ldp.URAP(("a", "b", "c", "d"), epsilon={"d": 0.7, "b": 2.5})
+    p, rng = distribution(4), np.random.default_rng(1)
+    answers = np.asarray(urap.categories)[rng.choice(4, 20_000, p=p)]
+    reports = urap.privatize(answers, rng)
+    fits = [ldp.FrequencyModel(r).fit(MLE(tol=1e-9)) for r in (reports, dense(reports))]
+    np.testing.assert_allclose(fits[0].params, fits[1].params, atol=1e-6)
+    assert fits[0].llf == pytest.approx(fits[1].llf, abs=1e-6)
+    assert max(abs(fits[0].params.to_numpy() - p) / fits[0].bse) < 4.0
+    z = (fits[0].linear_params.to_numpy() - p) / np.sqrt(np.diag(fits[0].linear_cov))
+    assert max(abs(z)) < 4.0
+    client = urap.client(reports=20)
+    for value in answers[:20]:
+        assert set(client.report(value)) <= set("01")
+
+
+def test_the_sampler_has_the_law_of_the_matrix() -> None:
+    """Chi-square of 50,000 reports a category; a channel of another theta does not fit."""
+    from scipy.stats import chi2
+
+    urap, n = ldp.URAP(3, epsilon={0: 0.7, 2: 2.5}), 50_000
+    other = ldp.URAP(3, epsilon={0: 0.7, 2: 2.5}, theta=0.5)
+    rng = np.random.default_rng(4)
+    for x in range(3):
+        counts = urap.privatize(np.full(n, x), rng).tally()
+        y = {tuple(row): i for i, row in enumerate(all_reports(urap).y.tolist())}
+        seen = np.zeros(len(y))
+        for row, times in zip(counts.y.tolist(), counts.n, strict=True):
+            seen[y[tuple(row)]] += times
+        for mechanism, fits in ((urap, True), (other, False)):
+            law = mechanism.channel().matrix()[x]
+            made = law > 0
+            assert not seen[~made].any()
+            statistic = ((seen - n * law)[made] ** 2 / (n * law[made])).sum()
+            assert (chi2.sf(statistic, made.sum() - 1) > 1e-4) == fits
+
+
+def test_the_audit_catches_a_category_that_leaks() -> None:
+    right = ldp.URAP(4, epsilon={0: 0.5, 2: 3.0})
+    for place, factor in ((0, 0.999), (1, 0.999)):
+        graded = [np.array(part) for part in right._graded]
+        graded[1][place] *= factor  # a bit of another category is set less often
+        wrong = ldp.URAP(4, epsilon={0: 0.5, 2: 3.0})
+        wrong.__dict__["_graded"] = tuple(graded)
+        audit = wrong.audit()
+        assert right.audit().agrees and not audit.agrees
+        assert audit.channel == pytest.approx(3.0 - np.log(factor), rel=1e-3)
+
+
+def test_realised_ratios_are_those_of_exact_integers() -> None:
+    one = 1 << 64
+    own, other, told = [one // 2, 3 * (one // 4)], [one // 4, one // 4], one // 4
+    found = realised.realised_bits_raised(own, other, told, others=2)
+    Q = np.array([[0.5, 0.25], [0.25, 0.75], [0.25, 0.25]])
+    law = np.array([[np.prod(np.where(b, q, 1 - q)) for b in np.ndindex(2, 2)] for q in Q])
+    law[2] *= 0.75
+    best = ratios(law, 4)
+    np.testing.assert_allclose(found, [best[0].max(), best[1].max(), best[2].max()], rtol=1e-14)
+
+
+# ---- tags
+
+
+def pum(kind: type = ldp.URR, **tags: float) -> ldp.PUM:
+    return ldp.PUM(kind(4, {0}, epsilon=1.0), tags or {"home": 0.4, "work": 2.0})
+
+
+@pytest.mark.parametrize("kind", [ldp.URR, ldp.URAP])
+def test_each_tag_has_its_own_epsilon(kind: type) -> None:
+    """Proposition 9 by brute force: her own categories have the epsilon of their tags."""
+    both = pum(kind)
+    assert both.levels == (0.4, 2.0) and both.epsilon == 2.0
+    assert both.common.levels == (1.0, 0.4, 2.0) and both.common.audit().agrees
+    Q = both.channel({"home": {1}, "work": {2}}).matrix()
+    assert ldp.privacy.uldp(Q, [0, 1, 2]).epsilon == pytest.approx(2.0, abs=1e-12)
+    made = Q.any(axis=0) & (np.count_nonzero(Q, axis=0) > 1)
+    L = np.log(Q[:, made])
+    found = (L[:, None] - L[None]).max(axis=2)
+    for x, epsilon in enumerate((1.0, 0.4, 2.0, 0.0)):
+        for other in set(range(4)) - {x}:
+            assert found[x, other] == pytest.approx(epsilon, abs=1e-12)
+    together = both.channel({"home": {1, 2}}).matrix()
+    np.testing.assert_array_equal(together[1], together[2])
+
+
+@pytest.mark.parametrize("kind", [ldp.URR, ldp.URAP])
+def test_what_a_report_tells_of_her_tags_has_the_epsilon_of_the_tag(kind: type) -> None:
+    """Proposition 10: the same answer under two preprocessors, over protected reports."""
+    both = pum(kind)
+    plain, tagged = both.channel().matrix(), both.channel({"home": {1}}).matrix()
+    protected = np.count_nonzero(both.common.channel().matrix(), axis=0) > 1
+    ratio = np.log(tagged[1, protected]) - np.log(plain[1, protected])
+    assert ratio.max() == pytest.approx(0.4, abs=1e-12) and ratio.min() >= -1e-12
+
+
+def test_tags_without_levels_are_as_before() -> None:
+    base = ldp.URR(4, epsilon={0: 2.0, 3: 0.5})
+    one, named = ldp.PUM(base, ("home", "work")), ldp.PUM(base, {"home": 0.5, "work": 0.5})
+    assert one == named and one.levels is None and one.fingerprint == named.fingerprint
+    assert "levels" not in one.to_dict()
+    graded = pum()
+    document = json.loads(json.dumps(graded.to_dict()))
+    assert ldp.PUM.from_dict(document) == graded and document["levels"] == [0.4, 2.0]
+    assert "{'home': 0.4, 'work': 2}" in str(graded)
+    client = graded.client({"home": {1}})
+    assert client.report(1) in {0, "home", "work"}
+    reports = graded.privatize([1, 2, 3], np.random.default_rng(1), tags={"home": [1, 1, None]})
+    assert reports.mechanism == graded.common
+
+
+EPSILONS = {
+    "negative": -1.0,
+    "zero": 0.0,
+    "nan": np.nan,
+    "text": "1",
+    "true": True,
+    "huge": 1e300,
+    "nothing": None,
+}
+BAD = [
+    *refuses("epsilon['a']", lambda v: ldp.URAP(("a", "b"), epsilon={"a": v}), EPSILONS),
+    *refuses(
+        "tags['home']",
+        lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), {"home": v}),
+        EPSILONS,
+    ),
+    *refuses(
+        "levels",
+        lambda v: ldp.URAP(3, {0, 1}, 1.0, levels=v),
+        {"one": [1.0], "a number": 1.0, "three": [1.0, 1.0, 0.5], "text": "ab"},
+    ),
+    *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), ("home",), v), {"two": [1.0, 0.5]}),
+    *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), {"home": 1.0}, v), {"both": [1.0]}),
+    *refuses("epsilon", lambda v: ldp.URAP(3, {0}, v), {"nothing": None, "text": "1"}),
+    *refuses("epsilon[2]", lambda v: ldp.URAP(3, {0}, v), {"another": {0: 1.0, 2: 1.0}}),
+    *refuses("epsilon", lambda v: ldp.URAP(3, {0, 1}, v), {"lacks one": {0: 1.0}, "none": {}}),
+    *refuses("epsilon", lambda v: ldp.URAP(3, {0}, v, levels=[1.0]), {"not the largest": 2.0}),
+]
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(case: Refusal) -> None:
+    case.check()
