@@ -57,14 +57,17 @@ from ldpstats.planning.losses import (
     nonprivate_worst_l2,
 )
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
+from ldpstats.planning.precisions import Precision, precision
 from ldpstats.planning.recommendation import Recommendation, recommend_design
 from ldpstats.planning.regimes import (
     uldp_high_privacy_loss,
     uldp_low_privacy_loss,
     uldp_lower_bound,
 )
+from ldpstats.planning.respondents import sample_size
 from ldpstats.planning.sensitive import urap_l1, urap_l2, urr_l1, urr_l2
 from ldpstats.planning.theta import BestTheta, best_theta
+from ldpstats.planning.variances import one_report_covariance
 from ldpstats.planning.worst_case import (
     urap_worst_distribution,
     urap_worst_l1,
@@ -78,6 +81,7 @@ __all__ = [
     "BestTheta",
     "DictionaryPlan",
     "PersonalizedBound",
+    "Precision",
     "Recommendation",
     "best_theta",
     "cells_needed",
@@ -105,10 +109,13 @@ __all__ = [
     "nonprivate_minimax_l2",
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
+    "one_report_covariance",
     "personalized_bound",
     "plan_dictionary",
+    "precision",
     "random_design_loss",
     "recommend_design",
+    "sample_size",
     "uldp_high_privacy_loss",
     "uldp_low_privacy_loss",
     "uldp_lower_bound",
