@@ -24,19 +24,20 @@ from ldpstats.cli.common import (
 )
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.notes import epsilon_text
-from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, distinct_lines, one_line
+from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
 from ldpstats.planning.contenders import KINDS, contenders
 from ldpstats.planning.side_by_side import ratios
 
 __all__ = ["add_plan"]
 
 _PLAN = """\
-Compare mechanisms before a survey: the standard errors that --n respondents give, or the respondents
-that a precision needs. Mechanisms are those of the package, at each --epsilon, or those of
-specifications. Standard errors are those of the unconstrained estimates, on which intervals and
+Compare mechanisms before a survey: the standard errors that --n respondents give, or the
+respondents that a precision needs. Mechanisms are those of the package, at each --epsilon, or those
+of specifications. Standard errors are those of the unconstrained estimates, on which intervals and
 tests rest; that of the worst category counts, or of the one that --category names.
 """
 _TARGETS = ("se", "width", "relative")
+_AT = " at epsilon "  # of kinds, whose names repeat
 _FEW = 4  # epsilons up to which the plot has a range of its own
 
 
@@ -124,7 +125,7 @@ def _mechanisms(given: argparse.Namespace, candidates: Any) -> dict[str, ldp.Mec
         labels = as_labels("--categories", label_list(given.categories, "--categories"))
         for epsilon in given.epsilon:
             kinds = contenders(labels, epsilon, given.mechanism or KINDS)
-            found |= {f"{k.title}, epsilon {epsilon:g}": m for k, m in kinds.values()}
+            found |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
     for path in given.spec:
         mechanism = io.read_mechanism(path)
         if mechanism.is_open and candidates is None:
@@ -180,7 +181,7 @@ def _table(
         table.insert(2, "respondents", needs)
         needed = table["respondents"].astype(float)
     table.insert(3, "ratio", ratios(needed.to_numpy()))
-    table.insert(0, "mechanism", table.index)
+    table.insert(0, "mechanism", [name.partition(_AT)[0] for name in mechanisms])
     return table.reset_index(drop=True)
 
 
@@ -226,15 +227,15 @@ def _text(given: argparse.Namespace, table: pd.DataFrame, k: int) -> str:
     what = "se" if given.n is not None else "respondents"
     words = {"n": "Respondents:", "se": "Std err:", "relative": "Std err / p:"}
     words["width"] = f"{100 * (1 - given.alpha):.4g}% width:"
-    worst = "worst" if given.category is None else one_line(given.category, LONGEST_LABEL)
+    worst = "the worst" if given.category is None else one_line(given.category, LONGEST_LABEL)
     summary = SummaryTable(
         title="Mechanisms before the survey",
         header=[
             ["Categories:", f"{k:,}", words[name], f"{value:,}" if name == "n" else f"{value:g}"],
-            ["Category that counts:", worst, "Design effect:", f"{given.design_effect:g}"],
+            ["Category:", worst, "Design effect:", f"{given.design_effect:g}"],
         ],
         columns=["epsilon", "bits", "std err" if what == "se" else what, "ratio", "worth"],
-        stubs=distinct_lines(table["mechanism"], LONGEST_LABEL),
+        stubs=[one_line(name, LONGEST_LABEL) for name in table["mechanism"]],
         body=[
             [
                 epsilon_text(row["epsilon"]),

@@ -53,7 +53,7 @@ def realised_losses(
     l1                 0.2000
     l2                 0.1414
     squared_l2         0.0200
-    hellinger          0.0805
+    hellinger          0.0799
     Name: loss, dtype: float64
     """
     if isinstance(truth, pd.Series) and isinstance(estimate, pd.Series):

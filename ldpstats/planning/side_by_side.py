@@ -52,11 +52,11 @@ def compare(
     -------
     DataFrame
         A row for each mechanism, by its name, in the order given. Columns: "epsilon" (nats);
-        "bits" of a report; "worst_se", the largest standard error, and "worst_category"; "total_se",
-        the root of the summed variances; "effective_share" of the sample: respondents without
-        privacy, simply sampled, who would give the same summed variance, over n; "worst_ratio" and
-        "total_ratio": how many times the respondents of the best of these mechanisms are needed for
-        the same largest standard error, and the same summed variance.
+        "bits" of a report; "worst_se", the largest standard error, and "worst_category";
+        "total_se", the root of the summed variances; "effective_share" of the sample: respondents
+        without privacy, simply sampled, who would give the same summed variance, over n;
+        "worst_ratio" and "total_ratio": how many times the respondents of the best of these
+        mechanisms are needed for the same largest standard error, and the same summed variance.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def compare(
     >>> columns = ["bits", "worst_se", "effective_share", "total_ratio"]
     >>> compare(mechanisms, [0.4, 0.3, 0.2, 0.1], n=1000)[columns].round(3)
           bits  worst_se  effective_share  total_ratio
-    k-RR     2     0.048            0.085        1.000
-    OUE      4     0.063            0.047        1.813
+    k-RR     2     0.048            0.085         1.00
+    OUE      4     0.066            0.043         1.99
     """
     named = _named(mechanisms)
     given = check_mechanism(next(iter(named.values())))
