@@ -155,7 +155,7 @@ def resolution_notes(
     `pvalues` are those of p = 0 against p > 0, shape (k,), by default from the normal law.
     """
     linear, se = fit.linear, fit.linear.bse()
-    if linear.at is not None or not se.size or np.isnan(se).any() or is_fine(se**2):
+    if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
         return []
     found = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
     if stands_out(found):
