@@ -25,6 +25,7 @@ All losses are those of the unconstrained inversion estimator; n respondents are
 from __future__ import annotations
 
 from ldpstats.planning.attacks import Manipulation, Shift, manipulation
+from ldpstats.planning.choice import MechanismChoice, recommend
 from ldpstats.planning.comparison import (
     crossover_epsilon,
     effective_sample_size,
@@ -34,6 +35,7 @@ from ldpstats.planning.comparison import (
 )
 from ldpstats.planning.design import expected_loss, random_design_loss
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
+from ldpstats.planning.frontier_plot import plot_frontier
 from ldpstats.planning.hashing import (
     cells_needed,
     cohorts_needed,
@@ -58,14 +60,19 @@ from ldpstats.planning.losses import (
     nonprivate_worst_l2,
 )
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
+from ldpstats.planning.precisions import Precision, precision
+from ldpstats.planning.realised import realised_losses
 from ldpstats.planning.recommendation import Recommendation, recommend_design
 from ldpstats.planning.regimes import (
     uldp_high_privacy_loss,
     uldp_low_privacy_loss,
     uldp_lower_bound,
 )
+from ldpstats.planning.respondents import sample_size
 from ldpstats.planning.sensitive import urap_l1, urap_l2, urr_l1, urr_l2
+from ldpstats.planning.side_by_side import compare
 from ldpstats.planning.theta import BestTheta, best_theta
+from ldpstats.planning.variances import one_report_covariance
 from ldpstats.planning.worst_case import (
     urap_worst_distribution,
     urap_worst_l1,
@@ -79,13 +86,16 @@ __all__ = [
     "BestTheta",
     "DictionaryPlan",
     "Manipulation",
+    "MechanismChoice",
     "PersonalizedBound",
+    "Precision",
     "Recommendation",
     "Shift",
     "best_theta",
     "cells_needed",
     "cohorts_needed",
     "collision_probability",
+    "compare",
     "crossover_epsilon",
     "distinguishable_probability",
     "effective_sample_size",
@@ -109,10 +119,16 @@ __all__ = [
     "nonprivate_minimax_l2",
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
+    "one_report_covariance",
     "personalized_bound",
     "plan_dictionary",
+    "plot_frontier",
+    "precision",
     "random_design_loss",
+    "realised_losses",
+    "recommend",
     "recommend_design",
+    "sample_size",
     "uldp_high_privacy_loss",
     "uldp_low_privacy_loss",
     "uldp_lower_bound",

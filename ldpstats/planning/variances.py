@@ -8,15 +8,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution
+from ldpstats.arguments.checks import distribution, positive_number
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.sensitive.pum import PUM
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["check_mechanism", "expected_shares", "one_report_covariance"]
+__all__ = ["check_mechanism", "effect_of_design", "expected_shares", "one_report_covariance"]
 
 Array = npt.NDArray[Any]
+
+_EFFECTS = (1e-6, 1e6)
 
 
 def one_report_covariance(
@@ -32,7 +35,8 @@ def one_report_covariance(
     mechanism : Mechanism
         Any mechanism.
     p : array-like, shape (k,), or Series, optional
-        Distribution of the categories or candidates, a Series by label. Default: uniform.
+        Distribution of the categories or candidates, a Series by label. Over an open alphabet it
+        may sum to less than one: other answers are then taken to hash evenly. Default: uniform.
     candidates : sequence of str, optional
         The strings whose distribution is p; only for mechanisms with an open alphabet.
 
@@ -58,21 +62,29 @@ def one_report_covariance(
     array([2.304, 2.157, 1.991, 1.804])
     """
     check_mechanism(mechanism)
-    law = expected_shares(p, mechanism.labels(candidates))
+    law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
     problem = mechanism.moments(mechanism.specimen(), candidates)
     return problem.covariance(law).scaled(float(problem.nobs))  # one report in each cohort
 
 
 def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
     """Return a mechanism; refuse anything else."""
+    if isinstance(mechanism, PUM):
+        remedy = "has no distribution of its own: plan with its .common, categories and bots"
+        raise InvalidArgument(name, str(mechanism), remedy)
     if not isinstance(mechanism, Mechanism):
         raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR(...)")
     return mechanism
 
 
-def expected_shares(p: Any, labels: pd.Index[Any], name: str = "p") -> Array:
+def expected_shares(p: Any, labels: pd.Index[Any], name: str = "p", partial: bool = False) -> Array:
     """The distribution that a plan assumes, shape (k,): uniform by default, a Series by label."""
     k = len(labels)
     if p is None:
         return np.full(k, 1.0 / k)
-    return distribution(name, align(name, p, labels), k)
+    return distribution(name, align(name, p, labels), k, partial)
+
+
+def effect_of_design(value: object) -> float:
+    """A design effect: the factor by which the sampling design multiplies variances."""
+    return positive_number("design_effect", value, _EFFECTS)

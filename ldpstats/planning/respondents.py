@@ -1,0 +1,166 @@
+"""How many respondents a survey needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import level, positive_number
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.planning.precisions import (
+    place_of_category,
+    precision,
+    relatives,
+    standard_errors,
+    widths,
+)
+
+__all__ = ["sample_size", "smallest_sample"]
+
+Array = npt.NDArray[Any]
+
+_MOST = 2**63 - 1
+_TARGETS = ("se", "width", "relative")
+_LEAST = 1e-150  # of a target, whose square does not vanish
+_NEAR = 1e-9  # relative distance of the first bracket from the guess
+
+
+def sample_size(
+    mechanism: Mechanism,
+    p: npt.ArrayLike | None = None,
+    se: float | None = None,
+    width: float | None = None,
+    relative: float | None = None,
+    category: Any = None,
+    design_effect: float = 1.0,
+    alpha: float = 0.05,
+    candidates: Any = None,
+) -> int:
+    """The smallest number of respondents whose estimates are as precise as asked.
+
+    The inverse of `precision`: with so many the worst category, or the one named, reaches the
+    target, and with one respondent fewer it does not.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism; `Observed` for a survey without privacy.
+    p : array-like, shape (k,), or Series, optional
+        Expected distribution, in category order, or a Series by label. Default: uniform.
+    se : float, optional
+        Standard error to reach.
+    width : float, optional
+        Full width of the Wald interval to reach, before a cut to [0, 1].
+    relative : float, optional
+        Standard error over p to reach. Every category that counts needs a positive p.
+    category : label, optional
+        The category that counts. Default: all of them, so that the worst one decides.
+    design_effect : float
+        As in `precision`.
+    alpha : float
+        1 - coverage of the interval of `width`.
+    candidates : sequence of str, optional
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    NotIdentified
+        If the reports of the mechanism leave p open.
+    NotAvailable
+        If 2**63 respondents are not enough, or candidates too many for standard errors.
+    InvalidArgument
+        If not exactly one of `se`, `width` and `relative` is given, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook", "driver"), epsilon=1.0)
+    >>> sample_size(krr, [0.5, 0.3, 0.2], se=0.02)
+    4501
+    >>> float(precision(krr, [0.5, 0.3, 0.2], 4501).se.max()) <= 0.02
+    True
+    >>> sample_size(krr, [0.5, 0.3, 0.2], relative=0.1, category="driver")
+    3840
+    """
+    kind, target = _target(se, width, relative)
+    alpha = level(alpha)
+    one = precision(mechanism, p, 1, design_effect, candidates)
+    shares = one.p.to_numpy()
+    place = slice(None) if category is None else [place_of_category(category, one.p.index)]
+    variances, shares = one.variances[place], shares[place]
+    if kind == "relative" and not np.all(shares > 0.0):
+        label = one.p.index[place][int(np.argmin(shares))]
+        raise InvalidArgument("p", f"0 for {label!r}", "must be positive for relative=")
+
+    def size(n: int) -> float:
+        errors = standard_errors(variances, n, one.design_effect)
+        if kind == "width":
+            errors = widths(errors, alpha)
+        elif kind == "relative":
+            errors = relatives(errors, shares)
+        return float(errors.max())
+
+    needed = size(1) / target
+    return smallest_sample(lambda n: size(n) <= target, needed * needed)
+
+
+def _target(*given: Any) -> tuple[str, float]:
+    """The kind and value of the one target that is given."""
+    named = {name: value for name, value in zip(_TARGETS, given, strict=True) if value is not None}
+    if len(named) != 1:
+        remedy = "give exactly one of se=, width= and relative="
+        raise InvalidArgument("se", named or None, remedy)
+    ((name, value),) = named.items()
+    number = positive_number(name, value, (0.0, np.inf))
+    if number < _LEAST:
+        raise InvalidArgument(name, value, "must be positive, for example 0.01")
+    return name, number
+
+
+def smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
+    """The smallest n that reaches a target, which more respondents never lose.
+
+    Parameters
+    ----------
+    reached : callable
+        Whether n respondents reach the target.
+    guess : float
+        About how many are needed; a good guess saves calls.
+
+    Raises
+    ------
+    NotAvailable
+        If 2**63 respondents are not enough.
+    """
+    at = int(min(max(guess, 1.0), float(2**62)))
+    low, high = _bracket(reached, at)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _bracket(reached: Callable[[int], bool], at: int) -> tuple[int, int]:
+    """Numbers around the smallest that reaches the target; the lower one does not, or is zero."""
+    step = 1 + int(_NEAR * at)
+    low, high = max(0, at - step), min(at + step, _MOST)
+    while low and reached(low):
+        step *= 2
+        low, high = max(0, low - step), low
+    while not reached(high):
+        if high == _MOST:
+            raise NotAvailable(
+                "2**63 respondents do not reach the target: ask for less precision or power, or "
+                "use a larger epsilon"
+            )
+        step *= 2
+        low, high = high, min(high + step, _MOST)
+    return low, high
