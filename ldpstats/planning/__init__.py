@@ -32,7 +32,13 @@ from ldpstats.planning.comparison import (
     excess_ratio,
 )
 from ldpstats.planning.design import expected_loss, random_design_loss
+from ldpstats.planning.detectable import Detectable, minimum_detectable
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
+from ldpstats.planning.goals.coefficient import CoefficientTest
+from ldpstats.planning.goals.groups import GroupsTest
+from ldpstats.planning.goals.independence import IndependenceTest
+from ldpstats.planning.goals.presence import PresenceTest
+from ldpstats.planning.goals.value import ValueTest
 from ldpstats.planning.hashing import (
     cells_needed,
     cohorts_needed,
@@ -57,6 +63,7 @@ from ldpstats.planning.losses import (
     nonprivate_worst_l2,
 )
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
+from ldpstats.planning.powers import power
 from ldpstats.planning.precisions import Precision, precision
 from ldpstats.planning.recommendation import Recommendation, recommend_design
 from ldpstats.planning.regimes import (
@@ -79,10 +86,16 @@ from ldpstats.planning.worst_case import (
 
 __all__ = [
     "BestTheta",
+    "CoefficientTest",
+    "Detectable",
     "DictionaryPlan",
+    "GroupsTest",
+    "IndependenceTest",
     "PersonalizedBound",
     "Precision",
+    "PresenceTest",
     "Recommendation",
+    "ValueTest",
     "best_theta",
     "cells_needed",
     "cohorts_needed",
@@ -104,6 +117,7 @@ __all__ = [
     "krr_l2",
     "krr_worst_l1",
     "krr_worst_l2",
+    "minimum_detectable",
     "nonprivate_l1",
     "nonprivate_l2",
     "nonprivate_minimax_l2",
@@ -112,6 +126,7 @@ __all__ = [
     "one_report_covariance",
     "personalized_bound",
     "plan_dictionary",
+    "power",
     "precision",
     "random_design_loss",
     "recommend_design",
