@@ -25,6 +25,7 @@ __all__ = [
     "add_output",
     "add_reading",
     "check_output",
+    "check_plot",
     "distinct",
     "label_list",
     "on_a_terminal",
@@ -137,6 +138,11 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
     level(given.alpha)
     positive_integer("max_rows", given.max_rows)
     distinct(*read, given.json if given.json != "-" else None, given.plot)
+    check_plot(given)
+
+
+def check_plot(given: argparse.Namespace) -> None:
+    """Check --plot and --title."""
     if given.plot and not given.plot.lower().endswith(_FORMATS):
         raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
     if given.plot is None and given.title is not None:

@@ -26,6 +26,7 @@ from ldpstats.cli.audit import add_audit
 from ldpstats.cli.common import HOW
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
+from ldpstats.cli.plan import add_plan
 from ldpstats.cli.privatize import add_privatize
 from ldpstats.cli.questionnaire import add_questionnaire
 from ldpstats.errors import MOST_CHARACTERS, LDPError, LDPWarning, cut
@@ -36,6 +37,7 @@ __all__ = ["command", "main"]
 
 _EXAMPLES = """\
 examples:
+  ldpstats plan --categories nurse,teacher,driver --epsilon 1 --epsilon 2 --se 0.02 --plot plan.png
   ldpstats privatize answers.csv reports.csv --column job \\
       --mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec survey.json
   ldpstats privatize more.parquet more_reports.parquet --column job --spec survey.json
@@ -229,6 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser("ldpstats", description=description, epilog=_EXAMPLES, **HOW)
     parser.add_argument("--version", action="version", version=f"ldpstats {ldp.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    add_plan(commands)
     add_privatize(commands)
     add_fit(commands)
     add_associate(commands)

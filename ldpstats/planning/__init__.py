@@ -24,6 +24,7 @@ All losses are those of the unconstrained inversion estimator; n respondents are
 
 from __future__ import annotations
 
+from ldpstats.planning.choice import MechanismChoice, recommend
 from ldpstats.planning.comparison import (
     crossover_epsilon,
     effective_sample_size,
@@ -34,6 +35,7 @@ from ldpstats.planning.comparison import (
 from ldpstats.planning.design import expected_loss, random_design_loss
 from ldpstats.planning.detectable import Detectable, minimum_detectable
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
+from ldpstats.planning.frontier_plot import plot_frontier
 from ldpstats.planning.goals.coefficient import CoefficientTest
 from ldpstats.planning.goals.groups import GroupsTest
 from ldpstats.planning.goals.independence import IndependenceTest
@@ -65,6 +67,7 @@ from ldpstats.planning.losses import (
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
 from ldpstats.planning.powers import power
 from ldpstats.planning.precisions import Precision, precision
+from ldpstats.planning.realised import realised_losses
 from ldpstats.planning.recommendation import Recommendation, recommend_design
 from ldpstats.planning.regimes import (
     uldp_high_privacy_loss,
@@ -73,6 +76,7 @@ from ldpstats.planning.regimes import (
 )
 from ldpstats.planning.respondents import sample_size
 from ldpstats.planning.sensitive import urap_l1, urap_l2, urr_l1, urr_l2
+from ldpstats.planning.side_by_side import compare
 from ldpstats.planning.theta import BestTheta, best_theta
 from ldpstats.planning.variances import one_report_covariance
 from ldpstats.planning.worst_case import (
@@ -91,6 +95,7 @@ __all__ = [
     "DictionaryPlan",
     "GroupsTest",
     "IndependenceTest",
+    "MechanismChoice",
     "PersonalizedBound",
     "Precision",
     "PresenceTest",
@@ -100,6 +105,7 @@ __all__ = [
     "cells_needed",
     "cohorts_needed",
     "collision_probability",
+    "compare",
     "crossover_epsilon",
     "distinguishable_probability",
     "effective_sample_size",
@@ -126,9 +132,12 @@ __all__ = [
     "one_report_covariance",
     "personalized_bound",
     "plan_dictionary",
+    "plot_frontier",
     "power",
     "precision",
     "random_design_loss",
+    "realised_losses",
+    "recommend",
     "recommend_design",
     "sample_size",
     "uldp_high_privacy_loss",

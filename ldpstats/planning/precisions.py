@@ -248,7 +248,7 @@ def widths(se: Array, alpha: float) -> Array:
 def relatives(se: Array, p: Array) -> Array:
     """Standard errors over p; inf where p is zero."""
     with np.errstate(over="ignore"):  # of p next to zero
-        return np.divide(se, p, out=np.full(p.shape, np.inf), where=p > 0.0)
+        return np.asarray(np.divide(se, p, out=np.full(p.shape, np.inf), where=p > 0.0))
 
 
 def place_of_category(category: object, labels: pd.Index[Any]) -> int:

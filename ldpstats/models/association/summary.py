@@ -20,6 +20,7 @@ from ldpstats.models.shared.notes import (
     header,
     interval_note,
     protection_notes,
+    resolution_notes,
     rest_notes,
 )
 from ldpstats.models.shared.tables import (
@@ -80,6 +81,7 @@ def association_summary(
             *_list_notes(fit, variables, is_doubtful),
             *_design_notes(fit, cells),
             *protection_notes(fit),
+            *resolution_notes(fit, what="cells"),
             *closing_notes(fit, condition),
         ],
     )

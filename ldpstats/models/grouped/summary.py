@@ -20,6 +20,7 @@ from ldpstats.models.shared.notes import (
     header,
     interval_note,
     protection_notes,
+    resolution_notes,
 )
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -168,7 +169,8 @@ def _group_notes(results: FittedGroups, places: list[int], details: bool) -> lis
 
 def _doubts(words: str, fit: FrequencyResults, details: bool) -> list[str]:
     """Warnings of one group, which name it; all that is said of its fit with `details`."""
-    notes = closing_notes(fit.fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
+    notes = resolution_notes(fit.fit, fit.presence_pvalues)
+    notes += closing_notes(fit.fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
     if fit.caution:
         notes.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
     if fit.is_incomplete:

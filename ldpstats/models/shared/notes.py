@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 import numpy as np
+import numpy.typing as npt
 
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.resolution import is_fine, reports_needed, stands_out
+from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit
 from ldpstats.models.shared.tables import LONGEST_LABEL, one_line, pvalue_words
 from ldpstats.problems.problem import ill_conditioned
@@ -23,6 +25,7 @@ __all__ = [
     "header",
     "interval_note",
     "protection_notes",
+    "resolution_notes",
     "respondents_pairs",
     "rest_notes",
     "title",
@@ -142,6 +145,33 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
     if words := ill_conditioned(condition):
         notes.append(f"WARNING: {words}.")
     return notes
+
+
+def resolution_notes(
+    fit: Fit, pvalues: Callable[[], npt.ArrayLike] | None = None, what: str = "categories"
+) -> list[str]:
+    """That the reports are too few to say anything of shares; see `inference.resolution`.
+
+    `pvalues` are those of p = 0 against p > 0, shape (k,), by default from the normal law.
+    """
+    linear, se = fit.linear, fit.linear.bse()
+    if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
+        return []
+    found = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
+    if stands_out(found):
+        return []
+    needed = reports_needed(se**2, fit.nobs)
+    return [
+        f"WARNING: the survey is too small or too private for its {what}: n of about "
+        f"{_two_digits(needed)} is needed. None stands out from the noise, and standard errors are "
+        "larger than the spread of shares that are drawn at random."
+    ]
+
+
+def _two_digits(value: float) -> str:
+    """A whole number with two significant digits, rounded up."""
+    size = 10 ** max(int(np.floor(np.log10(value))) - 1, 0)
+    return f"{int(np.ceil(value / size)) * size:,}"
 
 
 def goodness_notes(test: TestResult | None) -> list[str]:

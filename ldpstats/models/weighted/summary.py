@@ -15,6 +15,7 @@ from ldpstats.models.shared.notes import (
     estimator_text,
     header,
     protection_notes,
+    resolution_notes,
     respondents_pairs,
     rest_notes,
     title,
@@ -68,6 +69,7 @@ def weighted_summary(
             *rest_notes(len(shown), len(frame)),
             *_domain_notes(results.domains, equal),
             *protection_notes(fit),
+            *([] if by else resolution_notes(fit)),
             *closing_notes(fit, 1.0),
         ],
     )

@@ -1,0 +1,60 @@
+"""The mechanisms over a closed alphabet that plans choose among: the one list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.binary import Warner
+from ldpstats.mechanisms.krr import KRR
+from ldpstats.mechanisms.unary import KRAPPOR
+
+__all__ = ["KINDS", "Kind", "contenders", "report_bits"]
+
+_LABEL = "A single label suits a large e^epsilon for the number of categories"
+_BITS = "A bit for each category suits a small e^epsilon for the number of categories"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of mechanism: what it is called, how it is made, and where it is good.
+
+    `only` is the one number of categories that it is for; None for any.
+    """
+
+    title: str
+    make: Callable[[Any, float], Mechanism]
+    why: str
+    only: int | None = None
+
+
+_KINDS = {
+    "krr": Kind("k-RR", KRR, _LABEL),
+    "warner": Kind("Warner", lambda labels, epsilon: Warner(epsilon, labels), _LABEL, only=2),
+    "krappor": Kind("k-RAPPOR", KRAPPOR, _BITS),
+    "oue": Kind("OUE", lambda labels, epsilon: KRAPPOR(labels, epsilon, theta=0.5), _BITS),
+}
+
+KINDS = tuple(_KINDS)
+
+
+def contenders(
+    labels: pd.Index[Any], epsilon: float, kinds: Iterable[str] = KINDS
+) -> dict[str, tuple[Kind, Mechanism]]:
+    """The kinds that are for so many categories, with a mechanism of each, by their short names."""
+    found = {name: _KINDS[name] for name in kinds}
+    return {
+        name: (kind, kind.make(labels, epsilon))
+        for name, kind in found.items()
+        if kind.only in (None, len(labels))
+    }
+
+
+def report_bits(mechanism: Mechanism) -> int:
+    """Bits that a report takes: a label, or its bits, and the cohort where there are several."""
+    own = mechanism.n_bits or (mechanism.n_outputs - 1).bit_length()
+    return own + max(mechanism.n_cohorts - 1, 0).bit_length()

@@ -1,0 +1,88 @@
+"""What a recommended mechanism is to estimate best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of, real_number
+from ldpstats.arguments.labels import position, preview
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.shared.tables import one_line
+from ldpstats.problems.covariance import Covariance
+
+__all__ = ["Objective", "objective"]
+
+Array = npt.NDArray[Any]
+
+_GOALS = ("total", "worst")
+_LONGEST = 12  # terms of a contrast that are written out
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss of the covariance of one respondent: inversely proportional to the respondents needed.
+
+    `weights` of a contrast, shape (k,), or None; `words` say what is to be small.
+    """
+
+    name: str
+    words: str
+    weights: Array | None = None
+
+    def loss(self, covariance: Covariance) -> float:
+        if self.weights is not None:
+            return max(float(covariance.forms(self.weights[None])[0]), 0.0)
+        variances = covariance.variances()
+        return float(variances.sum() if self.name == "total" else variances.max())
+
+
+def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
+    """The objective that `goal` stands for: "total", "worst", or weights by label."""
+    if not isinstance(goal, Mapping):
+        if not isinstance(goal, str):
+            remedy = 'must be "total", "worst", or a mapping from labels to weights'
+            raise InvalidArgument("goal", goal, remedy)
+        name = one_of("goal", goal, _GOALS)
+        words = {"total": "summed variance", "worst": "maximal standard error"}
+        return Objective(name, words[name])
+    if not goal:
+        raise InvalidArgument("goal", goal, "must weigh at least one category")
+    weights = np.zeros(len(labels))
+    terms: list[str] = []
+    for label, weight in _weights(goal, labels).items():
+        remedy = f"must have labels as keys, such as {preview(labels)}"
+        weights[position("goal", label, labels, remedy)] = number = _weight(label, weight)
+        terms += [*_sign(number, bool(terms)), one_line(label, 20)] if number else []
+    if np.ptp(weights) == 0.0:
+        remedy = "must weigh categories differently: the sum of all shares is known"
+        raise InvalidArgument("goal", goal, remedy)
+    what = " ".join(terms) if len(terms) < _LONGEST else "the contrast"
+    what = f"the share of {what}" if len(terms) == 1 else what
+    return Objective("contrast", f"variance of {what}", weights)
+
+
+def _sign(weight: float, is_later: bool) -> list[str]:
+    """The sign and size of a weight, as far as they need to be written."""
+    sign = ["-" if weight < 0.0 else "+"] if is_later or weight < 0.0 else []
+    return sign if abs(weight) == 1.0 else [*sign, f"{abs(weight):g}"]
+
+
+def _weights(goal: Mapping[Any, Any], labels: pd.Index[Any]) -> Mapping[Any, Any]:
+    """``{"category": label}`` as a weight of one, unless "category" is a label itself."""
+    if list(goal) == ["category"] and "category" not in labels:
+        return {goal["category"]: 1.0}
+    return goal
+
+
+def _weight(label: Any, weight: Any) -> float:
+    remedy = "must be a finite number, the weight of the category"
+    number = real_number(f"goal[{label!r}]", weight, remedy)
+    if not abs(number) < 1e100:
+        raise InvalidArgument(f"goal[{label!r}]", weight, remedy)
+    return number
