@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import as_array, numbers, one_of, positive_integer
+from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.reading import outcome_of
 from ldpstats.models.regression.rows import covariates
@@ -137,11 +138,8 @@ class CoefficientTest(Goal):
             raise InvalidArgument("params", f"array of shape {self.params.shape}", remedy)
         place, theta = self._column(), self.params.T.ravel()
         if self.model == "mnlogit":
-            known = labels[1:]
-            if self.coefficient[1] not in known:
-                remedy = f"must name a category other than the first, {labels[0]!r}"
-                raise InvalidArgument("coefficient", self.coefficient, remedy)
-            place += p * int(known.get_loc(self.coefficient[1]))
+            remedy = f"must name a category other than the first, {labels[0]!r}"
+            place += p * position("coefficient", self.coefficient[1], labels[1:], remedy)
         X = self.exog.to_numpy(dtype=np.float64)
         law = CoefficientLaw.of(outcome, X, Q, theta, place)
         return _CoefficientRay(law, f"coefficient of {self._name}")

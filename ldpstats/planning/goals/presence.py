@@ -42,6 +42,9 @@ class PresenceTest(Goal):
     On the ray of `planning.minimum_detectable` the share of the category grows from zero; the other
     categories keep their proportions. The effect is the share.
 
+    Over an open alphabet the candidates are taken for all answers. With few cohorts or few cells
+    results allow for others too, in some surveys, and have less power than this.
+
     Examples
     --------
     >>> import ldpstats as ldp

@@ -41,6 +41,9 @@ class ValueTest(Goal):
     On the ray of `planning.minimum_detectable` the frequency goes from `value` to the true one, and
     beyond; the other categories keep their proportions. The effect is the frequency.
 
+    Over an open alphabet the candidates are taken for all answers. With few cohorts or few cells
+    results allow for others too, in some surveys, and have less power than this.
+
     Examples
     --------
     >>> import ldpstats as ldp
