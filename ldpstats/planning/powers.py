@@ -64,12 +64,12 @@ def power(
     design:
 
     >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.3, 0.7], category="yes", value=0.25)
-    >>> asked = ldp.Observed(("yes", "no"))
+    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
+    >>> asked = ldp.Observed(("no", "yes"))
     >>> round(ldp.planning.power(asked, goal, n=2000), 3)
     0.999
     >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=2000), 3)
-    0.536
+    0.566
     """
     ray, number = planned(mechanism, goal), positive_integer("n", n)
     test = ray.test(1.0, level(alpha))
@@ -131,9 +131,9 @@ def respondents_for_power(
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.3, 0.7], category="yes", value=0.25)
+    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
     >>> respondents_for_power(ldp.Warner(epsilon=1.0), goal, power=0.8)
-    3784
+    3469
     """
     ray, alpha = planned(mechanism, goal), level(alpha)
     asked, effect = asked_power(power, alpha), effect_of_design(design_effect)

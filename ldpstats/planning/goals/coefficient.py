@@ -67,8 +67,8 @@ class CoefficientTest(Goal):
     >>> goal = ldp.planning.CoefficientTest([-0.5, 0.4], X, coefficient="age")
     >>> print(goal)
     to find that the coefficient of 'age' is not zero
-    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=5000), 3)
-    0.991
+    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=1000), 3)
+    XXX
     """
 
     params: Any

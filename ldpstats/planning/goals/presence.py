@@ -53,7 +53,7 @@ class PresenceTest(Goal):
     >>> print(goal)
     to detect 'spy' among 3 candidates
     >>> round(ldp.planning.power(krr, goal, n=20_000), 3)
-    0.638
+    0.646
     """
 
     p: Any

@@ -47,11 +47,11 @@ class ValueTest(Goal):
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.3, 0.7], category="yes", value=0.75)
+    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
     >>> print(goal)
-    to find that the frequency of 'yes' is not 0.75
-    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=20_000), 3)
-    0.927
+    to find that the frequency of 'yes' is not 0.25
+    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=2000), 3)
+    0.566
     """
 
     p: Any

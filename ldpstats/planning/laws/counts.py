@@ -39,7 +39,7 @@ class CountTest(PlannedTest):
     --------
     >>> test = CountTest(null=0.5, truth=0.6, alpha=0.05, exact=False)
     >>> test.power(np.array([200.0])).round(4)
-    array([0.7868])
+    array([0.8261])
     """
 
     null: float

@@ -17,6 +17,7 @@ Array = npt.NDArray[Any]
 
 _RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 _LARGEST = 4096  # order of the largest covariance matrix
+_NOTHING = 1e-24  # noncentrality of one respondent that rounding leaves
 _MANY = 1e4  # noncentrality from which on the normal law is as good
 
 
@@ -72,7 +73,7 @@ class FormTest(PlannedTest):
 
     @property
     def differs(self) -> bool:
-        return bool(self.pull[0] > 0.0)
+        return bool(self.pull[0] > _NOTHING)
 
     def power(self, n: Array) -> Array:
         from scipy.special import chdtrc, chdtri, chndtr, ndtr
