@@ -34,8 +34,14 @@ from ldpstats.planning.comparison import (
     excess_ratio,
 )
 from ldpstats.planning.design import expected_loss, random_design_loss
+from ldpstats.planning.detectable import Detectable, minimum_detectable
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
 from ldpstats.planning.frontier_plot import plot_frontier
+from ldpstats.planning.goals.coefficient import CoefficientTest
+from ldpstats.planning.goals.groups import GroupsTest
+from ldpstats.planning.goals.independence import IndependenceTest
+from ldpstats.planning.goals.presence import PresenceTest
+from ldpstats.planning.goals.value import ValueTest
 from ldpstats.planning.hashing import (
     cells_needed,
     cohorts_needed,
@@ -60,6 +66,7 @@ from ldpstats.planning.losses import (
     nonprivate_worst_l2,
 )
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
+from ldpstats.planning.powers import power
 from ldpstats.planning.precisions import Precision, precision
 from ldpstats.planning.realised import realised_losses
 from ldpstats.planning.recommendation import Recommendation, recommend_design
@@ -84,13 +91,19 @@ from ldpstats.planning.worst_case import (
 
 __all__ = [
     "BestTheta",
+    "CoefficientTest",
+    "Detectable",
     "DictionaryPlan",
+    "GroupsTest",
+    "IndependenceTest",
     "Manipulation",
     "MechanismChoice",
     "PersonalizedBound",
     "Precision",
+    "PresenceTest",
     "Recommendation",
     "Shift",
+    "ValueTest",
     "best_theta",
     "cells_needed",
     "cohorts_needed",
@@ -114,6 +127,7 @@ __all__ = [
     "krr_worst_l1",
     "krr_worst_l2",
     "manipulation",
+    "minimum_detectable",
     "nonprivate_l1",
     "nonprivate_l2",
     "nonprivate_minimax_l2",
@@ -123,6 +137,7 @@ __all__ = [
     "personalized_bound",
     "plan_dictionary",
     "plot_frontier",
+    "power",
     "precision",
     "random_design_loss",
     "realised_losses",
