@@ -1,6 +1,6 @@
 """The certificate: a bound that no channel with the privacy asked for can beat.
 
-Take weights w_s of the scenarios (a prior and a matrix A_s), matrices Z_s whose columns sum to zero
+Take weights w_s of the scenarios (a prior and a matrix A_s) of sum one, matrices Z_s whose columns sum to zero
 and a vector lambda. With d(S) = sum_s w_s |Z_s'S|^2 / (p_s.S) and kappa the largest of
 d(S) / (lambda.S) over all columns S that the privacy allows, every channel has
 
@@ -62,12 +62,13 @@ class Dual:
         """The least loss of any channel, if no column has a ratio above kappa."""
         if not (0.0 < kappa < np.inf) or self.level <= 0.0:
             return 0.0
+        kappa = kappa / float(self.weights.sum())  # as if the weights added up to one
         if cone.goal.kind == "D":
             k1 = cone.goal.k - 1
             return float(np.exp(self._log_det(cone) / k1) * k1 / (kappa * self.level))
         parts = zip(self.weights, cone.scenarios, self.Z, self.z, strict=True)
         value = sum(w * ((A * Z).sum() + within @ z) for w, (_, A, within), Z, z in parts)
-        return float(value**2 / (kappa * self.level))
+        return float((value / self.weights.sum()) ** 2 / (kappa * self.level))
 
     def _log_det(self, cone: Cone) -> float:
         parts = zip(self.weights, cone.scenarios, self.Z, self.z, strict=True)
