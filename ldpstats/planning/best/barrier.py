@@ -117,8 +117,9 @@ def _hessian(cone: Cone, columns: Columns, at: _Point, weights: Array) -> Array:
     for m in sorted({m for m, _, _ in cone.scenarios}):
         at_m = [s for s, scenario in enumerate(cone.scenarios) if scenario[0] == m]
         V, omega, mass = at.V[at_m[0]], at.omega[at_m[0]], columns.mass[:, m]
-        TV = (columns.T / mass[:, None]) @ V
-        cross = TV @ (columns.T / mass[:, None]).T
+        root = columns.T / np.sqrt(mass)[:, None]
+        TV = root @ V
+        cross = TV @ root.T
         if D:
             out += weights[at_m].sum() * cross**2
         else:

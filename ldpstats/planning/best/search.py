@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 _ALL_AT_ONCE = 300  # orbits that are solved for without pricing
 _KEPT = 1 << 17
 _SPLIT = 1 << 30
-_CONES = 5000  # entries of estimates beyond which the barrier method is quicker than cones
+_CONES = 1500  # entries of estimates beyond which the barrier method is quicker than cones
 _ROUNDS, _PASSES = 40, 2
 _CLOSE = 1e-8  # gap at which the search ends
 
