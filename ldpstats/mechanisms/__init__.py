@@ -8,6 +8,7 @@ from ldpstats.clients import Client, Collector
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
@@ -45,6 +46,7 @@ __all__ = [
     "Observed",
     "PUMClient",
     "RAPPORClient",
+    "SubsetSelection",
     "UnrelatedQuestion",
     "Warner",
     "lump",
@@ -55,7 +57,7 @@ __all__ = [
 
 _KINDS = (
     *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
-    *(Observed, URAP, URR, UnrelatedQuestion, Warner),
+    *(Observed, SubsetSelection, URAP, URR, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""
