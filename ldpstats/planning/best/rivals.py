@@ -25,7 +25,7 @@ from ldpstats.planning.best.cones import Staircases, groups_of
 from ldpstats.planning.best.goals import Goal, loss_of_matrix
 from ldpstats.planning.best.limits import Limits
 
-__all__ = ["rival_losses"]
+__all__ = ["rival_losses", "subset_loss"]
 
 Array = npt.NDArray[Any]
 
@@ -68,6 +68,17 @@ def rival_losses(
     return found
 
 
+def subset_loss(mechanism: SubsetSelection, goal: Goal) -> float:
+    """The loss of subset selection; that of its linear estimate where there are many groups."""
+    k = mechanism.k
+    none, own = np.zeros(k, dtype=bool), np.full(k, mechanism.epsilon)
+    cone = Staircases(groups_of(goal, own, none), goal, none, own)
+    if cone.n_orbits > _ORBITS:
+        return _linear(mechanism, goal)
+    by_size = _Sizes(cone, mechanism.epsilon)
+    return by_size.loss(by_size.fixed(mechanism.d))
+
+
 def _sensitive(labels: pd.Index[Any], limits: Limits, open_: Array) -> tuple[Mechanism, Mechanism]:
     sensitive, own = labels[~open_], limits.own[~open_]
     if limits.kind == "own":
@@ -84,14 +95,17 @@ def _sizes(k: int, epsilon: float) -> list[int]:
 
 
 def _linear(mechanism: Mechanism, goal: Goal) -> float:
-    """Loss of the linear estimate; nan for a loss that needs more than variances."""
-    if goal.kind not in ("total", "worst"):
+    """Loss of the linear estimate; nan for "D", and for a mechanism that has none."""
+    if goal.kind == "D":
         return float("nan")
     problem = mechanism.moments(mechanism.specimen())
     try:
-        variances = [problem.covariance(p).variances() for p in goal.priors]
+        found = [problem.covariance(p) for p in goal.priors]
     except LDPError:
         return float("nan")
+    if goal.contrasts is not None:
+        return float(max(V.forms(goal.contrasts.T).sum() for V in found))
+    variances = [V.variances() for V in found]
     return float(max(v.max() if goal.kind == "worst" else v.sum() for v in variances))
 
 

@@ -15,13 +15,13 @@ from ldpstats.planning.best.cones import Columns, Cone, Rays, Staircases
 from ldpstats.planning.best.pricing import Kept, Priced, Split, climbed
 from ldpstats.planning.best.programme import solved
 
-__all__ = ["Found", "optimum"]
+__all__ = ["SPLIT", "Found", "master", "optimum"]
 
 Array = npt.NDArray[Any]
 
 _ALL_AT_ONCE = 300  # orbits that are solved for without pricing
 _KEPT = 1 << 17
-_SPLIT = 1 << 30
+SPLIT = 1 << 30
 _CONES = 1500  # entries of estimates beyond which the barrier method is quicker than cones
 _ROUNDS, _PASSES = 40, 2
 _CLOSE = 1e-8  # gap at which the search ends
@@ -43,7 +43,7 @@ def optimum(cone: Staircases | Rays) -> Found:
     if orbits <= _KEPT:
         return _generated(cone, working, Kept(cone))
     assert isinstance(cone, Staircases)
-    return _generated(cone, working, Split(cone) if orbits <= _SPLIT else None)
+    return _generated(cone, working, Split(cone) if orbits <= SPLIT else None)
 
 
 def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Found:
