@@ -9,6 +9,7 @@ certificate. "D" is a determinant programme.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def _run(problem: Any) -> None:
     import cvxpy as cp
 
     try:
-        problem.solve(solver=cp.CLARABEL, **_TOLERANCES)
+        with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL, **_TOLERANCES)
     except cp.SolverError as error:
         raise NotConverged(f"the solver failed on the design ({error})") from None
     if problem.status not in ("optimal", "optimal_inaccurate"):
@@ -119,9 +122,9 @@ def _determinant(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     low, limits = cp.Variable(), []
     for m, _, within in cone.scenarios:
         inner = np.flatnonzero(within > 0.0)
-        share = theta / columns.mass[:, m] if False else cp.multiply(theta, 1.0 / columns.mass[:, m])
+        share = cp.multiply(theta, 1.0 / columns.mass[:, m])
         total = 0.0
-        if len(columns.T.T):
+        if columns.T.shape[1]:
             total = total + cp.log_det(columns.T.T @ cp.diag(share) @ columns.T)
         if inner.size:
             total = total + within[inner] @ cp.log(columns.W[:, inner].T @ share)
