@@ -1,6 +1,7 @@
 """Expected losses before any data are collected, and the design of surveys of hashed answers.
 
-For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
+`design_channel` finds the best channel that a privacy limit allows, with a certificate. For hashed
+answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
 `cells_needed` gives the cells that keep candidates apart. For unknown strings see
 `plan_dictionary`. The rest of this page is about k-RR and k-RAPPOR (KBR16 section 4).
 
@@ -25,6 +26,7 @@ All losses are those of the unconstrained inversion estimator; n respondents are
 from __future__ import annotations
 
 from ldpstats.planning.attacks import Manipulation, Shift, manipulation
+from ldpstats.planning.best import ChannelDesign, design_channel
 from ldpstats.planning.choice import MechanismChoice, recommend
 from ldpstats.planning.comparison import (
     crossover_epsilon,
@@ -91,6 +93,7 @@ from ldpstats.planning.worst_case import (
 
 __all__ = [
     "BestTheta",
+    "ChannelDesign",
     "CoefficientTest",
     "Detectable",
     "DictionaryPlan",

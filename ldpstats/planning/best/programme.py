@@ -1,0 +1,144 @@
+"""The convex programme: probabilities theta of the columns that make the loss as small as possible.
+
+With columns of mean 1, theta is a law (the reports' law under uniform answers), and the rows of Q
+sum to one if sum_y theta_y T_y = 0. An unbiased estimate of A'p that gives column y the value
+u_y / theta_y has the second moment sum_y p.S_y |u_y|^2 / theta_y, so the least loss is a second
+order cone programme in theta and u, also where J is singular. Its dual variables make the
+certificate. "D" is a determinant programme.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import NotConverged
+from ldpstats.planning.best.certificate import Dual
+from ldpstats.planning.best.cones import Columns, Cone
+
+__all__ = ["solved"]
+
+Array = npt.NDArray[Any]
+
+_TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+_NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not matter
+
+
+def solved(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
+    """Optimal probabilities of these columns, shape (N,), and dual variables."""
+    scale = float(np.abs(columns.T).max(initial=0.0)) if cone.G > 1 else 0.0
+    scale = max(scale, float(np.sqrt(columns.W.max(initial=0.0))))
+    unit = Columns(columns.members, columns.T / scale, columns.W / scale**2, columns.mass)
+    make = _determinant if cone.goal.kind == "D" else _forms
+    theta, dual = make(cone, unit)
+    Z = tuple(Z / scale for Z in dual.Z)
+    z = tuple(z / scale for z in dual.z)
+    return theta, Dual(dual.weights, Z, z, dual.level, dual.slope / scale)
+
+
+def _run(problem: Any) -> None:
+    import cvxpy as cp
+
+    try:
+        with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL, **_TOLERANCES)
+    except cp.SolverError as error:
+        raise NotConverged(f"the solver failed on the design ({error})") from None
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise NotConverged(f"the solver found the design {problem.status}")
+
+
+def _feasible(columns: Columns) -> tuple[Any, list[Any]]:
+    """The variable theta, and the equations that make the rows of Q sum to one."""
+    import cvxpy as cp
+
+    theta = cp.Variable(len(columns), nonneg=True)
+    equations = [cp.sum(theta) == 1.0]
+    if columns.T.shape[1]:
+        equations.append(columns.T.T @ theta == 0.0)
+    return theta, equations
+
+
+def _multiplier(equations: list[Any], width: int) -> tuple[float, Array]:
+    """lambda as level and slope, with a positive level."""
+    level = float(equations[0].dual_value)
+    slope = np.asarray(equations[1].dual_value) if width else np.zeros(0)
+    return (level, slope) if level > 0.0 else (-level, -slope)
+
+
+def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
+    """The largest of the forms tr A'VA."""
+    import cvxpy as cp
+
+    even = np.full(len(columns), 1.0 / len(columns))
+    start = cone.loss(columns, even)  # the columns at hand need not balance: only a size
+    size = 1.0 / np.sqrt(start) if 0.0 < start < np.inf else 1.0
+    theta, equations = _feasible(columns)
+    top, limits, estimates = cp.Variable(), [], []
+    constraints = list(equations)
+    for m, A, within in cone.scenarios:
+        inner = np.flatnonzero(within > 0.0)
+        r = A.shape[1] if len(A) else 0
+        u = cp.Variable((r + inner.size, len(columns)))
+        tau = cp.Variable(len(columns), nonneg=True)
+        constraints.append(cp.SOC(theta + tau, cp.vstack([2.0 * u, cp.reshape(theta - tau, (1, len(columns)), order="C")]), axis=0))
+        of = []
+        if r:
+            of.append(u[:r] @ columns.T == size * A.T)
+        if inner.size:
+            roots = np.sqrt(columns.W[:, inner].T)
+            of.append(cp.sum(cp.multiply(u[r:], roots), axis=1) == size * np.sqrt(within[inner]))
+        constraints += of
+        estimates.append((r, inner, of))
+        limits.append(columns.mass[:, m] @ tau <= top)
+    if len(limits) == 1:
+        problem = cp.Problem(cp.Minimize(limits[0].args[0]), constraints)
+    else:
+        problem = cp.Problem(cp.Minimize(top), [*constraints, *limits])
+    _run(problem)
+    weights = np.array([float(c.dual_value) for c in limits]) if len(limits) > 1 else np.ones(1)
+    weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
+    Z, z = [], []
+    for weight, (r, inner, of), (_, A, within) in zip(weights, estimates, cone.scenarios, strict=True):
+        share = 1.0 / weight if weight > 0.0 else 0.0
+        Z.append(share * np.asarray(of[0].dual_value).T if r else np.zeros(A.shape))
+        across = np.zeros(within.size)
+        if inner.size:
+            across[inner] = share * np.asarray(of[-1].dual_value) / np.sqrt(within[inner])
+        z.append(across)
+    level, slope = _multiplier(equations, columns.T.shape[1])
+    return np.maximum(theta.value, 0.0), Dual(weights, tuple(Z), tuple(z), level, slope)
+
+
+def _determinant(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
+    """The geometric mean of V's eigenvalues, at the worst prior."""
+    import cvxpy as cp
+
+    theta, equations = _feasible(columns)
+    low, limits = cp.Variable(), []
+    for m, _, within in cone.scenarios:
+        inner = np.flatnonzero(within > 0.0)
+        share = cp.multiply(theta, 1.0 / columns.mass[:, m])
+        total = 0.0
+        if columns.T.shape[1]:
+            total = total + cp.log_det(columns.T.T @ cp.diag(share) @ columns.T)
+        if inner.size:
+            total = total + within[inner] @ cp.log(columns.W[:, inner].T @ share)
+        limits.append(total >= low)
+    _run(cp.Problem(cp.Maximize(low), [*equations, *limits]))
+    weights = np.abs(np.array([float(c.dual_value) for c in limits]))
+    weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
+    found = np.maximum(theta.value, 0.0)
+    Z, z = [], []
+    for m, _, within in cone.scenarios:
+        share = found / columns.mass[:, m]
+        J = columns.T.T @ (share[:, None] * columns.T)
+        Z.append(np.linalg.cholesky(np.linalg.inv(J)) if len(J) else np.zeros((0, 0)))
+        with np.errstate(divide="ignore"):
+            z.append(np.where(within > 0.0, 1.0 / np.sqrt(share @ columns.W), 0.0))
+    level, slope = _multiplier(equations, columns.T.shape[1])
+    return found, Dual(weights, tuple(Z), tuple(z), level, slope)
