@@ -4,11 +4,14 @@ from ldpstats.channels.audit import Audit, epsilon
 from ldpstats.channels.certificate import ULDP, Guarded, uldp
 from ldpstats.channels.processing import post_process, sequential
 from ldpstats.privacy.budget import compose, split_budget
+from ldpstats.privacy.shuffling import Amplification, amplification
 
 __all__ = [
     "ULDP",
+    "Amplification",
     "Audit",
     "Guarded",
+    "amplification",
     "compose",
     "epsilon",
     "post_process",

@@ -19,12 +19,12 @@ import numpy.typing as npt
 from ldpstats.privacy.binomial_windows import binomial_window, reach
 from ldpstats.privacy.lattice_sums import positive_part_bound
 
-__all__ = ["ReportLaws"]
+__all__ = ["WINDOW", "ReportLaws"]
 
 Array = npt.NDArray[Any]
 
 _ENUMERATED = 40_000  # numbers of reports of each kind that are listed
-_WINDOW = 30_000  # binomial tails that are computed for one divergence
+WINDOW = 30_000  # binomial tails that are computed for one divergence
 _ROUNDING = 1e-11  # relative, of binomial probabilities
 _CUT = 1e-6  # of the target that unlikely numbers may add
 
@@ -82,7 +82,7 @@ class ReportLaws:
             return 0.0
         if comb(n + values.size - 1, values.size - 1) <= _ENUMERATED:
             return _enumerated(values, self.others, n) * (1.0 + _ROUNDING)
-        if values.size <= 3 and self.window(n, target) <= _WINDOW:
+        if values.size <= 3 and self.window(n, target) <= WINDOW:
             found, cut, error = _three_kinds(values, self.others, n, target)
             return found + cut + error
         return positive_part_bound(values, self.others, n, target)
