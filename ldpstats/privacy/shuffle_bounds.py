@@ -187,7 +187,7 @@ def _two_reports(pairs: ShuffledPairs, n: int, target: float) -> TwoReports | No
 def _certified(two: TwoReports, own: float, delta: float, start: float) -> float:
     """An epsilon for all answers of others, from that of the worst that were tried on."""
     least = smallest(lambda e: two.delta_below(e, delta), delta, 0.0, own, start)
-    for slack in (_SLACK if two.n > 400 else (3.0 * _TOLERANCE, *_SLACK)):
+    for slack in _SLACK if two.n > 400 else (3.0 * _TOLERANCE, *_SLACK):
         epsilon = least * (1.0 + slack)
         if epsilon < own and two.certifies(epsilon, delta):
             return epsilon

@@ -174,7 +174,7 @@ def _attacks(Q: Array, pair: tuple[int, int]) -> tuple[ReportLaws, ...]:
     """All others hold one answer, and reports are read as for the one, the other or neither."""
     first, second = Q[pair[0]], Q[pair[1]]
     kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
-    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[: _MOST_ATTACKS]]
+    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
     mine = [np.bincount(kind, weights=row, minlength=3) for row in (first, second)]
     drawn = mine[0] + mine[1] > 0.0
     return tuple(ReportLaws(others[drawn], mine[0][drawn], mine[1][drawn]) for others in read)

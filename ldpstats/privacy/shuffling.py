@@ -119,9 +119,7 @@ class Amplification:
         return html_table(f"{self.n:,} shuffled reports: {self.mechanism}", rows)
 
 
-def amplification(
-    mechanism: Any, n: int, delta: float, *, colluding: float = 0.0
-) -> Amplification:
+def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.0) -> Amplification:
     """The central (epsilon, delta) guarantee of n shuffled reports of one mechanism.
 
     A shuffler that hides who sent what makes every report more private, as the others' reports

@@ -202,7 +202,12 @@ def test_bad_input(name: str, given: dict[str, object]) -> None:
 
 
 def test_extreme_settings() -> None:
-    for mechanism in (ldp.KRR(1000, 50.0), ldp.KRR(2, 1e-6), ldp.KRR(2, 50.0), ldp.KRAPPOR(1000, 50.0)):
+    for mechanism in (
+        ldp.KRR(1000, 50.0),
+        ldp.KRR(2, 1e-6),
+        ldp.KRR(2, 50.0),
+        ldp.KRAPPOR(1000, 50.0),
+    ):
         for n in (1, 2, 1000):
             shuffled = privacy.amplification(mechanism, n, 1e-9)
             assert 0.0 <= shuffled.epsilon <= shuffled.local_epsilon
