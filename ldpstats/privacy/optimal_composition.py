@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 
 
 def optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
-    """The smallest epsilon for which reports of these epsilons are (epsilon, delta)-private together.
+    """The smallest epsilon for which reports are (epsilon, delta)-private together.
 
     No composition is worse than that of binary randomised response (Kairouz, Oh, Viswanath 2015,
     Theorem 3.3; Murtagh and Vadhan 2016, Theorem 1.5 for epsilons that differ), of which the log

@@ -2,9 +2,9 @@
 
 Let the reports of all others be independent with one law rho, and let a respondent's own report
 have law P if she gives one answer and R if another. All shuffled reports together then have
-divergence ``E[max(L_1 + ... + L_n, 0)] / n`` at level e^eps, where ``L = (P - e^eps R)(Y) / rho(Y)``
-and Y has law rho. The bounds of Balle, Bell, Gascon and Nissim (CRYPTO 2019, Lemma 5.3), of
-Feldman, McMillan and Talwar (FOCS 2021) and the attacks that bound them from below are of this form.
+divergence ``E[max(L_1 + ... + L_n, 0)] / n`` at level e^eps, where ``L = (P - e^eps R)(Y) /
+rho(Y)`` and Y has law rho. The bounds of Balle, Bell, Gascon and Nissim (CRYPTO 2019, Lemma 5.3),
+of Feldman, McMillan and Talwar (FOCS 2021) and attacks that bound them from below are of this form.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _hoeffding(law: ReportLaws, n: int, delta: float, own: float) -> float:
 
 
 def clones_closed_form(epsilon: float, n: int, delta: float) -> float:
-    """Feldman, McMillan, Talwar (2021), Theorem 3.1, as their program has it; inf outside its range.
+    """Feldman, McMillan, Talwar (2021), Theorem 3.1, as their program has it; inf out of range.
 
     The range is that of 4 / delta in place of the printed 2 / delta, which the proof needs.
     """

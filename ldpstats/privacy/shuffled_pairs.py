@@ -13,7 +13,6 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.certificate import as_channel
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import NotAvailable
-from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.privacy.report_laws import ReportLaws
 
@@ -116,10 +115,10 @@ def _uniformised(channel: Uniformised, epsilon: float) -> ShuffledPairs:
 
 
 def _bits(p1: float, p0: float, owned: int) -> ReportLaws:
-    """Independent bits: the numbers of set bits that only the one and only the other answer owns."""
-    i = np.arange(owned + 1)
+    """Independent bits: how many are set that only the one and only the other answer owns."""
     from scipy.special import binom
 
+    i = np.arange(owned + 1)
     base = binom(owned, i) * p0**i * (1.0 - p0) ** (owned - i)
     told = (p1 / p0) ** i * ((1.0 - p1) / (1.0 - p0)) ** (owned - i)
     least = min(p1 / p0, (1.0 - p1) / (1.0 - p0)) ** owned

@@ -171,15 +171,15 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     - "blanket, Hoeffding": the closed form of Balle et al., section 5.
 
     The tighter bounds of Feldman, McMillan and Talwar (SODA 2023), before their erratum, and of
-    Wang et al. (PVLDB 2024, "variation-ratio") are not upper bounds for all mechanisms: for k-RR with
-    k = 3, epsilon 0.5 and n = 2 the divergence at epsilon 0.3 is 0.0370, and the latter's formula gives
-    0.0332. They are not used.
+    Wang et al. (PVLDB 2024, "variation-ratio") are not upper bounds for all mechanisms: for k-RR
+    with k = 3, epsilon 0.5 and n = 2 the divergence at epsilon 0.3 is 0.0370, and the latter's
+    formula gives 0.0332. They are not used.
 
     Examples
     --------
     >>> import ldpstats as ldp
     >>> print(amplification(ldp.KRR(4, epsilon=1.0), n=10_000, delta=1e-6))
-    epsilon 0.0768, delta 1e-06 of 10,000 shuffled reports (one report: 1; blanket)
+    epsilon 0.0342604, delta 1e-06 of 10,000 shuffled reports (one report: 1; blanket)
     """
     number = positive_integer("n", n)
     chance = _checked_delta(delta)

@@ -9,13 +9,20 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import listed, one_of, real_number
+from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
-from ldpstats.privacy.spendings import Spending, spending_from_dict, spending_of
+from ldpstats.privacy.spendings import (
+    Spending,
+    costs,
+    independent,
+    spending_from_dict,
+    spending_of,
+    spendings_table,
+)
 
 __all__ = ["Ledger"]
 
@@ -94,7 +101,7 @@ class Ledger(Specified):
     @property
     def total(self) -> float:
         """Epsilon of all reports together, in nats."""
-        return compose([cost for _, cost in self._costs()])
+        return compose([cost for _, cost in costs(self.entries)])
 
     @property
     def remaining(self) -> float:
@@ -121,15 +128,18 @@ class Ledger(Specified):
         >>> for year in range(2000, 2020):
         ...     ledger = ledger.spend("ill", 0.2, wave=str(year))
         >>> round(ledger.total, 12), round(ledger.epsilon(delta=1e-6), 3)
-        (4.0, 3.506)
+        (4.0, 3.829)
         """
+        chance = probability("delta", delta, one=False)
         partial = [entry for entry in self.entries if entry.sensitive is not None]
-        if partial and compose([], delta) == 0.0 and delta:
+        if chance == 0.0:
+            return self.total
+        if partial:
             raise NotAvailable(
                 f"delta={delta!r}: {partial[0].question!r} protects some categories only, for "
                 "which epsilons add up: use delta=0"
             )
-        return compose([cost for _, cost in self._costs()], delta)
+        return min(compose(independent(self.entries), chance), self.total)
 
     def epsilon_of(self, question: str, category: Any) -> float:
         """What reports of one question spent of the protection of one category, in nats.
@@ -152,7 +162,7 @@ class Ledger(Specified):
         if question not in known:
             remedy = f"has no entries; there are {', '.join(map(repr, known)) or 'none at all'}"
             raise InvalidArgument("question", question, remedy + did_you_mean(question, known))
-        own = [(entry, cost) for entry, cost in self._costs() if entry.question == question]
+        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == question]
         if not all(entry.protects(category) for entry, _ in own):
             return np.inf
         return compose([cost for _, cost in own])
@@ -166,7 +176,7 @@ class Ledger(Specified):
         """
         column = one_of("what", what, ("question", "wave", "mechanism"))
         shares: dict[str, list[float]] = {}
-        for entry, cost in self._costs():
+        for entry, cost in costs(self.entries):
             shares.setdefault(getattr(entry, column), []).append(cost)
         costs = [compose(values) for values in shares.values()]
         return pd.Series(
@@ -174,38 +184,8 @@ class Ledger(Specified):
         )
 
     def table(self) -> pd.DataFrame:
-        """A row an entry: question, wave, mechanism, what it would spend alone and what it added."""
-        rows = [
-            {
-                "question": entry.question,
-                "wave": entry.wave,
-                "mechanism": entry.mechanism,
-                "reports": entry.reports,
-                "epsilon": entry.alone,
-                "added": cost,
-                "permanent": entry.permanent,
-                "protects": "all"
-                if entry.sensitive is None
-                else ", ".join(map(str, entry.sensitive)),
-            }
-            for entry, cost in self._costs()
-        ]
-        columns = "question wave mechanism reports epsilon added permanent protects".split()
-        return pd.DataFrame(rows, columns=columns)
-
-    def _costs(self) -> list[tuple[Spending, float]]:
-        """What each entry added to the total: less where a permanent answer was paid for."""
-        paid: dict[tuple[str, str, str], float] = {}
-        found = []
-        for entry in self.entries:
-            cost = entry.reports * entry.epsilon
-            if entry.permanent is not None:
-                key = entry.question, entry.mechanism, entry.permanent
-                before = paid.get(key, 0.0)
-                cost = max(min(before + cost, entry.lifetime) - before, 0.0)
-                paid[key] = before + cost
-            found.append((entry, cost))
-        return found
+        """A row an entry, with what it would spend alone and what it added to the total."""
+        return spendings_table(self.entries)
 
     # -- spending ----------------------------------------------------------------------------
 
@@ -343,7 +323,8 @@ class Ledger(Specified):
                 more.append(entry)
                 continue
             if choice == "refuse":
-                remedy = f"both ledgers have {entry.question!r} of wave {entry.wave!r}: is that one report?"
+                which = f"{entry.question!r} of wave {entry.wave!r}"
+                remedy = f"both ledgers have {which}: is that one report?"
                 raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
             left.remove(entry)
         limits = [limit for limit in (self.limit, other.limit) if limit is not None]

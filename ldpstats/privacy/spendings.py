@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +17,16 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.rappor import RAPPOR
 from ldpstats.mechanisms.sensitive.pum import PUM
 
-__all__ = ["Spending", "spending_from_dict", "spending_of"]
+__all__ = [
+    "Spending",
+    "costs",
+    "independent",
+    "spending_from_dict",
+    "spending_of",
+    "spendings_table",
+]
+
+_MOST_REPORTS = 100_000  # that are composed one by one
 
 _NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
 
@@ -40,6 +50,8 @@ class Spending:
         Name of the permanent answer that the reports repeat.
     lifetime : float
         Epsilon of any number of reports of that answer, in nats.
+    fingerprint : str
+        Of the mechanism's specification, if it is known.
     """
 
     question: str
@@ -50,9 +62,10 @@ class Spending:
     sensitive: tuple[Any, ...] | None = None
     permanent: str | None = None
     lifetime: float = np.inf
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("question", "wave", "mechanism"):
+        for name in ("question", "wave", "mechanism", "fingerprint"):
             object.__setattr__(self, name, _text(name, getattr(self, name), name != "question"))
         if self.permanent is not None:
             object.__setattr__(self, "permanent", _text("permanent", self.permanent, False))
@@ -73,6 +86,12 @@ class Spending:
     def alone(self) -> float:
         """What it would spend if nothing else had been reported, in nats."""
         return min(self.reports * self.epsilon, self.lifetime)
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What identifies a permanent answer: its name, and all that says how it was randomised."""
+        made_by = self.mechanism, self.fingerprint, self.epsilon, self.lifetime
+        return self.question, self.permanent, *made_by
 
     def protects(self, category: Any) -> bool:
         """Whether its reports protect a category."""
@@ -102,9 +121,16 @@ def spending_of(
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
         lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, RAPPOR) else epsilon
-    protected = _protected(mechanism)
     return Spending(
-        question, epsilon, wave, str(mechanism), reports, protected, permanent, lifetime
+        question,
+        epsilon,
+        wave,
+        str(mechanism),
+        reports,
+        _protected(mechanism),
+        permanent,
+        lifetime,
+        mechanism.fingerprint,
     )
 
 
@@ -122,6 +148,51 @@ def spending_from_dict(place: int, document: object) -> Spending:
         return Spending(**given)
     except InvalidArgument as error:
         raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
+
+
+def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
+    """What each entry added to the total: less where a permanent answer was paid for."""
+    paid: dict[Any, float] = {}
+    found = []
+    for entry in entries:
+        cost = entry.reports * entry.epsilon
+        if entry.permanent is not None:
+            before = paid.get(entry.answer, 0.0)
+            paid[entry.answer] = min(before + cost, entry.lifetime)
+            cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
+        found.append((entry, cost))
+    return found
+
+
+def independent(entries: Sequence[Spending]) -> list[float]:
+    """Epsilons of reports with independent noise: all reports of a permanent answer are one."""
+    together: dict[Any, float] = {}
+    found: list[float] = []
+    for entry, cost in costs(entries):
+        if entry.permanent is not None:
+            together[entry.answer] = together.get(entry.answer, 0.0) + cost
+        elif len(found) + entry.reports > _MOST_REPORTS:
+            found.append(cost)
+        else:
+            found += [entry.epsilon] * entry.reports
+    return [*found, *together.values()]
+
+
+def spendings_table(entries: Sequence[Spending]) -> pd.DataFrame:
+    """A row an entry."""
+    columns = {
+        "question": [entry.question for entry in entries],
+        "wave": [entry.wave for entry in entries],
+        "mechanism": [entry.mechanism for entry in entries],
+        "reports": [entry.reports for entry in entries],
+        "epsilon": [entry.alone for entry in entries],
+        "added": [cost for _, cost in costs(entries)],
+        "permanent": [entry.permanent for entry in entries],
+        "protects": [
+            "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
+        ],
+    }
+    return pd.DataFrame(columns)
 
 
 def _protected(instrument: Any) -> tuple[Any, ...] | None:

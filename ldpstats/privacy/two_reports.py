@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,9 @@ class TwoReports:
         return (self,) if alike else (self, other)
 
     def split_delta(self, epsilon: float, m: int, rest: int, target: float) -> tuple[float, float]:
-        """The divergence where m others send a one with the larger probability, `rest` with the other.
+        """The divergence where m others send a one with the larger probability.
 
-        And what rounding and what was cut may add or take away.
+        `rest` others do with the smaller. And what rounding and what was cut may add or take.
         """
         grown = np.exp(epsilon)
         gain, loss = self.high - grown * self.low, (1.0 - self.high) - grown * (1.0 - self.low)
@@ -65,7 +66,7 @@ class TwoReports:
         return found, error + 2.0 * _CUT * target * scale + noise * mass.size * scale
 
     def delta_below(self, epsilon: float, target: float) -> float:
-        """A lower bound of the divergence: the largest of some numbers m, of all where n is small."""
+        """A lower bound of the divergence: the largest of some numbers m; of all for small n."""
         found = 0.0
         for side in self.sides:
             for m in side._tried():
@@ -83,7 +84,7 @@ class TwoReports:
         return all(side._certified(epsilon, delta) for side in self.sides)
 
     def delta_above(self, epsilon: float, target: float) -> float:
-        """An upper bound of the divergence, whatever m is, for few respondents; else one by blocks."""
+        """An upper bound of the divergence, whatever m is: exact for small n, else by blocks."""
         found = 0.0
         for side in self.sides:
             bounds = [-side._block(epsilon, *block, target) for block in side._blocks()]
@@ -95,7 +96,7 @@ class TwoReports:
         if self.n <= _ALL:
             return [(m, m) for m in range(self.n)]
         ends = [self.n * i // (_EVALUATIONS // 2) for i in range(_EVALUATIONS // 2 + 1)]
-        return [(a, b - 1) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+        return [(a, b - 1) for a, b in pairwise(ends) if b > a]
 
     def _block(self, epsilon: float, least: int, most: int, target: float) -> float:
         """An upper bound for all m of a range: without the respondents who may be of either kind.
