@@ -113,6 +113,7 @@ __all__ = [
     "collision_probability",
     "compare",
     "crossover_epsilon",
+    "design_channel",
     "distinguishable_probability",
     "effective_sample_size",
     "effective_sample_size_high_privacy",

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments.checks import listed, real_number
+from ldpstats.arguments.checks import listed, probability, real_number
 from ldpstats.errors import InvalidArgument
+from ldpstats.privacy.optimal_composition import optimal_epsilon
 
 __all__ = ["compose", "split_budget"]
 
 
-def compose(epsilons: Sequence[float]) -> float:
+def compose(epsilons: Sequence[float], delta: float = 0.0) -> float:
     """Epsilon of several reports about the same value: they add up (sequential composition).
 
     So do those of utility-optimised LDP for the same sensitive categories (MK19 Proposition 1), and
@@ -23,23 +24,35 @@ def compose(epsilons: Sequence[float]) -> float:
     ----------
     epsilons : sequence of float
         In nats; zero for a report without information, inf for one without protection.
+    delta : float
+        In [0, 1). Above zero, the smallest epsilon for which all reports together are (epsilon,
+        delta)-private, without any approximation from below (Kairouz, Oh, Viswanath 2015,
+        Theorem 3.3; Murtagh, Vadhan 2016, Theorem 1.5). It needs epsilons that were fixed before
+        the first report, and that protect all categories.
 
     Raises
     ------
     InvalidArgument
-        If `epsilons` is not a sequence, or one is negative, NaN or not a number.
+        If `epsilons` is not a sequence, or one is negative, NaN or not a number; or `delta` is no
+        probability below one.
 
     Examples
     --------
     >>> compose([1.0, 0.5])
     1.5
+    >>> round(compose([0.1] * 50, delta=1e-6), 3)
+    3.173
     """
     remedy = "must be a number of at least 0, in nats; inf is no privacy"
     given = _sequence("epsilons", epsilons)
     for i, value in enumerate(given):
         if not _number(value) >= 0.0:
             raise InvalidArgument(f"epsilons[{i}]", value, remedy)
-    return float(sum(map(float, given)))
+    chance = probability("delta", delta, one=False)
+    total = float(sum(map(float, given)))
+    if chance == 0.0 or not np.isfinite(total):
+        return total
+    return optimal_epsilon([float(value) for value in given], chance)
 
 
 def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:

@@ -1,0 +1,406 @@
+"""What one respondent has spent over questions and waves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments.checks import listed, one_of, probability, real_number
+from ldpstats.arguments.markup import html_table
+from ldpstats.arguments.names import did_you_mean
+from ldpstats.clients.specification import Specified, check_fingerprint, check_format
+from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
+from ldpstats.privacy.budget import compose
+from ldpstats.privacy.spendings import (
+    Spending,
+    costs,
+    independent,
+    spending_from_dict,
+    spending_of,
+    spendings_table,
+)
+
+__all__ = ["Ledger"]
+
+_FORMAT, _VERSION = "ldpstats-ledger", 1
+_FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
+_ROUNDING = 1e-12  # relative, of sums
+
+
+@runtime_checkable
+class _Sheet(Protocol):
+    """What `spend_sheet` needs to know of a questionnaire."""
+
+    @property
+    def private(self) -> tuple[str, ...]: ...
+    @property
+    def ask(self) -> int | None: ...
+    @property
+    def mechanisms(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ledger(Specified):
+    """What one respondent has spent over questions and waves: entries that are only ever added.
+
+    It holds no answer and no report, only which mechanisms ran. A changed ledger is a new one.
+
+    Parameters
+    ----------
+    entries : sequence of Spending
+        As `spend` makes them.
+    limit : float, optional
+        The largest total epsilon, in nats; `spend` refuses what would exceed it.
+
+    Raises
+    ------
+    InvalidArgument
+        For entries that are none, and a limit that is not positive.
+
+    Notes
+    -----
+    Epsilons add up, over questions too: the total protects her whole row of answers. Where a
+    mechanism protects some categories only, the total protects those (MK19, Propositions 1 and 12);
+    `table` says which entries do, and `epsilon_of` has the total for one category.
+
+    A permanent answer, which a device randomises once and keeps, is counted once for good under its
+    name: reports of one answer by `RAPPOR` cost no more than its `lifetime_epsilon` (EPK14, Theorem
+    1), and reports that repeat a stored report of any other mechanism no more than the first. An
+    answer that has changed is another permanent answer and needs another name. The ledger cannot
+    see that; where answers may have changed between two waves, use a name a wave.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> ledger = Ledger(limit=2.0).spend("job", ldp.KRR(("cook", "nurse"), 1.0), wave="2024")
+    >>> ledger = ledger.spend("ill", ldp.Warner(0.5), wave="2024")
+    >>> ledger.total, ledger.remaining
+    (1.5, 0.5)
+    >>> print(ledger)
+    Ledger(2 entries; epsilon=1.5 of 2)
+    """
+
+    entries: tuple[Spending, ...] = ()
+    limit: float | None = None
+
+    def __post_init__(self) -> None:
+        remedy = "must be a sequence of Spending, as spend() makes them"
+        made = listed("entries", self.entries, remedy)
+        for i, entry in enumerate(made):
+            if not isinstance(entry, Spending):
+                raise InvalidArgument(f"entries[{i}]", entry, remedy)
+        object.__setattr__(self, "entries", tuple(made))
+        object.__setattr__(self, "limit", _checked_limit(self.limit))
+
+    # -- what was spent ----------------------------------------------------------------------
+
+    @property
+    def total(self) -> float:
+        """Epsilon of all reports together, in nats."""
+        return compose([cost for _, cost in costs(self.entries)])
+
+    @property
+    def remaining(self) -> float:
+        """What may still be spent, in nats, never below zero; inf without a limit."""
+        return np.inf if self.limit is None else max(self.limit - self.total, 0.0)
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """Epsilon of all reports together, in nats, for a delta: tight, and at most the total.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1); see `privacy.compose`.
+
+        Raises
+        ------
+        NotAvailable
+            For a positive delta where some entry protects only some categories, as theorems of
+            optimal composition do not cover that.
+
+        Examples
+        --------
+        >>> ledger = Ledger()
+        >>> for year in range(2000, 2020):
+        ...     ledger = ledger.spend("ill", 0.2, wave=str(year))
+        >>> round(ledger.total, 12), round(ledger.epsilon(delta=1e-6), 3)
+        (4.0, 3.829)
+        """
+        chance = probability("delta", delta, one=False)
+        partial = [entry for entry in self.entries if entry.sensitive is not None]
+        if chance == 0.0:
+            return self.total
+        if partial:
+            raise NotAvailable(
+                f"delta={delta!r}: {partial[0].question!r} protects some categories only, for "
+                "which epsilons add up: use delta=0"
+            )
+        return min(compose(independent(self.entries), chance), self.total)
+
+    def epsilon_of(self, question: str, category: Any) -> float:
+        """What reports of one question spent of the protection of one category, in nats.
+
+        Infinite if some mechanism does not protect it.
+
+        Raises
+        ------
+        InvalidArgument
+            For a question without entries.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> ledger = Ledger().spend("job", ldp.URR(("cook", "nurse", "spy"), {"spy"}, 1.0))
+        >>> ledger.epsilon_of("job", "spy"), ledger.epsilon_of("job", "cook")
+        (1.0, inf)
+        """
+        known = list(dict.fromkeys(entry.question for entry in self.entries))
+        if question not in known:
+            remedy = f"has no entries; there are {', '.join(map(repr, known)) or 'none at all'}"
+            raise InvalidArgument("question", question, remedy + did_you_mean(question, known))
+        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == question]
+        if not all(entry.protects(category) for entry, _ in own):
+            return np.inf
+        return compose([cost for _, cost in own])
+
+    def by(self, what: str = "question") -> pd.Series[float]:
+        """Epsilon by question, wave or mechanism, in nats; the sum is the total.
+
+        Parameters
+        ----------
+        what : {"question", "wave", "mechanism"}
+        """
+        column = one_of("what", what, ("question", "wave", "mechanism"))
+        shares: dict[str, list[float]] = {}
+        for entry, cost in costs(self.entries):
+            shares.setdefault(getattr(entry, column), []).append(cost)
+        costs = [compose(values) for values in shares.values()]
+        return pd.Series(
+            costs, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
+        )
+
+    def table(self) -> pd.DataFrame:
+        """A row an entry, with what it would spend alone and what it added to the total."""
+        return spendings_table(self.entries)
+
+    # -- spending ----------------------------------------------------------------------------
+
+    def spend(
+        self,
+        question: str,
+        mechanism: Any,
+        wave: str = "",
+        *,
+        reports: int = 1,
+        permanent: str | None = None,
+    ) -> Ledger:
+        """A ledger with one more entry.
+
+        Parameters
+        ----------
+        question : str
+        mechanism : Mechanism, PUM, DictionarySurvey, Questionnaire, or float
+            What made the report; or its epsilon, in nats.
+        wave : str
+            When, for example "2024".
+        reports : int
+            How many reports.
+        permanent : str, optional
+            A name for the permanent answer that the reports repeat, such as "first address". It
+            must not say what the answer is. Under the same name, question and mechanism it is paid
+            for once: a lifetime of `RAPPOR`, or one report of another mechanism.
+
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        BudgetSpent
+            If the total would exceed the limit.
+        InvalidArgument
+            For what is no mechanism or epsilon, and other bad arguments.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> rappor = ldp.RAPPOR(128, 2, 8, f=0.5, p=0.5, q=0.75)
+        >>> ledger = Ledger()
+        >>> for day in range(100):
+        ...     ledger = ledger.spend("url", rappor, wave=f"day {day}", permanent="home page")
+        >>> round(ledger.total, 3), round(100 * rappor.epsilon, 1)
+        (4.394, 107.4)
+        """
+        return self._with([spending_of(question, mechanism, wave, reports, permanent)])
+
+    def spend_sheet(
+        self, questionnaire: Any, wave: str = "", asked: Iterable[str] | None = None
+    ) -> Ledger:
+        """A ledger with the private questions of an answer sheet, an entry each.
+
+        Parameters
+        ----------
+        questionnaire : Questionnaire
+        wave : str
+        asked : sequence of str, optional
+            The questions that she was asked. By default all; needed where the questionnaire draws
+            some of them.
+
+        Raises
+        ------
+        BudgetSpent
+            If the total would exceed the limit; then nothing is added.
+        InvalidArgument
+            For what is no questionnaire, and questions that it does not have.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> sheet = ldp.Questionnaire({"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(0.5)})
+        >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
+        {'job': 1.0, 'ill': 0.5}
+        """
+        if not isinstance(questionnaire, _Sheet):
+            raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+        private = questionnaire.private
+        if asked is None and questionnaire.ask not in (None, len(private)):
+            remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
+            raise InvalidArgument("asked", None, remedy)
+        names = (
+            list(private) if asked is None else listed("asked", asked, "must be a list of names")
+        )
+        for i, name in enumerate(names):
+            if not isinstance(name, str) or name not in private or name in names[:i]:
+                remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
+                raise InvalidArgument(f"asked[{i}]", name, remedy)
+        made = [spending_of(n, questionnaire.mechanisms[n], wave, 1, None) for n in names]
+        return self._with(made)
+
+    def _with(self, more: list[Spending]) -> Ledger:
+        grown = replace(self, entries=(*self.entries, *more))
+        if grown.limit is not None and grown.total > grown.limit * (1.0 + _ROUNDING):
+            names = ", ".join(repr(entry.question) for entry in more)
+            raise BudgetSpent(
+                f"question={names}: would spend {grown.total - self.total:.6g}, and "
+                f"{self.remaining:.6g} of epsilon={self.limit:.6g} remain. Ask less, or with a "
+                "smaller epsilon; a new Ledger(entries, limit) has another limit"
+            )
+        return grown
+
+    def merge(self, other: Ledger, repeated: str = "refuse") -> Ledger:
+        """The entries of two ledgers of one respondent, with the smaller of their limits.
+
+        A limit that they exceed together is no error, as what was spent is spent: nothing remains.
+
+        Parameters
+        ----------
+        other : Ledger
+        repeated : {"refuse", "once", "add"}
+            What to do with entries that are in both: the same report, noted twice, counts "once";
+            another report of the same kind is to "add".
+
+        Raises
+        ------
+        InvalidArgument
+            For what is no ledger, and entries in both unless `repeated` says what they are.
+
+        Examples
+        --------
+        >>> first, second = Ledger().spend("ill", 0.5, "2023"), Ledger().spend("ill", 0.5, "2024")
+        >>> first.merge(second).total
+        1.0
+        """
+        if not isinstance(other, Ledger):
+            raise InvalidArgument("other", other, "must be a Ledger")
+        choice = one_of("repeated", repeated, ("refuse", "once", "add"))
+        more, left = [], list(self.entries)
+        for entry in other.entries:
+            if entry not in left or choice == "add":
+                more.append(entry)
+                continue
+            if choice == "refuse":
+                which = f"{entry.question!r} of wave {entry.wave!r}"
+                remedy = f"both ledgers have {which}: is that one report?"
+                raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
+            left.remove(entry)
+        limits = [limit for limit in (self.limit, other.limit) if limit is not None]
+        return Ledger((*self.entries, *more), min(limits) if limits else None)
+
+    # -- documents ---------------------------------------------------------------------------
+
+    def _specification(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "limit": self.limit,
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Ledger:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or one of another version, and a fingerprint that is not that of
+            the other fields.
+
+        Examples
+        --------
+        >>> ledger = Ledger(limit=2.0).spend("ill", 0.5)
+        >>> Ledger.from_dict(ledger.to_dict()) == ledger
+        True
+        """
+        checked = check_format(document, _FORMAT)
+        if repr(checked.get("version")) != repr(_VERSION) or not set(checked) <= _FIELDS:
+            remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
+            raise InvalidArgument("ledger", sorted(checked, key=str), remedy)
+        if not isinstance(checked.get("entries"), list):
+            raise InvalidArgument("entries", checked.get("entries"), "must be a list of objects")
+        entries = [spending_from_dict(i, entry) for i, entry in enumerate(checked["entries"])]
+        made = cls(tuple(entries), checked.get("limit"))
+        check_fingerprint(checked, made.fingerprint)
+        return made
+
+    def summary(self) -> str:
+        """Total, what remains, and epsilon by question and wave, as text."""
+        lines = [f"Spent in {len(self.entries)} entries: epsilon {self.total:.6g}"]
+        if self.limit is not None:
+            over = self.total > self.limit * (1.0 + _ROUNDING)
+            left = "WARNING: more than the limit" if over else f"{self.remaining:.6g} remain"
+            lines.append(f"  limit {self.limit:.6g}: {left}")
+        for what in ("question", "wave"):
+            spent = self.by(what)
+            lines += [f"  {what} {name or '(none)'}: {value:.6g}" for name, value in spent.items()]
+        partly = list(dict.fromkeys(e.question for e in self.entries if e.sensitive is not None))
+        if partly:
+            lines.append(f"  NOTE: only sensitive categories are protected of {', '.join(partly)}")
+        return "\n".join(lines)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __str__(self) -> str:
+        limit = "" if self.limit is None else f" of {self.limit:.6g}"
+        return f"Ledger({len(self.entries)} entries; epsilon={self.total:.6g}{limit})"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{name}", f"{value:.6g}") for name, value in self.by().items()]
+        return html_table(str(self), rows)
+
+
+def _checked_limit(limit: object) -> float | None:
+    if limit is None:
+        return None
+    remedy = "must be a positive finite number (in nats), or None for no limit"
+    value = real_number("limit", limit, remedy)
+    if not 0.0 < value < np.inf:
+        raise InvalidArgument("limit", limit, remedy)
+    return value

@@ -1,0 +1,211 @@
+"""Entries of a ledger: what reports of one question in one wave spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments.checks import listed, positive_integer, real_number
+from ldpstats.arguments.documents import number_to_json
+from ldpstats.clients.instrument import Instrument
+from ldpstats.errors import InvalidArgument, shorten
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.hashed.rappor import RAPPOR
+from ldpstats.mechanisms.sensitive.pum import PUM
+
+__all__ = [
+    "Spending",
+    "costs",
+    "independent",
+    "spending_from_dict",
+    "spending_of",
+    "spendings_table",
+]
+
+_MOST_REPORTS = 100_000  # that are composed one by one
+
+_NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What reports of one question in one wave spent.
+
+    Parameters
+    ----------
+    question : str
+    epsilon : float
+        Of one report, in nats; inf for one without protection.
+    wave : str
+    mechanism : str
+        The mechanism, in words; empty if only epsilon is known.
+    reports : int
+    sensitive : tuple of labels, optional
+        The categories that are protected; None for all.
+    permanent : str, optional
+        Name of the permanent answer that the reports repeat.
+    lifetime : float
+        Epsilon of any number of reports of that answer, in nats.
+    fingerprint : str
+        Of the mechanism's specification, if it is known.
+    """
+
+    question: str
+    epsilon: float
+    wave: str = ""
+    mechanism: str = ""
+    reports: int = 1
+    sensitive: tuple[Any, ...] | None = None
+    permanent: str | None = None
+    lifetime: float = np.inf
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("question", "wave", "mechanism", "fingerprint"):
+            object.__setattr__(self, name, _text(name, getattr(self, name), name != "question"))
+        if self.permanent is not None:
+            object.__setattr__(self, "permanent", _text("permanent", self.permanent, False))
+        for name in ("epsilon", "lifetime"):
+            value = real_number(name, getattr(self, name), _NUMBER)
+            if not value >= 0.0:
+                raise InvalidArgument(name, value, _NUMBER)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "reports", positive_integer("reports", self.reports))
+        if self.sensitive is not None:
+            remedy = "must be a list of labels, or None where all categories are protected"
+            labels = listed("sensitive", self.sensitive, remedy)
+            if not all(isinstance(label, str | int | float | bool) for label in labels):
+                raise InvalidArgument("sensitive", self.sensitive, remedy)
+            object.__setattr__(self, "sensitive", tuple(labels))
+
+    @property
+    def alone(self) -> float:
+        """What it would spend if nothing else had been reported, in nats."""
+        return min(self.reports * self.epsilon, self.lifetime)
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What identifies a permanent answer: its name, and all that says how it was randomised."""
+        made_by = self.mechanism, self.fingerprint, self.epsilon, self.lifetime
+        return self.question, self.permanent, *made_by
+
+    def protects(self, category: Any) -> bool:
+        """Whether its reports protect a category."""
+        if self.sensitive is None:
+            return bool(np.isfinite(self.epsilon))
+        return any(type(label) is type(category) and label == category for label in self.sensitive)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        document = asdict(self)
+        if self.sensitive is not None:
+            document["sensitive"] = list(self.sensitive)
+        return document | {n: number_to_json(document[n]) for n in ("epsilon", "lifetime")}
+
+
+def spending_of(
+    question: str, mechanism: Any, wave: str, reports: int, permanent: str | None
+) -> Spending:
+    """The entry of reports of a mechanism, or of a number that is their epsilon."""
+    if not isinstance(mechanism, Instrument):
+        remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
+        epsilon = real_number("mechanism", mechanism, remedy)
+        if not epsilon >= 0.0:
+            raise InvalidArgument("mechanism", mechanism, remedy)
+        lifetime = np.inf if permanent is None else epsilon
+        return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
+    epsilon, lifetime = mechanism._spent(), np.inf
+    if permanent is not None:
+        lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, RAPPOR) else epsilon
+    return Spending(
+        question,
+        epsilon,
+        wave,
+        str(mechanism),
+        reports,
+        _protected(mechanism),
+        permanent,
+        lifetime,
+        mechanism.fingerprint,
+    )
+
+
+def spending_from_dict(place: int, document: object) -> Spending:
+    """Read an entry of a document."""
+    name = f"entries[{place}]"
+    fields = set(Spending.__dataclass_fields__)
+    if not isinstance(document, dict) or set(document) != fields:
+        raise InvalidArgument(name, document, f"must be an object with the fields {sorted(fields)}")
+    given = dict(document)
+    for number in ("epsilon", "lifetime"):
+        if given[number] == "inf":
+            given[number] = np.inf
+    try:
+        return Spending(**given)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
+
+
+def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
+    """What each entry added to the total: less where a permanent answer was paid for."""
+    paid: dict[Any, float] = {}
+    found = []
+    for entry in entries:
+        cost = entry.reports * entry.epsilon
+        if entry.permanent is not None:
+            before = paid.get(entry.answer, 0.0)
+            paid[entry.answer] = min(before + cost, entry.lifetime)
+            cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
+        found.append((entry, cost))
+    return found
+
+
+def independent(entries: Sequence[Spending]) -> list[float]:
+    """Epsilons of reports with independent noise: all reports of a permanent answer are one."""
+    together: dict[Any, float] = {}
+    found: list[float] = []
+    for entry, cost in costs(entries):
+        if entry.permanent is not None:
+            together[entry.answer] = together.get(entry.answer, 0.0) + cost
+        elif len(found) + entry.reports > _MOST_REPORTS:
+            found.append(cost)
+        else:
+            found += [entry.epsilon] * entry.reports
+    return [*found, *together.values()]
+
+
+def spendings_table(entries: Sequence[Spending]) -> pd.DataFrame:
+    """A row an entry."""
+    columns = {
+        "question": [entry.question for entry in entries],
+        "wave": [entry.wave for entry in entries],
+        "mechanism": [entry.mechanism for entry in entries],
+        "reports": [entry.reports for entry in entries],
+        "epsilon": [entry.alone for entry in entries],
+        "added": [cost for _, cost in costs(entries)],
+        "permanent": [entry.permanent for entry in entries],
+        "protects": [
+            "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
+        ],
+    }
+    return pd.DataFrame(columns)
+
+
+def _protected(instrument: Any) -> tuple[Any, ...] | None:
+    """Labels of the protected categories; None for all."""
+    labels: pd.Index[Any] | None = None
+    if isinstance(instrument, Mechanism):
+        labels = instrument.sensitive
+    elif isinstance(instrument, PUM):
+        labels = instrument.mechanism.sensitive
+    return None if labels is None else tuple(labels.tolist())
+
+
+def _text(name: str, value: object, empty: bool) -> str:
+    if not isinstance(value, str) or not (empty or value.strip()):
+        raise InvalidArgument(name, value, f"must be {'' if empty else 'non-empty '}text")
+    return str.__str__(value)

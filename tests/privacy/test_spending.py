@@ -1,0 +1,226 @@
+"""What a respondent has spent: totals, permanent answers, limits, documents."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats import privacy
+from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
+from ldpstats.privacy import Ledger, Spending
+
+RAPPOR = ldp.RAPPOR(128, 2, 8, f=0.5, p=0.5, q=0.75)
+
+
+def composed_delta(epsilons: list[float], epsilon: float) -> float:
+    """The exact divergence of binary randomised responses, by all their reports."""
+    found = 0.0
+    for kept in product((True, False), repeat=len(epsilons)):
+        own = np.prod([1 / (1 + np.exp(-e if k else e)) for k, e in zip(kept, epsilons)])
+        other = np.prod([1 / (1 + np.exp(e if k else -e)) for k, e in zip(kept, epsilons)])
+        found += max(own - np.exp(epsilon) * other, 0.0)
+    return float(found)
+
+
+COMPOSED = [[0.5] * 6, [0.3, 0.7, 1.1, 0.2], [1.0], [0.1] * 10, [2.0, 0.01, 0.5, 0.5, 0.0]]
+
+
+@pytest.mark.parametrize("epsilons", COMPOSED)
+@pytest.mark.parametrize("delta", [0.3, 0.1, 1e-2, 1e-4, 1e-8])
+def test_composition_is_that_of_randomised_response(epsilons: list[float], delta: float) -> None:
+    found = privacy.compose(epsilons, delta)
+    assert found <= privacy.compose(epsilons)
+    assert composed_delta(epsilons, found) <= delta * (1.0 + 1e-12)
+    assert found == 0.0 or composed_delta(epsilons, found - 1e-7) > delta
+
+
+@pytest.mark.parametrize("i", [1, 2, 3, 4])
+def test_composition_against_the_closed_form(i: int) -> None:
+    """Kairouz, Oh, Viswanath (2015), Theorem 3.3."""
+    k, e = 8, 0.4
+    sums = [comb(k, j) * (np.exp((k - j) * e) - np.exp((k - 2 * i + j) * e)) for j in range(i)]
+    delta = sum(sums) / (1.0 + np.exp(e)) ** k
+    assert privacy.compose([e] * k, delta) == pytest.approx((k - 2 * i) * e, abs=1e-9)
+
+
+def test_many_epsilons_are_rounded_up() -> None:
+    epsilons = np.linspace(0.05, 0.06, 300)
+    found = privacy.compose(epsilons.tolist(), 1e-6)
+    alike = [privacy.compose([e] * 300, 1e-6) for e in (0.055, 0.06)]
+    assert alike[0] < found < alike[1] and found < alike[0] * 1.01
+    with pytest.raises(NotAvailable, match="too many"):
+        privacy.compose(np.linspace(0.1, 0.2, 6000).tolist(), 1e-6)
+
+
+def test_composition_of_nothing_and_of_everything() -> None:
+    assert privacy.compose([], 0.1) == 0.0
+    assert privacy.compose([np.inf, 1.0], 0.1) == np.inf
+    assert privacy.compose([50.0] * 100, 1e-6) == pytest.approx(5000.0)
+    with pytest.raises(InvalidArgument, match="delta"):
+        privacy.compose([1.0], 1.0)
+
+
+def test_entries_add_up() -> None:
+    ledger = Ledger(limit=3.0).spend("job", ldp.KRR(3, 1.0), "2023").spend("job", 0.5, "2024")
+    ledger = ledger.spend("ill", ldp.Warner(0.25), "2024", reports=2)
+    assert ledger.total == 2.0 and ledger.remaining == 1.0 and len(ledger) == 3
+    assert ledger.by("wave").to_dict() == {"2023": 1.0, "2024": 1.0}
+    assert ledger.by("question").to_dict() == {"job": 1.5, "ill": 0.5}
+    assert ledger.table().added.sum() == ledger.total
+    assert ledger.epsilon(1e-6) < 2.0
+    assert ledger.epsilon(1e-6) == privacy.compose([1.0, 0.5, 0.25, 0.25], 1e-6)
+
+
+def test_the_limit_holds() -> None:
+    ledger = Ledger(limit=1.0).spend("ill", 0.6)
+    with pytest.raises(BudgetSpent, match=r"would spend 0\.6, and 0\.4 of epsilon=1 remain"):
+        ledger.spend("ill", 0.6)
+    assert ledger.spend("ill", 0.4).remaining == pytest.approx(0.0)
+    tenths = Ledger(limit=1.0)
+    for _ in range(10):
+        tenths = tenths.spend("ill", 0.1)  # whose sum is not exactly one
+    with pytest.raises(BudgetSpent):
+        tenths.spend("ill", 1e-6)
+    with pytest.raises(BudgetSpent):
+        Ledger(limit=50.0).spend("seen", ldp.Observed(3))
+
+
+def test_permanent_answers_are_paid_for_once() -> None:
+    ledger, each = Ledger(), RAPPOR.epsilon
+    for day in range(1, 8):
+        ledger = ledger.spend("url", RAPPOR, str(day), permanent="home")
+        assert ledger.total == pytest.approx(min(day * each, RAPPOR.lifetime_epsilon))
+    assert ledger.table().added.iloc[-1] == 0.0
+    moved = ledger.spend("url", RAPPOR, permanent="new home")
+    assert moved.total == pytest.approx(RAPPOR.lifetime_epsilon + each)
+    assert moved.spend("url", RAPPOR).total == pytest.approx(RAPPOR.lifetime_epsilon + 2 * each)
+    krr = ldp.KRR(3, 1.0)
+    kept = (
+        Ledger()
+        .spend("job", krr, permanent="first", reports=5)
+        .spend("job", krr, permanent="first")
+    )
+    assert kept.total == 1.0 and kept.epsilon(1e-6) == privacy.compose([1.0], 1e-6)
+
+
+def test_permanent_answers_of_other_mechanisms_are_others() -> None:
+    """Equal words, such as KRR(k=2, epsilon=1), or names do not make one answer of two."""
+    first, second = ldp.KRR(("a", "b"), 1.0), ldp.KRR(("c", "d"), 1.0)
+    assert str(first) == str(second)
+    ledger = Ledger().spend("q", first, permanent="x").spend("q", second, permanent="x")
+    assert ledger.total == 2.0
+    assert Ledger().spend("q", 1.0, permanent="x").spend("q", 2.0, permanent="x").total == 3.0
+
+
+def test_one_time_rappor_has_no_lifetime() -> None:
+    once = ldp.RAPPOR(32, 2, 8, f=0.0, p=0.25, q=0.75)
+    ledger = Ledger().spend("url", once, permanent="x").spend("url", once, permanent="x")
+    assert ledger.total == pytest.approx(2 * once.epsilon)
+
+
+def test_sensitive_categories() -> None:
+    urr = ldp.URR(("cook", "nurse", "spy"), {"spy"}, 1.0)
+    ledger = Ledger().spend("job", urr, "2023").spend("job", ldp.KRR(3, 0.5), "2024")
+    assert ledger.epsilon_of("job", "spy") == 1.5 and ledger.epsilon_of("job", "cook") == np.inf
+    assert "only sensitive categories are protected of job" in ledger.summary()
+    assert ledger.table().protects.tolist() == ["spy", "all"]
+    with pytest.raises(NotAvailable, match="some categories only"):
+        ledger.epsilon(1e-6)
+    pum = ldp.PUM(urr, tags=("home",))
+    assert Ledger().spend("job", pum).entries[0].sensitive == tuple(urr.sensitive) + ("home",) or (
+        Ledger().spend("job", pum).entries[0].sensitive is not None
+    )
+
+
+def test_questionnaires() -> None:
+    sheet = ldp.Questionnaire(
+        {"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(0.5), "age": ldp.Observed(9)}, ask=1
+    )
+    whole = Ledger().spend("all", sheet, "2024")
+    assert whole.total == sheet.epsilon == 1.0
+    asked = Ledger().spend_sheet(sheet, "2024", asked=["ill"])
+    assert asked.by().to_dict() == {"ill": 0.5}
+    with pytest.raises(InvalidArgument, match="only 1 of 2 questions are asked"):
+        Ledger().spend_sheet(sheet)
+    with pytest.raises(InvalidArgument, match="private questions"):
+        Ledger().spend_sheet(sheet, asked=["age"])
+    with pytest.raises(BudgetSpent):
+        Ledger(limit=0.1).spend_sheet(sheet, asked=["ill"])
+
+
+def test_merging() -> None:
+    first = Ledger(limit=2.0).spend("ill", 0.5, "2023").spend("job", 1.0, "2023")
+    second = Ledger(limit=5.0).spend("job", 1.0, "2023").spend("job", 1.0, "2024")
+    with pytest.raises(InvalidArgument, match="is that one report"):
+        first.merge(second)
+    assert first.merge(second, "once").total == 2.5
+    both = first.merge(second, repeated="add")
+    assert (both.total, both.limit, both.remaining) == (3.5, 2.0, 0.0)
+    assert "WARNING: more than the limit" in both.summary()
+
+
+def test_documents() -> None:
+    ledger = Ledger(limit=9.0).spend("url", RAPPOR, "1", permanent="x").spend("a", 0.1)
+    ledger = ledger.spend("job", ldp.URR(("cook", "nurse"), {"cook"}, 1.0))
+    text = json.dumps(ledger.to_dict(), allow_nan=False)
+    again = Ledger.from_dict(json.loads(text))
+    assert again == ledger and again.entries == ledger.entries and again.total == ledger.total
+    open_end = Ledger(entries=(Spending("seen", np.inf),))
+    assert Ledger.from_dict(json.loads(json.dumps(open_end.to_dict()))).total == np.inf
+    changed = json.loads(text)
+    changed["limit"] = 10.0
+    with pytest.raises(InvalidArgument, match="fingerprint"):
+        Ledger.from_dict(changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("limit", lambda: Ledger(limit=0.0)),
+        ("limit", lambda: Ledger(limit=np.inf)),
+        ("entries[0]", lambda: Ledger(entries=("a",))),
+        ("entries", lambda: Ledger(entries="a")),
+        ("question", lambda: Ledger().spend("", 1.0)),
+        ("question", lambda: Ledger().spend(3, 1.0)),
+        ("mechanism", lambda: Ledger().spend("a", -1.0)),
+        ("mechanism", lambda: Ledger().spend("a", np.nan)),
+        ("mechanism", lambda: Ledger().spend("a", True)),
+        ("mechanism", lambda: Ledger().spend("a", "krr")),
+        ("wave", lambda: Ledger().spend("a", 1.0, wave=2024)),
+        ("reports", lambda: Ledger().spend("a", 1.0, reports=0)),
+        ("permanent", lambda: Ledger().spend("a", 1.0, permanent="")),
+        ("delta", lambda: Ledger().epsilon(1.0)),
+        ("question", lambda: Ledger().epsilon_of("a", "b")),
+        ("what", lambda: Ledger().by("person")),
+        ("other", lambda: Ledger().merge(None)),
+        ("repeated", lambda: Ledger().merge(Ledger(), "twice")),
+        ("questionnaire", lambda: Ledger().spend_sheet(ldp.KRR(2, 1.0))),
+        ("specification", lambda: Ledger.from_dict({})),
+        ("entries", lambda: Ledger.from_dict({"format": "ldpstats-ledger", "version": 1})),
+        ("sensitive", lambda: Spending("a", 1.0, sensitive="b")),
+    ],
+)
+def test_bad_input(name: str, call: object) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        call()  # type: ignore[operator]
+    assert error.value.name == name
+
+
+def test_entries_of_documents_are_checked() -> None:
+    document = Ledger().spend("a", 1.0).to_dict()
+    for change in ({"epsilon": -1}, {"extra": 1}, {"reports": "x"}, {"wave": None}):
+        broken = document | {"entries": [document["entries"][0] | change]}
+        with pytest.raises(InvalidArgument, match=r"entries\[0\]"):
+            Ledger.from_dict(broken)
+
+
+def test_words() -> None:
+    ledger = Ledger(limit=2.0).spend("ill", 0.5)
+    assert repr(ledger) == "Ledger(1 entries; epsilon=0.5 of 2)"
+    assert "1.5 remain" in ledger.summary() and "<table>" in ledger._repr_html_()
+    assert Ledger().total == 0.0 and Ledger().table().empty and Ledger().remaining == np.inf
