@@ -26,7 +26,7 @@ def test_packed_subsets_of_another_size_are_refused() -> None:
 
 @pytest.mark.parametrize("n", [[1, 1, 1, 0], [5, 0, 0, 0], [3, 3, 0, 0]])
 def test_sums_that_no_reports_have_are_refused(n: list[int]) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="2 ones|exceeds"):
+    with pytest.raises(ldp.InvalidArgument, match=r"2 ones|exceeds"):
         SUBSETS.counts(n, nobs=2)
 
 
