@@ -16,7 +16,7 @@ DESIGNS = (
     HadamardDesign(5, 1, 8),
     HadamardDesign(2, 2, 2),
     HadamardDesign(5, 2, 4),
-    HadamardDesign(20, 4, 8),
+    HadamardDesign(20, 3, 8),
     ProjectiveDesign(7, 2, 3),
     ProjectiveDesign(11, 3, 3),
     ProjectiveDesign(40, 3, 4),
