@@ -88,13 +88,14 @@ def test_maximum_likelihood_is_that_of_another_solver(mechanism: ldp.Mechanism) 
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldpstats.MisfitWarning")  # one survey in a thousand
 @every_mechanism
 def test_estimates_and_intervals(
     mechanism: ldp.Mechanism, replications: Callable[..., int]
 ) -> None:
     """Bias, variance, coverage and size of the default fit, at n = 5000 with a zero frequency."""
     p = np.append(ZIPF[:7] + ZIPF[7] / 7.0, 0.0)
-    rng, n, R = np.random.default_rng(17), 5_000, replications(1_000, 500)
+    rng, n, R = np.random.default_rng(17), 5_000, replications(400, 400)
     law = p @ mechanism.channel().matrix()
     law = law / law.sum()
     every = all_reports(mechanism).y
@@ -106,11 +107,11 @@ def test_estimates_and_intervals(
         fit = model.fit()
         return {
             "estimate": fit.linear_params.to_numpy(),
-            "ends": fit.conf_int(clip=False).to_numpy(),
+            "ends": (ends := fit.conf_int(clip=False).to_numpy()),
             "pvalue": model.test_distribution(p).pvalue,
             "absent": fit.presence_pvalues().iloc[-1],
             "fit": fit.goodness_of_fit.pvalue,
-            "wrong": fit.conf_int(clip=False).to_numpy() * 0.9,  # control
+            "wrong": 0.9 * ends,  # control
         }
 
     found = repeat(R, survey)
