@@ -1,4 +1,4 @@
-"""Numbers in bins: coverage of means, distribution functions and quantiles; what smoothing gains."""
+"""Numbers in bins: coverage of means, distribution functions, quantiles; gains by smoothing."""
 
 from __future__ import annotations
 
