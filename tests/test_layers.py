@@ -50,7 +50,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "decoding",
     ),
     "ldpstats.problems.rows": ("base kronecker two_bits", "unary"),
-    "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
+    "ldpstats.estimators": ("base constraints solvers", "em inversion mle"),
     "ldpstats.mechanisms": (
         "words",
         "base bits",

@@ -86,6 +86,7 @@ class Examples:
             "KRAPPOR": self.oue,
             "Warner": self.warner,
             "CustomMechanism": self.custom,
+            "SquareWave": ldp.SquareWave([0, 10, 20, 50], 1.0, half_width=1),
             "ORR": self.orr,
             "ORR closed": self.orr_closed,
             "ORAPPOR": self.orappor,
@@ -100,6 +101,8 @@ class Examples:
             if name == "KRR(3)"
             else g.integers(0, 2, 60)
             if name == "CustomMechanism"
+            else g.uniform(0, 50, 60)
+            if name == "SquareWave"
             else g.choice(np.array(["no", "yes"] if name == "Warner" else JOBS, dtype=object), 60)
             for name in self.mechanisms
         }

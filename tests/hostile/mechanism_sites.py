@@ -16,7 +16,7 @@ from hostile.examples import JOBS, RNG, Examples, Fresh, Site, rng, taken
 
 import ldpstats as ldp
 from ldpstats import datasets
-from ldpstats.estimators import EM, MLE, CvxpyMLE, Lasso, OneStep, Thresholded
+from ldpstats.estimators import EM, MLE, CvxpyMLE, Lasso, OneStep, PlainEM, Smoothed, Thresholded
 from ldpstats.estimators import constraints as cons
 
 
@@ -25,6 +25,9 @@ def constructors(e: Examples) -> Iterator[Site]:
     hashed: dict[str, Any] = {"n_cohorts": 4, "alphabet": None}
     bloom = hashed | {"n_bits": 8, "n_hashes": 2}
     yield Site("KRR", ldp.KRR, some)
+    bins = {"edges": [0, 10, 20.5, 50], "epsilon": 1.0, "half_width": 1}
+    yield Site("SquareWave", ldp.SquareWave, bins)
+    yield Site("GeometricResponse", ldp.GeometricResponse, some)
     yield Site("KRAPPOR", ldp.KRAPPOR, some | {"theta": 0.5})
     yield Site("SubsetSelection", ldp.SubsetSelection, some | {"size": 2})
     yield Site("HadamardResponse", ldp.HadamardResponse, some)
@@ -78,6 +81,9 @@ def constructors(e: Examples) -> Iterator[Site]:
     yield Site("CvxpyMLE", CvxpyMLE, {"tol": 1e-6})
     yield Site("Lasso", Lasso, {"penalty": "quantile", "false_selections": 1.0})
     yield Site("OneStep", OneStep, {"newton": 1})
+    yield Site("PlainEM", PlainEM, {"delta": 1e-4, "max_iter": 10})
+    smooth = {"penalty": 1e-6, "edges": [0, 1, 2, 5], "tol": 1e-6, "max_iter": 10}
+    yield Site("Smoothed", Smoothed, smooth)
     yield Site("Thresholded", Thresholded, {"alpha": 0.05})
     yield Site("known_margin", cons.known_margin, {"margin": [[1, 0, 1]], "values": [0.7]})
     yield Site("known_margin{}", cons.known_margin, {"margin": {(0, 2): 0.7}})
