@@ -131,8 +131,9 @@ class SensitiveBits(Channel):
         S = self._at.size
         p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
         set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
-        mirrored = np.abs(p1 + d1 - 1.0) < 1e-15  # 1 - p1 is d1, the more exact of the two
-        return set_, np.where(mirrored, -set_, clear), float(np.log(self.d2)) if S else 0.0
+        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
+            clear = -set_  # 1 - p1 is d1, the more exact of the two
+        return set_, clear, float(np.log(self.d2)) if S else 0.0
 
     def raised(self) -> Array:
         """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats, (S + 1,).

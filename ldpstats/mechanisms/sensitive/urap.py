@@ -115,7 +115,7 @@ class URAP(Mechanism):
         for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
             object.__setattr__(self, name, value)
         if self.theta is not None:
-            object.__setattr__(self, "theta", check_theta(self.theta))
+            object.__setattr__(self, "theta", check_theta(self.theta, self.levels is not None))
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
@@ -150,13 +150,15 @@ class URAP(Mechanism):
     @cached_property
     def _graded(self) -> tuple[Array, Array, Array]:
         """P(bit = 1) of the answer and of another, and their difference, where levels differ."""
-        eps, told = np.array(self.levels), self.told
-        log_d2 = -self._least / 2 if self.theta is None else float(np.log(self.d2))
-        clear = -np.exp(log_d2) * np.expm1(-(eps + log_d2)) / -np.expm1(-eps)  # 1 - p1
-        own = 1.0 - clear
-        own = np.where(1.0 - own < clear, np.nextafter(own, 0.0), own)  # towards more privacy
-        other = told * np.exp(-eps - log_d2) / -np.expm1(-eps)
-        return own, other, np.asarray(other * np.expm1(eps + log_d2))
+        eps, least, told = np.array(self.levels), self._least, self.told
+        share = -np.expm1(-eps)  # 1 - e^-eps
+        rise = eps - least / 2  # ln d2 e^eps, in a form that keeps its digits
+        if self.theta is not None:
+            rise = eps - least + np.log1p((1.0 - self.theta) * np.expm1(least))
+        clear = -np.expm1(-rise) / share  # 1 - d1
+        own = _rounded(told / share, self.d2 * clear, "down")
+        other = _rounded(told * np.exp(-rise) / share, clear, "up")
+        return own, other, np.asarray(other * np.expm1(rise))
 
     @property
     def d2(self) -> float:
@@ -332,3 +334,14 @@ class URAP(Mechanism):
         if isinstance(document, Mapping) and "levels" not in document:
             document = {**document, "levels": None}
         return super().from_dict(document)
+
+
+def _rounded(chance: Array, rest: Array, towards: str) -> Array:
+    """Probabilities from the smaller of themselves and their complements, never the other way.
+
+    Next to one only the complement has digits.
+    """
+    found = 1.0 - rest
+    wrong = 1.0 - found < rest if towards == "down" else 1.0 - found > rest
+    found = np.where(wrong, np.nextafter(found, 0.0 if towards == "down" else 1.0), found)
+    return np.where(chance < 0.5, chance, found)
