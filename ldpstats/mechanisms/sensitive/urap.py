@@ -225,9 +225,13 @@ class URAP(Mechanism):
     # -- sampling --------------------------------------------------------------------------------
 
     def _thresholds(self) -> tuple[list[int], list[int], int]:
-        """Of the own bits, of others', (S,), and of revealing; all rounded towards more privacy."""
+        """Of the own bits, of others', and of revealing; all rounded towards more privacy.
+
+        Of each sensitive category, or of two that stand for all where they are alike.
+        """
         S, certain = self._at.size, 1 << 64
-        p1, d1 = np.broadcast_to(self.p1, S).tolist(), np.broadcast_to(self.d1, S).tolist()
+        shown = min(S, 2) if self.levels is None else S
+        p1, d1 = np.broadcast_to(self.p1, shown).tolist(), np.broadcast_to(self.d1, shown).tolist()
         other = [max(samplers.threshold(d, "up"), 1) for d in d1]
         if self.theta is None and self.levels is None:
             own = [certain - threshold for threshold in other]
@@ -242,6 +246,8 @@ class URAP(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         S = self._at.size
         own, other, told = self._thresholds()
+        if self.levels is None:
+            own, other = own[:1] * S, other[:1] * S
         # the others own one more bit, which is set where the answer is revealed
         place = np.full(self.k, S)
         place[self._at] = np.arange(S)
