@@ -142,7 +142,7 @@ class SensitiveBits(Channel):
         Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
         set_, clear, rest = self._ratios()
-        S, N = set_.size, self._others.size
+        S, N = set_.size, self.format.n_others
         if not S:
             return np.zeros(1)
         against = np.minimum(set_, clear)
