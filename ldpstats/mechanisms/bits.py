@@ -31,11 +31,14 @@ def other_bit(theta: float, epsilon: float) -> float:
     return float(found)
 
 
-def check_theta(theta: object) -> float:
-    """P(own bit = 1) as a float, in (0, 1) and not too near zero."""
+def check_theta(theta: object, graded: bool = False) -> float:
+    """P(own bit = 1) as a float, in (0, 1), not too near zero, and if `graded` nor to one."""
     value = probability("theta", theta, zero=False, one=False)
     if value < LEAST_THETA:
         raise InvalidArgument("theta", value, f"must be at least {LEAST_THETA:g}, such as 0.5")
+    if graded and value > 1.0 - LEAST_THETA:
+        remedy = f"must be at most 1 - {LEAST_THETA:g} where categories differ in epsilon"
+        raise InvalidArgument("theta", value, remedy)
     return value
 
 

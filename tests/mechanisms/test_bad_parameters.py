@@ -159,10 +159,7 @@ CASES = [
         {
             "categories": NO_LABELS,
             **SENSITIVE,
-            "epsilon": [
-                *(said(value, "must be a number from") for value in NO_EPSILON),
-                said({0: 1, 1: 2}, "must be a number from"),
-            ],
+            **LEVELS,
             "theta": [*(said(theta, "must be a probability") for theta in NO_THETA), SMALL_THETA],
         },
     ),

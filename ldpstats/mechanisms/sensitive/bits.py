@@ -124,23 +124,25 @@ class SensitiveBits(Channel):
         return self._protected()
 
     def _ratios(self) -> tuple[Array, Array, float]:
-        """Log odds of a bit that is set and of one that is not for its owner, (S,) both, and ln d2.
+        """Log odds of a bit that is set and of one that is not for its owner, and ln d2.
 
-        All are against the law of noise alone.
+        All are against the law of noise alone. Of each sensitive category, or of two that stand for
+        all where they are alike.
         """
-        S = self._at.size
+        S = self._at.size if np.ndim(self.p1) else min(self._at.size, 2)
         p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
         set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
-        mirrored = np.abs(p1 + d1 - 1.0) < 1e-15  # 1 - p1 is d1, the more exact of the two
-        return set_, np.where(mirrored, -set_, clear), float(np.log(self.d2)) if S else 0.0
+        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
+            clear = -set_  # 1 - p1 is d1, the more exact of the two
+        return set_, clear, float(np.log(self.d2)) if S else 0.0
 
     def raised(self) -> Array:
-        """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats, (S + 1,).
+        """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats.
 
-        Of each sensitive category x, then of those that are not sensitive.
+        Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
         set_, clear, rest = self._ratios()
-        S, N = set_.size, self._others.size
+        S, N = set_.size, self.format.n_others
         if not S:
             return np.zeros(1)
         against = np.minimum(set_, clear)
@@ -171,7 +173,9 @@ class SensitiveBits(Channel):
         mask[sensitive] = True
         ratio = np.where(mask[classes.sole], np.inf, -np.inf)  # of reports that reveal
         if self._at.size and mask.any():
-            ratio[0] = self.raised()[np.append(mask[self._at], mask[self._others].any())].max()
+            found, asked = self.raised(), mask[self._at]
+            own = found[:-1][asked] if np.ndim(self.p1) else found[:-1][: int(asked.sum())]
+            ratio[0] = max(own.max(initial=0.0), found[-1] * mask[self._others].any())
         return replace(classes, log_ratio=ratio)
 
 

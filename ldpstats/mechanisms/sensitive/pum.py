@@ -97,7 +97,7 @@ class PUM(Specified):
             raise InvalidArgument(
                 "mechanism", self.mechanism, "must be a URR or a URAP over the categories"
             )
-        if isinstance(self.tags, int | np.integer):
+        if isinstance(self.tags, int | np.integer | pd.RangeIndex):
             raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
         given, levels = self.tags, self.levels
         if isinstance(given, Mapping):

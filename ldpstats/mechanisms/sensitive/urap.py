@@ -115,7 +115,7 @@ class URAP(Mechanism):
         for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
             object.__setattr__(self, name, value)
         if self.theta is not None:
-            object.__setattr__(self, "theta", check_theta(self.theta))
+            object.__setattr__(self, "theta", check_theta(self.theta, self.levels is not None))
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
@@ -150,13 +150,15 @@ class URAP(Mechanism):
     @cached_property
     def _graded(self) -> tuple[Array, Array, Array]:
         """P(bit = 1) of the answer and of another, and their difference, where levels differ."""
-        eps, told = np.array(self.levels), self.told
-        log_d2 = -self._least / 2 if self.theta is None else float(np.log(self.d2))
-        clear = -np.exp(log_d2) * np.expm1(-(eps + log_d2)) / -np.expm1(-eps)  # 1 - p1
-        own = 1.0 - clear
-        own = np.where(1.0 - own < clear, np.nextafter(own, 0.0), own)  # towards more privacy
-        other = told * np.exp(-eps - log_d2) / -np.expm1(-eps)
-        return own, other, np.asarray(other * np.expm1(eps + log_d2))
+        eps, least, told = np.array(self.levels), self._least, self.told
+        share = -np.expm1(-eps)  # 1 - e^-eps
+        rise = eps - least / 2  # ln d2 e^eps, in a form that keeps its digits
+        if self.theta is not None:
+            rise = eps - least + np.log1p((1.0 - self.theta) * np.expm1(least))
+        clear = -np.expm1(-rise) / share  # 1 - d1
+        own = _rounded(told / share, self.d2 * clear, "down")
+        other = _rounded(told * np.exp(-rise) / share, clear, "up")
+        return own, other, np.asarray(other * np.expm1(rise))
 
     @property
     def d2(self) -> float:
@@ -223,9 +225,13 @@ class URAP(Mechanism):
     # -- sampling --------------------------------------------------------------------------------
 
     def _thresholds(self) -> tuple[list[int], list[int], int]:
-        """Of the own bits, of others', (S,), and of revealing; all rounded towards more privacy."""
+        """Of the own bits, of others', and of revealing; all rounded towards more privacy.
+
+        Of each sensitive category, or of two that stand for all where they are alike.
+        """
         S, certain = self._at.size, 1 << 64
-        p1, d1 = np.broadcast_to(self.p1, S).tolist(), np.broadcast_to(self.d1, S).tolist()
+        shown = min(S, 2) if self.levels is None else S
+        p1, d1 = np.broadcast_to(self.p1, shown).tolist(), np.broadcast_to(self.d1, shown).tolist()
         other = [max(samplers.threshold(d, "up"), 1) for d in d1]
         if self.theta is None and self.levels is None:
             own = [certain - threshold for threshold in other]
@@ -240,6 +246,8 @@ class URAP(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         S = self._at.size
         own, other, told = self._thresholds()
+        if self.levels is None:
+            own, other = own[:1] * S, other[:1] * S
         # the others own one more bit, which is set where the answer is revealed
         place = np.full(self.k, S)
         place[self._at] = np.arange(S)
@@ -332,3 +340,14 @@ class URAP(Mechanism):
         if isinstance(document, Mapping) and "levels" not in document:
             document = {**document, "levels": None}
         return super().from_dict(document)
+
+
+def _rounded(chance: Array, rest: Array, towards: str) -> Array:
+    """Probabilities from the smaller of themselves and their complements, never the other way.
+
+    Next to one only the complement has digits.
+    """
+    found = 1.0 - rest
+    wrong = 1.0 - found < rest if towards == "down" else 1.0 - found > rest
+    found = np.where(wrong, np.nextafter(found, 0.0 if towards == "down" else 1.0), found)
+    return np.where(chance < 0.5, chance, found)

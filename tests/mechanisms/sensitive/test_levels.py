@@ -66,6 +66,20 @@ def test_many_random_levels() -> None:
     assert worst < 1e-12
 
 
+@pytest.mark.parametrize("theta", [None, 1e-9, 0.5, 1.0 - 1e-9])
+def test_no_levels_leak_by_rounding(theta: float | None) -> None:
+    for levels in (
+        {0: 1e-6, 1: 50.0},
+        {0: 50.0, 1: 50.0 - 1e-9},
+        {0: 1e-6, 1: 1e-6 + 1e-9},
+        {0: 50.0, 1: 1.0, 2: 25.0},
+        {0: 0.1, 1: 40.0},
+    ):
+        for k in (len(levels), len(levels) + 1, 1000):
+            audit = ldp.URAP(k, epsilon=levels, theta=theta).audit()
+            assert audit.agrees, (levels, k, audit)
+
+
 def test_equal_levels_are_one_epsilon() -> None:
     one = ldp.URAP(4, {1, 3}, 1.5, theta=0.4)
     for other in (
@@ -238,6 +252,11 @@ BAD = [
     *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), ("home",), v), {"two": [1.0, 0.5]}),
     *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), {"home": 1.0}, v), {"both": [1.0]}),
     *refuses("epsilon", lambda v: ldp.URAP(3, {0}, v), {"nothing": None, "text": "1"}),
+    *refuses(
+        "theta",
+        lambda v: ldp.URAP(3, epsilon={0: 1.0, 1: 2.0}, theta=v),
+        {"near one": 1.0 - 1e-10, "one": 1.0, "zero": 0.0, "text": "x"},
+    ),
     *refuses("epsilon[2]", lambda v: ldp.URAP(3, {0}, v), {"another": {0: 1.0, 2: 1.0}}),
     *refuses("epsilon", lambda v: ldp.URAP(3, {0, 1}, v), {"lacks one": {0: 1.0}, "none": {}}),
     *refuses("epsilon", lambda v: ldp.URAP(3, {0}, v, levels=[1.0]), {"not the largest": 2.0}),
