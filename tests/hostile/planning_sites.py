@@ -50,10 +50,18 @@ PLANNING: dict[str, Any] = {
 }
 
 
+_OWN = (
+    "minimum_detectable",
+    "plan_dictionary",
+    "power",
+    "recommend_design",
+)  # with sites of their own
+
+
 def planning_sites(e: Examples) -> Iterator[Site]:
     for name in planning.__all__:
         call = getattr(planning, name)
-        if inspect.isclass(call) or name in ("plan_dictionary", "recommend_design"):
+        if inspect.isclass(call) or name in _OWN:
             continue
         given = {n: v for n, v in PLANNING.items() if n in inspect.signature(call).parameters}
         if name.startswith("uldp_") or name == "urr_worst_distribution":

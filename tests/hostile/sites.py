@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
+from hostile.goal_sites import goal_sites
 from hostile.joint_sites import joint_sites
 from hostile.mechanism_sites import (
     channel_sites,
@@ -37,6 +38,7 @@ def sites(e: Examples) -> list[Site]:
         *document_sites(e),
         *privacy_sites(e),
         *planning_sites(e),
+        *goal_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),

@@ -141,7 +141,7 @@ def test_values_follow_the_formula_of_rr() -> None:
 def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
     from statsmodels.stats.power import GofChisquarePower
 
-    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + [[0.04, -0.04], [-0.02, 0.02], [-0.02, 0.02]]
+    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + np.outer([0.04, -0.02, -0.02], [1, -1])
     goal = planning.IndependenceTest(table)
     pair = ldp.Observed(3), ldp.Observed(2)
     product = np.outer(table.sum(axis=1), table.sum(axis=0))
