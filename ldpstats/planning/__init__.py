@@ -33,8 +33,14 @@ from ldpstats.planning.comparison import (
     excess_ratio,
 )
 from ldpstats.planning.design import expected_loss, random_design_loss
+from ldpstats.planning.detectable import Detectable, minimum_detectable
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
 from ldpstats.planning.frontier_plot import plot_frontier
+from ldpstats.planning.goals.coefficient import CoefficientTest
+from ldpstats.planning.goals.groups import GroupsTest
+from ldpstats.planning.goals.independence import IndependenceTest
+from ldpstats.planning.goals.presence import PresenceTest
+from ldpstats.planning.goals.value import ValueTest
 from ldpstats.planning.hashing import (
     cells_needed,
     cohorts_needed,
@@ -59,6 +65,7 @@ from ldpstats.planning.losses import (
     nonprivate_worst_l2,
 )
 from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
+from ldpstats.planning.powers import power
 from ldpstats.planning.precisions import Precision, precision
 from ldpstats.planning.realised import realised_losses
 from ldpstats.planning.recommendation import Recommendation, recommend_design
@@ -83,11 +90,17 @@ from ldpstats.planning.worst_case import (
 
 __all__ = [
     "BestTheta",
+    "CoefficientTest",
+    "Detectable",
     "DictionaryPlan",
+    "GroupsTest",
+    "IndependenceTest",
     "MechanismChoice",
     "PersonalizedBound",
     "Precision",
+    "PresenceTest",
     "Recommendation",
+    "ValueTest",
     "best_theta",
     "cells_needed",
     "cohorts_needed",
@@ -110,6 +123,7 @@ __all__ = [
     "krr_l2",
     "krr_worst_l1",
     "krr_worst_l2",
+    "minimum_detectable",
     "nonprivate_l1",
     "nonprivate_l2",
     "nonprivate_minimax_l2",
@@ -119,6 +133,7 @@ __all__ = [
     "personalized_bound",
     "plan_dictionary",
     "plot_frontier",
+    "power",
     "precision",
     "random_design_loss",
     "realised_losses",

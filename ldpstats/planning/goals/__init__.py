@@ -1,0 +1,1 @@
+"""What a survey is to find out, in terms of a test that its results will run."""

@@ -1,0 +1,310 @@
+"""Power of the package's own tests: exact where counts decide, against formulas elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import ndtr, ndtri
+from simulate import near
+
+import ldpstats as ldp
+from ldpstats import planning
+from ldpstats.inference.pearson import several_samples_pearson
+from ldpstats.planning.laws.counts import CountTest
+from ldpstats.planning.laws.estimates import EstimateTest
+from ldpstats.planning.laws.forms import FormTest
+from ldpstats.planning.laws.frequencies import frequency_law
+from ldpstats.planning.powers import respondents_for_power
+
+JOBS = ("nurse", "cook", "driver")
+P3 = (0.5, 0.3, 0.2)
+WARNER = ldp.Warner(epsilon=1.0)
+YES = WARNER.categories[0]
+X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.5, 1.5, 13)})
+T22 = [[0.3, 0.2], [0.2, 0.3]]
+GOALS: dict[str, tuple[Any, Any, Any]] = {  # mechanism, goal, and the same goal at its null
+    "value": (
+        ldp.KRAPPOR(JOBS, 2.0),
+        planning.ValueTest(P3, "cook", 0.25),
+        planning.ValueTest(P3, "cook", 0.3),
+    ),
+    "presence": (
+        ldp.KRAPPOR(JOBS, 2.0),
+        planning.PresenceTest(P3, "driver"),
+        planning.PresenceTest([0.6, 0.4, 0.0], "driver"),
+    ),
+    "groups": (
+        ldp.KRR(JOBS, 1.0),
+        planning.GroupsTest([P3, (0.4, 0.3, 0.3)], [0.3, 0.7]),
+        planning.GroupsTest([P3, P3], [0.3, 0.7]),
+    ),
+    "groups of bits": (
+        ldp.URAP(JOBS, ["cook"], 1.0),
+        planning.GroupsTest([P3, (0.4, 0.3, 0.3), (0.4, 0.4, 0.2)]),
+        planning.GroupsTest([P3, P3, P3]),
+    ),
+    "category": (
+        ldp.KRR(JOBS, 1.0),
+        planning.GroupsTest([P3, (0.4, 0.3, 0.3)], category="driver"),
+        planning.GroupsTest([P3, (0.4, 0.4, 0.2)], category="driver"),
+    ),
+    "independence": (
+        (ldp.KRR(2, 2.0), ldp.Observed(2)),
+        planning.IndependenceTest(T22),
+        planning.IndependenceTest([[0.25, 0.25], [0.25, 0.25]]),
+    ),
+    "coefficient": (
+        WARNER,
+        planning.CoefficientTest([-0.5, 0.5], X, "age"),
+        planning.CoefficientTest([-0.5, 0.0], X, "age"),
+    ),
+}
+
+
+def inverted(counts: Any) -> ldp.FrequencyResults:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # most tallies are far from likely
+        return ldp.FrequencyModel(counts).fit(method="inversion")
+
+
+# ---- tests of counts: every tally goes through the package's own results
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [(WARNER, 40), (ldp.Observed(("yes", "no")), 40), (ldp.KRR(("yes", "no"), 0.05), 30)],
+)
+def test_power_of_a_value_is_summed_over_all_tallies(mechanism: Any, n: int) -> None:
+    label = mechanism.categories[0]
+    goal = planning.ValueTest([0.55, 0.45], label, 0.4)
+    rejected = []
+    for t in range(n + 1):
+        results = inverted(mechanism.counts([t, n - t]))
+        try:
+            p = results.t_test(([[1.0, 0.0]], 0.4)).pvalue
+        except ldp.errors.InvalidArgument:  # all answers alike and no noise: nothing varies
+            p = 1.0
+        rejected.append(float(np.ravel(p)[0]) < 0.05)
+    m = float(np.array([0.55, 0.45]) @ mechanism.channel().matrix()[:, 0])
+    expected = float(stats.binom.pmf(np.arange(n + 1), n, m) @ np.array(rejected))
+    assert planning.power(mechanism, goal, n) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [ldp.KRR(JOBS, 1.0), ldp.URR(JOBS, ["nurse"], 1.0)])
+def test_power_of_presence_is_summed_over_all_tallies(mechanism: Any) -> None:
+    n, p = 50, np.array([0.2, 0.5, 0.3])
+    goal = planning.PresenceTest(p, "nurse")
+    m = float(p @ mechanism.channel().matrix()[:, 0])
+    found = 0.0
+    for t in range(n + 1):
+        counts = np.zeros(mechanism.n_outputs, dtype=int)
+        counts[0], counts[1] = t, n - t
+        results = inverted(mechanism.counts(counts))
+        found += stats.binom.pmf(t, n, m) * ("nurse" in results.detected(0.05))
+    assert planning.power(mechanism, goal, n) == pytest.approx(found, abs=1e-9)
+
+
+def test_more_candidates_cost_power() -> None:
+    krr = ldp.KRR(JOBS, 1.0)
+    few, many = (planning.PresenceTest(P3, "driver", n) for n in (None, 1000))
+    assert planning.power(krr, few, 300) > planning.power(krr, many, 300) + 0.1
+    exact = planning.power(krr, many, 300)
+    three = planning.PresenceTest(P3, "driver", 3)
+    assert exact == planning.power(krr, three, 300, alpha=1.5e-4)
+
+
+# ---- references
+
+
+def test_values_follow_the_formula_of_rr() -> None:
+    """Blair, Imai and Zhou (2015): both standard errors, of the null and of the truth."""
+    n, null, truth = 2500, 0.2, 0.26
+    design = ldp.ForcedResponse(p_truth=2 / 3, p_yes=1 / 6)
+    law = frequency_law(design, np.array([1.0 - truth, truth]), 1)
+    se0, se1 = (
+        np.sqrt((2 / 3 * v + 1 / 6) * (5 / 6 - 2 / 3 * v) / n) / (2 / 3) for v in (null, truth)
+    )
+    high, low = null - ndtri(0.025) * se0, null + ndtri(0.025) * se0
+    expected = ndtr((truth - high) / se1) + ndtr((low - truth) / se1)
+    cumulants = [(law.cumulants(v)[0], 0.0) for v in (null, truth)]
+    test = EstimateTest(truth - null, cumulants[0], cumulants[1], 0.05)
+    assert test.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-12)
+    goal = planning.ValueTest([1.0 - truth, truth], design.categories[1], null)
+    assert planning.power(design, goal, n) == pytest.approx(expected, abs=0.01)
+
+
+def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
+    from statsmodels.stats.power import GofChisquarePower
+
+    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + [[0.04, -0.04], [-0.02, 0.02], [-0.02, 0.02]]
+    goal = planning.IndependenceTest(table)
+    pair = ldp.Observed(3), ldp.Observed(2)
+    product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    w = float(np.sqrt(((table - product) ** 2 / product).sum()))
+    for n, alpha in ((300, 0.05), (1000, 0.01)):
+        expected = GofChisquarePower().power(w, n, alpha, n_bins=3)
+        assert planning.power(pair, goal, n, alpha) == pytest.approx(expected, abs=1e-10)
+
+
+def test_two_shares_without_privacy_are_as_in_statsmodels() -> None:
+    from statsmodels.stats.power import NormalIndPower, normal_power_het
+
+    p1, p2, n = 0.4, 0.3, 600  # of both groups together
+    goal = planning.GroupsTest([[p1, 1.0 - p1], [p2, 1.0 - p2]])
+    mean = (p1 + p2) / 2.0
+    se0, se1 = np.sqrt(4.0 * mean * (1.0 - mean)), np.sqrt(2.0 * (p1 * (1 - p1) + p2 * (1 - p2)))
+    expected = normal_power_het(p1 - p2, n, 0.05, std_null=se0, std_alternative=se1)
+    power = planning.power(ldp.Observed(2), goal, n)
+    assert power == pytest.approx(expected, abs=1e-10)
+    arcsine = 2.0 * (np.arcsin(np.sqrt(p1)) - np.arcsin(np.sqrt(p2)))
+    assert power == pytest.approx(NormalIndPower().power(arcsine, n // 2, 0.05), abs=2e-3)
+    single = planning.GroupsTest([[p1, 1.0 - p1], [p2, 1.0 - p2]], category=0)
+    assert planning.power(ldp.Observed(2), single, n) == pytest.approx(expected, abs=0.01)
+
+
+def test_quadratic_forms_against_draws() -> None:
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(3, 3))
+    S0, delta = np.diag([1.0, 2.0, 0.5]), np.array([0.1, 0.2, -0.1])
+    S1 = S0 + A @ A.T / 10.0
+    n, R = 60, 200_000
+    draws = np.sqrt(n) * delta + rng.normal(size=(R, 3)) @ np.linalg.cholesky(S1).T
+    found = np.mean((draws**2 / np.diag(S0)).sum(axis=1) > stats.chi2.isf(0.05, 3))
+    power = float(FormTest.of(delta, S0, S1, 0.05).power(np.array([n]))[0])
+    assert power == pytest.approx(found, abs=5e-3)
+    wrong = float(FormTest.of(delta, S0, S0, 0.05).power(np.array([n]))[0])
+    assert abs(wrong - found) > 0.02  # the variance of the null is not that of the truth
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2)])
+def test_groups_against_many_tables(shares: tuple[float, float]) -> None:
+    krr, n, R = ldp.KRR(JOBS, 1.5), 600, 20_000
+    p = np.array([P3, (0.35, 0.35, 0.3)])
+    rng = np.random.default_rng(3)
+    sizes = np.rint(n * np.array(shares)).astype(int)
+    Q = krr.channel().matrix()
+    tables = np.stack(
+        [rng.multinomial(size, row @ Q, R) for size, row in zip(sizes, p, strict=True)], axis=1
+    )
+    found = np.mean(several_samples_pearson(tables)[0] > stats.chi2.isf(0.05, 2))
+    power = planning.power(krr, planning.GroupsTest(p, shares), n)
+    assert abs(power - found) < 0.01
+    assert not near(found, planning.power(krr, planning.GroupsTest(p, shares), 2 * n), R)
+
+
+def test_coefficients_use_the_information_of_the_model() -> None:
+    rng = np.random.default_rng(2)
+    rows = pd.concat([X] * 20, ignore_index=True)
+    reports = WARNER.privatize(rng.choice(np.array(WARNER.categories), len(rows)), rng)
+    information = ldp.PrivatizedLogit(reports, rows).information([-0.4, 0.0], X) / len(X)
+    efficient = information[1, 1] - information[0, 1] ** 2 / information[0, 0]
+    slope, n = 0.01, 10**6
+    goal = planning.CoefficientTest([-0.4, slope], X, "age")
+    noncentrality = n * slope**2 * efficient
+    expected = stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, noncentrality)
+    assert planning.power(WARNER, goal, n) == pytest.approx(expected, abs=2e-3)
+
+
+# ---- what holds for every goal
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_the_size_is_alpha(name: str) -> None:
+    mechanism, _, null = GOALS[name]
+    for alpha in (0.05, 0.001):
+        size = alpha / null.tests if isinstance(null, planning.PresenceTest) else alpha
+        assert planning.power(mechanism, null, 3000, alpha) == pytest.approx(size, rel=0.05)
+
+
+def test_the_size_of_tests_of_counts_is_at_most_near_alpha() -> None:
+    assert CountTest(0.3, 0.3, 0.05, exact=True).power(np.array([500.0]))[0] <= 0.05
+    assert CountTest(0.3, 0.3, 0.05, exact=False).power(np.array([500.0]))[0] < 0.06
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_respondents_are_the_inverse_of_power(name: str) -> None:
+    mechanism, goal, null = GOALS[name]
+    for asked, alpha, effect in ((0.8, 0.05, 1.0), (0.9, 0.01, 1.7)):
+        n = respondents_for_power(mechanism, goal, asked, alpha, effect)
+        assert planning.power(mechanism, goal, n, alpha, effect) >= asked
+        assert planning.power(mechanism, goal, n - 1, alpha, effect) < asked
+    with pytest.raises(ldp.errors.InvalidArgument, match="goal="):
+        respondents_for_power(mechanism, null)
+
+
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize("effect", [1.0, 1.3])
+def test_no_smaller_number_has_the_power_of_a_zigzag(presence: bool, effect: float) -> None:
+    krr = ldp.KRR(JOBS, 2.0)
+    goal: Any = planning.ValueTest(P3, "cook", 0.22)
+    if presence:
+        goal = planning.PresenceTest([0.6, 0.35, 0.05], "driver")
+    n = respondents_for_power(krr, goal, 0.7, design_effect=effect)
+    test = goal.ray(krr).test(1.0, 0.05)
+    every = test.power(np.arange(1, n + 1) / effect)
+    assert int(np.argmax(every >= 0.7)) + 1 == n
+    assert np.any(np.diff(every) < 0.0)  # it is a zigzag
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_a_design_effect_divides_the_respondents(name: str) -> None:
+    mechanism, goal, _ = GOALS[name]
+    assert planning.power(mechanism, goal, 1500, design_effect=3.0) == pytest.approx(
+        planning.power(mechanism, goal, 500), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_goals_say_what_they_are(name: str) -> None:
+    assert str(GOALS[name][1]).startswith("to ")
+    with pytest.raises(AttributeError):
+        GOALS[name][1].p = None
+
+
+def test_labels_decide_and_not_their_order() -> None:
+    krr = ldp.KRR(JOBS, 1.0)
+    series = pd.Series(dict(zip(JOBS, P3, strict=True)))
+    for given in (series, series[::-1]):
+        goal = planning.ValueTest(given, "cook", 0.2)
+        plain = planning.ValueTest(P3, "cook", 0.2)
+        assert planning.power(krr, goal, 900) == planning.power(krr, plain, 900)
+    frame = pd.DataFrame([P3, P3[::-1]], columns=JOBS)
+    groups = [planning.GroupsTest(f) for f in (frame, frame[list(JOBS[::-1])], frame.to_numpy())]
+    assert len({round(planning.power(krr, goal, 500), 12) for goal in groups}) == 1
+    table = pd.DataFrame(np.diag(P3), index=JOBS, columns=JOBS) * 0.5 + np.outer(P3, P3) * 0.5
+    tables = [planning.IndependenceTest(t) for t in (table, table.iloc[::-1, ::-1])]
+    assert len({round(planning.power((krr, krr), goal, 200), 12) for goal in tables}) == 1
+
+
+def test_groups_may_have_a_mechanism_each() -> None:
+    p = [P3, (0.4, 0.3, 0.3)]
+    one, other = ldp.KRR(JOBS, 1.0), ldp.KRR(JOBS, 2.0)
+    goal = planning.GroupsTest(p)
+    powers = [planning.power(m, goal, 1500) for m in (one, [one, other], [other, other])]
+    assert powers == sorted(powers)
+    assert powers[2] == planning.power(other, goal, 1500)
+
+
+def test_hashed_candidates_are_the_labels_of_a_series() -> None:
+    orr = ldp.ORR(8, 64, epsilon=2.0)
+    p = pd.Series({"a": 0.6, "b": 0.35, "c": 0.05})
+    found = planning.power(orr, planning.PresenceTest(p, "c"), 2000)
+    assert 0.3 < found < planning.power(orr, planning.PresenceTest(p, "c"), 4000)
+    with pytest.raises(ldp.errors.InvalidArgument, match="candidates"):
+        planning.power(orr, planning.PresenceTest([0.6, 0.35, 0.05], "c"), 2000)
+
+
+@pytest.mark.parametrize("k", [2, 1000])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 40.0])
+def test_extremes(k: int, epsilon: float) -> None:
+    p = np.zeros(k)
+    p[:2] = 0.9, 0.1
+    for mechanism in (ldp.KRR(k, epsilon), ldp.Observed(k)):
+        for goal in (planning.ValueTest(p, 1, 0.2), planning.PresenceTest(p, 1)):
+            powers = [planning.power(mechanism, goal, n) for n in (1, 10**4, 10**12)]
+            assert 0.0 <= powers[0] <= powers[1] + 0.05 and powers[2] <= 1.0
