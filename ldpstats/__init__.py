@@ -162,8 +162,9 @@ _ELSEWHERE = {  # names that the field uses, and ours
     "RR": "randomised response is KRR(categories, epsilon), for two answers too",
     "SUE": "symmetric unary encoding (basic RAPPOR) is KRAPPOR(categories, epsilon)",
     "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
-    "OLH": "optimised local hashing is ORR(n_outputs, n_cohorts, epsilon) with n_outputs near "
-    "exp(epsilon) + 1",
+    "SS": "subset selection is SubsetSelection(categories, epsilon)",
+    "HR": "Hadamard response is HadamardResponse(categories, epsilon)",
+    "PGR": "projective geometry response is ProjectiveGeometryResponse(categories, epsilon)",
     "plots": "results draw themselves: results.plot()",
     "utility": "it is called planning: ldpstats.planning",
     "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 
 import ldpstats as ldp
@@ -25,6 +27,22 @@ MECHANISMS = {
     "lumped-one": LumpedUnary(("a", "Other"), p1=0.6, p0=0.4),
     "lumped-byte": LumpedUnary(9, p1=0.25, p0=0.75),
     "lumped-certain": LumpedUnary(4, p1=1.0, p0=0.2),
+    "subsets": ldp.SubsetSelection(("nurse", "teacher", "driver", "cook"), epsilon=1.0, size=2),
+    "subsets-2": ldp.SubsetSelection(2, epsilon=0.5),
+    "subsets-3": ldp.SubsetSelection(("a", "b", "c"), epsilon=0.2),
+    "subsets-8": ldp.SubsetSelection(8, epsilon=0.7),
+    "subsets-9": ldp.SubsetSelection(9, epsilon=2.0, size=8),
+    "subsets-as-krr": ldp.SubsetSelection(4, epsilon=9.0),
+    "hadamard": ldp.HadamardResponse(("nurse", "teacher", "driver", "cook", "clerk"), epsilon=0.6),
+    "hadamard-2": ldp.HadamardResponse(2, epsilon=0.3),
+    "hadamard-3": ldp.HadamardResponse(("a", "b", "c"), epsilon=0.2),
+    "hadamard-parts": ldp.HadamardResponse(5, epsilon=1.2),
+    "hadamard-weak": ldp.HadamardResponse(6, epsilon=9.0),
+    "projective": ldp.ProjectiveGeometryResponse(tuple("abcdef"), epsilon=0.3),
+    "projective-2": ldp.ProjectiveGeometryResponse(2, epsilon=0.5),
+    "projective-3": ldp.ProjectiveGeometryResponse(("a", "b", "c"), epsilon=0.2),
+    "projective-11": ldp.ProjectiveGeometryResponse(11, epsilon=1.0),
+    "projective-weak": ldp.ProjectiveGeometryResponse(5, epsilon=9.0),
     "custom-square": ldp.CustomMechanism(
         [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]], ("a", "b", "c")
     ),
@@ -68,7 +86,7 @@ MECHANISMS = {
 }
 WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets
 
-EVERY_KIND = {"labels", "bits", "lumped", "sensitive", "cohorts"}
+EVERY_KIND = {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "cohorts"}
 
 # every name that fit() knows, with the kinds of equations it is defined for
 ESTIMATORS = {
@@ -120,6 +138,8 @@ def per_cohort(mechanism: ldp.Mechanism) -> int:
     if isinstance(mechanism, ldp.URAP):
         S = int(hidden(mechanism).sum())
         return (2**S if S else 0) + mechanism.k - S
+    if isinstance(mechanism, ldp.SubsetSelection):
+        return comb(mechanism.k, mechanism.size)
     return mechanism.n_outputs or 2**mechanism.n_bits
 
 
@@ -136,6 +156,8 @@ def all_reports(mechanism: ldp.Mechanism) -> ldp.Reports:
         bits[:noised, hidden(mechanism)] = patterns(mechanism.k - told.size)[:noised]
         bits[noised + np.arange(told.size), told] = True
         return mechanism.parse("bits", ["".join("01"[b] for b in row.astype(int)) for row in bits])
+    if isinstance(mechanism, ldp.SubsetSelection):
+        return ldp.Reports(packed(mechanism.channel().patterns()), mechanism)
     y = packed(patterns(mechanism.n_bits)) if mechanism.n_bits else np.arange(mechanism.n_outputs)
     C = mechanism.n_cohorts
     if not C:
@@ -155,6 +177,9 @@ def report_codes(reports: ldp.Reports) -> np.ndarray:
     if mechanism.n_bits:
         bits = np.unpackbits(y, axis=1, count=mechanism.n_bits, bitorder="little").astype(np.int64)
         y = bits @ (1 << np.arange(mechanism.n_bits))
+    if isinstance(mechanism, ldp.SubsetSelection):
+        listed = mechanism.channel().patterns() @ (1 << np.arange(mechanism.n_bits))
+        return np.searchsorted(listed, y)
     return y if reports.cohort is None else reports.cohort * per_cohort(mechanism) + y
 
 

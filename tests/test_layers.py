@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "cli demo",
     ),
     "ldpstats.problems": (
-        "simplex covariance hash_design spectra",
+        "simplex covariance hash_design spectra blocks",
         "estimates laws rows",
         "moments problem",
         "equations hashed",
@@ -49,7 +49,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "joint",
         "decoding",
     ),
-    "ldpstats.problems.rows": ("base kronecker two_bits",),
+    "ldpstats.problems.rows": ("base kronecker two_bits", "unary"),
     "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
     "ldpstats.mechanisms": (
         "words",

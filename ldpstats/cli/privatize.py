@@ -47,6 +47,7 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
     "n_bits": (int, "orappor, rappor: bits of a report"),
     "n_hashes": (int, "orappor, rappor: hashes of an answer"),
     "n_cohorts": (int, "orr, orappor, rappor: cohorts"),
+    "size": (int, "subset-selection: categories in a report (default: the best number)"),
     "hashing": (str, "rappor: ldpstats (default) or google"),
 }
 

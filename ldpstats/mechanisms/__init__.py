@@ -8,9 +8,13 @@ from ldpstats.clients import Client, Collector
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
+from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
+from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
+from ldpstats.mechanisms.hashed.olh import OLH
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
 from ldpstats.mechanisms.hashed.rappor import RAPPOR
@@ -28,6 +32,7 @@ from ldpstats.mechanisms.unary import KRAPPOR
 __all__ = [
     "KRAPPOR",
     "KRR",
+    "OLH",
     "ORAPPOR",
     "ORR",
     "PUM",
@@ -40,11 +45,14 @@ __all__ = [
     "CustomMechanism",
     "Enumerated",
     "ForcedResponse",
+    "HadamardResponse",
     "Mangat",
     "Mechanism",
     "Observed",
     "PUMClient",
+    "ProjectiveGeometryResponse",
     "RAPPORClient",
+    "SubsetSelection",
     "UnrelatedQuestion",
     "Warner",
     "lump",
@@ -55,6 +63,7 @@ __all__ = [
 
 _KINDS = (
     *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
     *(Observed, URAP, URR, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}

@@ -105,6 +105,12 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
             f"{mechanism} noises some categories and not others, so that reports of Other would "
             "have no one law: fit all categories, and add up the estimates of those to lump"
         )
+    if not mechanism.n_cohorts and not isinstance(mechanism.channel(), Bits):
+        raise NotAvailable(
+            f"a report of {mechanism} is about several categories at once, so that reports of "
+            "Other are not those of one more category: fit all categories, and add up the "
+            "estimates of those to lump"
+        )
     own = _own_bits(mechanism, kept)
     lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
     return replace(reports, y=_take_bits(reports, own), mechanism=lumped, cohort=None)

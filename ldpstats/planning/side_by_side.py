@@ -109,7 +109,8 @@ def _named(given: Any) -> dict[Any, Mechanism]:
     named: dict[Any, Mechanism] = {}
     for i, (name, mechanism) in enumerate(pairs):
         at = f"mechanisms[{i if name is None else name!r}]"
-        words = str(check_mechanism(mechanism, at)) if name is None else name
+        checked = check_mechanism(mechanism, at)
+        words = str(checked) if name is None else name
         if words in named:
             raise InvalidArgument(at, words, "is there twice: leave one out, or name them")
         named[words] = mechanism

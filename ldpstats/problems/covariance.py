@@ -22,6 +22,7 @@ __all__ = [
     "block_diagonal",
     "independent_bits",
     "multinomial",
+    "subset_bits",
     "uniformised",
     "uniformised_fpe16",
     "variances_multinomial",
@@ -301,6 +302,25 @@ def independent_bits(
             "example the projected estimate",
         )
     return Covariance(diagonal / n, np.array([[-1.0 / n]]), loading[:, None])
+
+
+def subset_bits(p: npt.ArrayLike, size: int, own: float, left_out: float, n: float) -> Covariance:
+    """Covariance of the k bit means of subset selection, in O(k).
+
+    A report holds `size` of k categories: the answer with probability ``own = 1 - left_out``, the
+    others at random. Two categories are in one report with probability ``a = own (d-1)/(k-1)`` if
+    one is the answer, and with b if neither is, so with ``b + (a - b)(p_i + p_j)`` in all.
+    """
+    p = probabilities("p", p)
+    n, k, d = positive("n", n), p.size, size
+    pair = (d - 1) / (k - 1)
+    a = own * pair
+    b = pair * (own * (d - 2) + left_out * d) / max(k - 2, 1)
+    other = own * pair + left_out * d / (k - 1)
+    m = other + (own - other) * p
+    loads = np.column_stack([np.ones(k), p, m])
+    core = np.array([[b, a - b, 0.0], [a - b, 0.0, 0.0], [0.0, 0.0, -1.0]]) / n
+    return Covariance((m - b - 2.0 * (a - b) * p) / n, core, loads)
 
 
 def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:

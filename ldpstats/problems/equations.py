@@ -33,6 +33,8 @@ _LISTED = ("labels", "bits", "sensitive")  # equations whose reports have a law 
 _CHECKS = {
     "labels": (Check.NEGATIVE,),
     "bits": (Check.ONES,),
+    "subsets": (Check.NEGATIVE,),
+    "blocks": (Check.NEGATIVE,),
     "lumped": (Check.NEGATIVE,),
     "sensitive": (Check.NEGATIVE, Check.SUM),
     "pooled": (),
@@ -59,9 +61,10 @@ class Equations(Moments):
         seen, so that weighting leaves the estimate unbiased.
     nobs : int
         Number of reports.
-    kind : {"labels", "bits", "lumped", "sensitive", "pooled"}
-        Frequencies of labels (they sum to one), of bits, of the bits of all categories but the last
-        and then the sum of p, of bits that are noised for sensitive categories only, or of several
+    kind : {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "pooled"}
+        Frequencies of labels (they sum to one), of independent bits, of the bits of subsets of one
+        size, of categories in the blocks of labels, of the bits of all categories but the last and
+        then the sum of p, of bits that are noised for sensitive categories only, or of several
         sources together.
 
     Examples

@@ -83,7 +83,7 @@ class Uncertain:
             if self.variances is not None:
                 raise NotAvailable(
                     f"covariances of {self.estimate.size} frequencies at once were not computed: "
-                    "use fewer categories, with other=True"
+                    "use fewer categories (other=True of associations merges them)"
                 )
             raise NotAvailable(
                 f"standard errors of {self.estimate.size} frequencies were not computed: use fewer "

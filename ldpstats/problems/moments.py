@@ -148,6 +148,15 @@ class Moments(ABC):
         By default p is `plug_in`.
         """
 
+    def estimate_variances(self, p: Array | None = None) -> Array:
+        """Variances of the linear estimate if the frequencies are p, shape (k,)."""
+        return self.covariance(p).variances()
+
+    @property
+    def has_covariance(self) -> bool:
+        """Whether the categories are few enough for covariances, where there are variances."""
+        return self.has_errors
+
     def null_standard_errors(self) -> Array:
         """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
 
@@ -175,6 +184,11 @@ class Moments(ABC):
     @property
     def is_dense(self) -> bool:
         """Whether every report may tell of every category, so that a matrix ties p to them."""
+        return False
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a label tells of several categories at once."""
         return False
 
     @property

@@ -52,6 +52,10 @@ class ReportFormat(ABC):
         """The text of one report."""
         return self.text(y)[0]
 
+    def features(self, y: Array) -> Array | None:
+        """What a report adds to the equations of its mechanism, (n, d); None for bits or labels."""
+        return None
+
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
 

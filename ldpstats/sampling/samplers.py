@@ -25,6 +25,7 @@ from ldpstats.sampling.words import BULK, SimulationWords, Words
 __all__ = [
     "CERTAIN",
     "IntegerRows",
+    "checked_codes",
     "integer_rows",
     "sample_bits",
     "sample_coins",
@@ -318,6 +319,13 @@ def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
         for x, users in zip(present, np.split(order, first[1:]), strict=True):
             report[users] = rows.outputs[x][np.searchsorted(rows.upper[x], random[users])]
     return out
+
+
+def checked_codes(codes: npt.ArrayLike, k: int) -> I64:
+    """Codes of true categories, int64 of shape (n,); refused unless all lie in [0, k)."""
+    true = _integers("codes", codes, 1)
+    _check_range("codes", true, k)
+    return true
 
 
 def _integers(name: str, values: npt.ArrayLike, ndim: int) -> I64:

@@ -14,6 +14,7 @@ from ldpstats.arguments.labels import as_labels, sensitive_codes
 from ldpstats.channels.certificate import uldp
 from ldpstats.channels.processing import sequential
 from ldpstats.channels.structured import Dense
+from ldpstats.channels.subsets import Subsets
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.custom import CustomMechanism
@@ -208,6 +209,12 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
     if isinstance(mechanism, Enumerated):
         codes = reports.y.astype(np.int64)
         return mechanism.channel().matrix(), codes, mechanism.outputs.tolist()
+    if not mechanism.n_bits:
+        labels = np.arange(mechanism.n_outputs).tolist()
+        return mechanism.channel().matrix(), reports.y.astype(np.int64), labels
+    channel = mechanism.channel()
+    if isinstance(channel, Subsets):
+        return _subsets(channel, reports)
     form: Any = mechanism.format  # reports are bits, not labels: a BitFormat
     noised, revealed = np.arange(mechanism.n_bits), form.revealed(reports.y)
     if mechanism.sensitive is not None:
@@ -228,3 +235,11 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
     bits[patterns.size + np.arange(told.size), told] = 1
     text = format_bits(np.packbits(bits, axis=1, bitorder="little"), mechanism.n_bits)
     return Q, codes, text.tolist()
+
+
+def _subsets(channel: Subsets, reports: Reports) -> tuple[Array, Array, list[Any]]:
+    """The same of reports that are subsets of one size."""
+    listed = np.packbits(channel.patterns(), axis=1, bitorder="little")
+    place = 256 ** np.arange(listed.shape[1])
+    codes = np.searchsorted(listed @ place, reports.y.astype(np.int64) @ place)
+    return channel.matrix(), codes, format_bits(listed, channel.k).tolist()

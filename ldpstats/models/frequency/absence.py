@@ -37,7 +37,7 @@ def two_sided(linear: Uncertain, laws: Laws) -> Array:
 
 def _normal(linear: Uncertain, laws: Laws, alternative: str) -> Array:
     """By the normal law, with the variance and the skewness at p = 0 where they are known."""
-    linear.known()
+    linear.every_bse()
     at, se = linear.places, linear.bse()
     p = np.ones(linear.estimate.size)
     estimate = linear.estimate[at]

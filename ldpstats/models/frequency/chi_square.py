@@ -59,7 +59,7 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     expected = _effective_counts(counted, p, noise)
     if len(sides) > 1:
         every = joined([problem for side in sides for problem in side])
-        above = p + 2.0 * np.sqrt(every.covariance(p).variances())
+        above = p + 2.0 * np.sqrt(every.estimate_variances(p))
         above = np.maximum(p, np.minimum(above, 0.5))
         expected = np.minimum(expected, _effective_counts(counted, above, noise))
     return goodness.rare_groups(expected)
@@ -74,7 +74,7 @@ def _own_counts(side: Sequence[Moments]) -> list[OwnCounts] | None:
 def _noise(side: Sequence[Moments], p: Array) -> Array:
     """Variances of an estimate that is not an affine function of binomial counts."""
     try:
-        return joined(side).covariance(p).variances()
+        return joined(side).estimate_variances(p)
     except NotIdentified:  # a source that tells sums of categories only
         return np.zeros(p.shape)
 

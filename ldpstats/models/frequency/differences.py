@@ -80,7 +80,7 @@ def cell_law(linear: Uncertain, laws: Laws) -> CellLaw:
     (`Tallies`); without either the variance is that at the estimate.
     """
     k = linear.estimate.size
-    variance, third = np.repeat(linear.known().variances()[None], 4, axis=0), np.zeros((4, k))
+    variance, third = np.repeat(np.square(linear.every_bse())[None], 4, axis=0), np.zeros((4, k))
     if laws.tally is not None:
         found = [laws.tally.law(np.full(k, p)) for p in _AT]
         variance = np.array([se**2 for se, _, _ in found])

@@ -115,10 +115,15 @@ class Evidence:
 
     @cached_property
     def one_step(self) -> OneStep | None:
-        """The unconstrained estimate from the likelihood of bits; None without their patterns."""
+        """The unconstrained estimate from the likelihood of bits, or of blocks; None without them.
+
+        Sums of bits do not tell the likelihood. A label for each category needs no step.
+        """
         made_by = [counts.mechanism for counts in self.sources]
-        bits = any(m.n_bits for m in made_by) and not any(m.n_cohorts for m in made_by)
-        if not (bits and self.has_patterns and self.problems[0].k <= LARGEST_INFORMATION):
+        some = any(m.n_bits or q.has_blocks for m, q in zip(made_by, self.problems, strict=True))
+        hashed = any(m.n_cohorts for m in made_by)
+        small = self.problems[0].k <= LARGEST_INFORMATION
+        if not (some and small and self.has_patterns) or hashed:
             return None
         likelihood = stacked([part.prepared() for part in self.likelihoods])
         channels = tuple(mechanism.channel() for mechanism in made_by)

@@ -135,13 +135,15 @@ def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResu
             how = "chi-square distance from the laws of the channel"
             return TestResult.chi_square(_NULL, float(outcome[0]), outcome[1], how)
     inverse = np.asarray(problem.inverse)
+    if not problem.is_dense:
+        return _negative_fit(counts, problem)
     z, p = goodness.negative_estimates(n[possible], inverse, law)
     return _most_negative(z, p, problem.exact_form())
 
 
 def _negative_fit(counts: Any, problem: Moments) -> TestResult:
     """Estimates that are more negative than chance makes them where a frequency is zero."""
-    estimate, se = problem.estimate()[0], np.sqrt(problem.covariance().variances())
+    estimate, se = problem.estimate()[0], np.sqrt(problem.estimate_variances())
     form, z = problem.exact_form(), tests_.standardised(estimate, se)
     if form is not None and form.known.all():
         return _most_negative(z, np.ones_like(z), form)

@@ -352,6 +352,10 @@ class FrequencyModel:
         if at is not None and not at.size:
             return Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
         estimate = problem.estimate()[0]
+        if problem.has_errors and not problem.has_covariance:
+            return Uncertain(
+                estimate, None, variances=problem.estimate_variances(self.evidence.reference)
+            )
         V = problem.covariance(self.evidence.reference) if problem.has_errors else None
         if at is None:
             return Uncertain(estimate, V)
@@ -373,6 +377,8 @@ class FrequencyModel:
         if isinstance(estimator, MomentsEstimator):
             solution = estimator.solve(problem)
             if linear.covariance is None:
+                if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+                    return solution, linear, "linear"
                 return solution, Uncertain(solution.p, None), "none (too large)"
             V = estimator.covariance(problem, solution, linear.covariance)
             return solution, Uncertain(solution.p, V), "linear"

@@ -279,11 +279,11 @@ class FrequencyResults(CategoryResults):
                 )
             compute = intervals.exact_binomial if method == "exact" else intervals.wilson
             return self.exact.apply(compute, alpha)
-        self.linear.known()
+        self.linear.every_bse()
         if method == "default":
             return own_intervals.default(self.linear, self.laws, alpha)
         which = self.fitted if method == "wald-mle" else self.linear
-        if which.covariance is None:
+        if not which.has_errors:
             raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
         if scheffe:
             return own_intervals.around(
@@ -628,7 +628,7 @@ class FrequencyResults(CategoryResults):
 
     def _uncut(self, alpha: float) -> pd.DataFrame | None:
         """Default intervals before they are cut to [0, 1]; None where there are none."""
-        return None if self.linear.covariance is None else self.conf_int(alpha, clip=False)
+        return self.conf_int(alpha, clip=False) if self.linear.has_errors else None
 
     def _table(self, alpha: float, uncut: pd.DataFrame | None) -> pd.DataFrame:
         """`summary_frame` with these intervals, cut."""
@@ -639,7 +639,7 @@ class FrequencyResults(CategoryResults):
             )
             bounds = pd.DataFrame(cut, index=self.categories, columns=["lower", "upper"])
         frame = self._estimates_frame(alpha, bounds)
-        computed = self.linear.covariance is not None
+        computed = self.linear.has_errors
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
         return frame
 

@@ -117,7 +117,7 @@ def _interval_notes(
     is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
     notes = [interval_note(alpha, kind, is_cut, source)]
     if source and laws.linear_method == "one step":
-        notes.append("Unconstrained estimate: one Newton step of the likelihood of the bits.")
+        notes.append("Unconstrained estimate: one Newton step of the likelihood.")
     notes += _cut_notes(fit, frame, uncut, alpha)
     return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
 

@@ -82,8 +82,14 @@ def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
 
 
 def indicators(counts: Counts | Reports) -> Array:
-    """Reports as rows of zeros and ones: their bits, or a one at their label."""
+    """Reports as rows of zeros and ones: their bits, or a one at their label.
+
+    Where equations are of other features of the labels, those.
+    """
     mechanism = counts.mechanism
+    features = mechanism.format.features(counts.y)
+    if features is not None:
+        return np.asarray(features)
     if mechanism.n_bits:
         bits = mechanism.format.unpack(counts.y)
         return np.asarray(bits, dtype=np.float32 if bits.size > _LARGE else np.float64)

@@ -1,0 +1,184 @@
+"""Mechanisms side by side, and the one that is recommended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.word_laws import names
+
+import ldpstats as ldp
+from ldpstats import planning
+from ldpstats.errors import InvalidArgument
+from ldpstats.planning.contenders import contenders
+
+JOBS = ("nurse", "cook", "driver")
+P = [0.5, 0.3, 0.2]
+
+
+# -- side by side ----------------------------------------------------------------------------
+
+
+def test_the_table_holds_the_precisions() -> None:
+    given = {
+        "short": ldp.KRR(JOBS, 1.0),
+        "long": ldp.KRAPPOR(JOBS, 2.0),
+        "cohorts": ldp.ORR(4, 8, 1.5, JOBS),
+        "direct": ldp.Observed(JOBS),
+    }
+    table = planning.compare(given, P, 2000, design_effect=1.3)
+    assert list(table.index) == list(given)
+    for name, mechanism in given.items():
+        found = planning.precision(mechanism, P, 2000, 1.3)
+        row = table.loc[name]
+        assert row["worst_se"] == found.se.max() and row["worst_category"] == found.worst
+        assert row["total_se"] == pytest.approx(np.sqrt(found.total))
+        assert row["effective_share"] == found.effective_share
+        assert row["epsilon"] == mechanism.epsilon
+    assert table["bits"].to_dict() == {"short": 2, "long": 3, "cohorts": 5, "direct": 2}
+    assert table["total_ratio"].min() == table["worst_ratio"].min() == 1.0
+    needed = [planning.sample_size(m, P, se=0.001) for m in given.values()]
+    assert np.allclose(table["worst_ratio"], np.array(needed) / min(needed), rtol=1e-4)
+
+
+def test_a_list_is_named_by_its_mechanisms_and_labels_may_be_mixed() -> None:
+    first, mixed = ldp.KRR(JOBS, 1.0), ldp.URR(JOBS[::-1], ["cook"], 1.0)
+    table = planning.compare([first, mixed], P, 100)
+    assert list(table.index) == [str(first), str(mixed)]
+    own = planning.precision(mixed, pd.Series(P, JOBS), 100)
+    assert table["worst_se"].iloc[1] == own.se.max()
+
+
+def test_open_and_closed_alphabets_together() -> None:
+    given = [ldp.ORR(4, 16, 1.0), ldp.KRR(JOBS, 1.0)]
+    table = planning.compare(given, P, 1000, candidates=JOBS)
+    hashed = planning.precision(given[0], P, 1000, candidates=JOBS)
+    assert table["worst_se"].iloc[0] == hashed.se.max()
+
+
+def test_nothing_varies() -> None:
+    table = planning.compare([ldp.Observed(2), ldp.KRR(2, 1.0)], [1, 0], 10)
+    assert table["total_ratio"].tolist() == [1.0, np.inf]
+    assert np.isnan(table["effective_share"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "name"),
+    [
+        ([], "mechanisms"),
+        ({}, "mechanisms"),
+        (None, "mechanisms"),
+        ("krr", "mechanisms"),
+        (ldp.KRR(3, 1.0), "mechanisms"),
+        ({ldp.KRR(3, 1.0)}, "mechanisms"),
+        (["krr"], "mechanisms[0]"),
+        ({"a": 1}, "mechanisms['a']"),
+        ({1: ldp.KRR(3, 1.0)}, "mechanisms"),
+        ([ldp.KRR(3, 1.0), ldp.KRR(3, 1.0)], "mechanisms[1]"),
+        ({"a": ldp.KRR(3, 1.0), "b": ldp.KRR(4, 1.0)}, "mechanisms['b']"),
+        ({"a": ldp.KRR(3, 1.0), "b": ldp.KRR(JOBS, 1.0)}, "mechanisms['b']"),
+    ],
+)
+def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        planning.compare(mechanisms, P, 10)
+    assert caught.value.name == name
+
+
+# -- the recommended one ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3, 8, 64])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
+def test_the_best_is_the_best(k: int, epsilon: float) -> None:
+    p = 1.0 / np.arange(1, k + 1)
+    p /= p.sum()
+    labels = ldp.KRR(k, epsilon).categories
+    every = [mechanism for _, mechanism in contenders(labels, epsilon).values()]
+    weights = {0: 1.0, k - 1: -0.5}
+    r = np.zeros(k)
+    r[list(weights)] = list(weights.values())
+    losses = {
+        "total": lambda V: V.variances().sum(),
+        "worst": lambda V: V.variances().max(),
+        "contrast": lambda V: r @ V.matrix() @ r,
+    }
+    for goal, loss in losses.items():
+        found = planning.recommend(k, epsilon, weights if goal == "contrast" else goal, p)
+        each = [loss(planning.one_report_covariance(m, p)) for m in every]
+        own = loss(planning.one_report_covariance(found.best, p))
+        second = loss(planning.one_report_covariance(found.runner_up, p))
+        assert own == pytest.approx(min(each))
+        assert found.cost == pytest.approx(second / own)
+        assert second == pytest.approx(sorted(each)[1])
+        assert found.table["ratio"].is_monotonic_increasing
+        assert str(found.best) in str(found)
+
+
+def test_one_category_may_be_written_in_two_ways() -> None:
+    first = planning.recommend(JOBS, 1.0, {"cook": 1}, P)
+    second = planning.recommend(JOBS, 1.0, {"category": "cook"}, P)
+    assert first.table.equals(second.table)
+    assert "share of cook" in first.reason
+    own = planning.precision(first.best, P, 1).variances[1]
+    assert first.table["loss"].iloc[0] == pytest.approx(own)
+    labelled = planning.recommend(("category", "cook"), 1.0, {"category": 1})
+    assert "share of category" in labelled.reason
+
+
+def test_ties_go_to_the_shorter_report() -> None:
+    found = planning.recommend(("no", "yes"), 1.0)
+    assert found.table["name"].iloc[:2].tolist() == ["k-RR", "Warner"]
+    assert found.cost == 1.0 and "as many respondents" in found.reason
+    assert found.table["bits"].iloc[0] == 1
+
+
+def test_reasons_say_what_the_runner_up_costs() -> None:
+    found = planning.recommend(64, 1.0)
+    more = 100 * (found.cost - 1)
+    assert f"{more:.2g}% more respondents" in found.reason
+    far = planning.recommend(3, 1.0)
+    assert f"{far.cost:.3g} times the respondents" in far.reason
+    contrast = planning.recommend(JOBS, 1.0, {"nurse": 1, "cook": -0.5})
+    assert "variance of nurse - 0.5 cook" in contrast.reason
+
+
+def test_many_categories() -> None:
+    found = planning.recommend(100_000, 1.0)
+    assert found.table["loss"].notna().all() and found.cost >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"categories": 1}, "categories"),
+        ({"categories": None}, "categories"),
+        ({"categories": {"a", "b"}}, "categories"),
+        ({"categories": ["a", "a"]}, "categories"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": [1.0, 2.0]}, "epsilon"),
+        ({"goal": "best"}, "goal"),
+        ({"goal": None}, "goal"),
+        ({"goal": {}}, "goal"),
+        ({"goal": {"pilot": 1}}, "goal"),
+        ({"goal": {"nurse": 0.0}}, "goal"),
+        ({"goal": {"nurse": 1, "cook": 1, "driver": 1}}, "goal"),
+        ({"goal": {"nurse": "1"}}, "goal['nurse']"),
+        ({"goal": {"nurse": np.inf}}, "goal['nurse']"),
+        ({"goal": {"category": "pilot"}}, "goal"),
+        ({"goal": ["total"]}, "goal"),
+        ({"p": [0.5, 0.5]}, "p"),
+        ({"p": pd.Series({"nurse": 1.0})}, "p"),
+    ],
+)
+def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        planning.recommend(**({"categories": JOBS, "epsilon": 1.0} | given))
+    assert caught.value.name == name
+
+
+def test_candidates_of_closed_alphabets_are_refused() -> None:
+    with pytest.raises(ldp.errors.NotAvailable, match="candidates"):
+        planning.precision(ldp.KRR(3, 1.0), None, 10, candidates=names(3))

@@ -1,0 +1,229 @@
+"""Predicted standard errors: closed forms, sums over all reports, and simulated surveys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.word_laws import geometric, names
+from surveys import rectangular
+
+import ldpstats as ldp
+from ldpstats import planning
+from ldpstats.errors import InvalidArgument, NotAvailable
+
+P4 = np.array([0.4, 0.3, 0.2, 0.1])
+LABELS = ("nurse", "cook", "driver", "none")
+
+
+def laws(k: int) -> dict[str, np.ndarray]:
+    zipf = 1.0 / np.arange(1, k + 1)
+    return {
+        "uniform": np.full(k, 1.0 / k),
+        "zipf": zipf / zipf.sum(),
+        "one": np.eye(k)[0] * 0.9 + 0.1 / k,
+        "zeros": np.append(np.full(k // 2, 1.0 / (k // 2)), np.zeros(k - k // 2)),
+    }
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
+@pytest.mark.parametrize("where", ["uniform", "zipf", "zeros"])
+def test_totals_are_those_of_the_papers(where: str, epsilon: float) -> None:
+    k, n = 8, 5000
+    p, s = laws(k)[where], [0, 1, 2]
+
+    def total(mechanism: ldp.Mechanism) -> float:
+        return planning.precision(mechanism, p, n).total
+
+    # KBR16 Propositions 3 and 4, and MK19 Propositions 15 and 18, as functions of the rates
+    assert total(ldp.KRR(k, epsilon)) == pytest.approx(planning.krr_l2(p, epsilon, n))
+    assert total(ldp.KRAPPOR(k, epsilon)) == pytest.approx(planning.krappor_l2(p, epsilon, n))
+    oue = ldp.KRAPPOR(k, epsilon, theta=0.5)
+    assert total(oue) == pytest.approx(planning.krappor_l2(p, epsilon, n, theta=0.5))
+    assert total(ldp.URR(k, s, epsilon)) == pytest.approx(planning.urr_l2(p, s, epsilon, n))
+    assert total(ldp.URAP(k, s, epsilon)) == pytest.approx(planning.urap_l2(p, s, epsilon, n))
+    assert total(ldp.Observed(k)) == pytest.approx(planning.nonprivate_l2(p, n))
+    se = planning.precision(ldp.KRR(k, epsilon), p, n).se
+    assert np.sqrt(2 / np.pi) * se.sum() == pytest.approx(planning.krr_l1(p, epsilon, n))
+
+
+def test_published_worst_cases() -> None:
+    """KBR16 section 4.3 in numbers: k = epsilon-ln 100, 10,000 respondents."""
+    epsilon, n = float(np.log(100)), 10_000
+    krr = planning.precision(ldp.KRR(100, epsilon), None, n)
+    assert krr.effective_n == pytest.approx(2475, abs=0.5)
+    krappor = planning.precision(ldp.KRAPPOR(100, epsilon), None, n)
+    assert krappor.effective_n == pytest.approx(742, abs=0.5)
+    # MK19 eq. 12 and Proposition 16 at the worst p of uRR
+    p = planning.urr_worst_distribution(100, 10, 1.0)
+    urr = planning.precision(ldp.URR(100, list(range(10)), 1.0), p, 20_000)
+    assert urr.total == pytest.approx(planning.urr_worst_l2(100, 10, 1.0, 20_000))
+    assert urr.total == pytest.approx(0.002156, abs=5e-7)
+
+
+def test_the_covariance_is_a_sum_over_all_reports() -> None:
+    mechanism = rectangular(4, 1.0)
+    Q = mechanism.channel().matrix()
+    m = P4 @ Q
+    problem = mechanism.moments(mechanism.specimen())
+    G = problem.inverse
+    assert np.allclose(G @ Q.T, np.eye(4))  # unbiased
+    found = planning.one_report_covariance(mechanism, P4)
+    assert np.allclose(found.matrix(), G @ (np.diag(m) - np.outer(m, m)) @ G.T)
+
+
+def test_bits_have_the_covariance_of_their_patterns() -> None:
+    mechanism = ldp.KRAPPOR(3, 1.0, theta=0.5)
+    p = np.array([0.6, 0.3, 0.1])
+    patterns = (np.arange(8)[:, None] >> np.arange(3) & 1).astype(float)
+    high, low = mechanism.p1, mechanism.p0
+    law = np.zeros(8)
+    for x in range(3):
+        ones = np.where(np.arange(3) == x, high, low)
+        law += p[x] * np.prod(np.where(patterns == 1, ones, 1 - ones), axis=1)
+    estimates = (patterns - low) / (high - low)
+    V = (estimates * law[:, None]).T @ estimates - np.outer(*2 * [law @ estimates])
+    assert np.allclose(law @ estimates, p)
+    assert np.allclose(planning.one_report_covariance(mechanism, p).matrix(), V)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [ldp.ORR(3, 5, 1.5), ldp.ORAPPOR(4, 2, 5, 1.5), ldp.RAPPOR(5, 3, 4, 0.3, 0.2, 0.7)],
+)
+def test_cohorts_agree_with_the_expected_loss(mechanism: ldp.Mechanism) -> None:
+    p, words = geometric(6), names(6)
+    found = planning.precision(mechanism, p, 900, candidates=words)
+    assert found.total == pytest.approx(planning.expected_loss(mechanism, p, 900, words, "l2"))
+    l1 = planning.expected_loss(mechanism, p, 900, words, "l1")
+    assert np.sqrt(2 / np.pi) * found.se.sum() == pytest.approx(l1)
+
+
+def test_without_privacy_it_is_the_multinomial() -> None:
+    found = planning.precision(ldp.Observed(LABELS), P4, 100)
+    assert np.allclose(found.se, np.sqrt(P4 * (1 - P4) / 100))
+    assert found.effective_n == pytest.approx(100)
+    assert planning.precision(ldp.Observed(LABELS), [1, 0, 0, 0], 5).se.max() == 0.0
+
+
+def test_a_design_effect_multiplies_variances() -> None:
+    krr = ldp.KRR(LABELS, 1.0)
+    one, two = (planning.precision(krr, P4, 1000, deff) for deff in (1.0, 2.5))
+    assert np.allclose(two.se, one.se * np.sqrt(2.5))
+    assert two.total == pytest.approx(2.5 * one.total)
+    assert two.effective_n == pytest.approx(one.effective_n / 2.5)
+    assert np.allclose(two.se, planning.precision(krr, P4, 400).se)
+
+
+def test_a_series_goes_by_label() -> None:
+    krr = ldp.URR(LABELS, ["cook"], 1.0)
+    found = planning.precision(krr, P4, 1000)
+    mixed = planning.precision(krr, pd.Series(P4, LABELS)[::-1], 1000)
+    assert mixed.frame().equals(found.frame())
+    assert list(found.se.index) == list(LABELS)
+    numbered = planning.precision(ldp.KRR((7, 3), 1.0), pd.Series({3: 0.1, 7: 0.9}), 10)
+    assert numbered.p.to_dict() == {7: 0.9, 3: 0.1}
+
+
+def test_the_frame_and_the_summary() -> None:
+    found = planning.precision(ldp.KRR(LABELS, 1.0), [0.7, 0.2, 0.1, 0.0], 10**12)
+    frame = found.frame(0.1)
+    assert np.allclose(frame["width"], 2 * 1.6448536269514722 * frame["se"])
+    assert frame["relative"].iloc[-1] == np.inf
+    assert np.allclose(frame["relative"].iloc[:-1], (frame["se"] / frame["p"]).iloc[:-1])
+    text = found.summary(0.1, max_rows=2).as_text()
+    assert "90% width" in text and "the 2 largest of 4" in text and "none" not in text
+    assert found.worst == "nurse" and "(nurse)" in text
+
+
+def test_incomplete_lists_of_candidates() -> None:
+    orr = ldp.ORR(16, 8, 2.0)
+    full = planning.precision(orr, [0.5, 0.3, 0.2], 1000, candidates=names(3))
+    part = planning.precision(orr, [0.25, 0.15, 0.1], 1000, candidates=names(3))
+    assert part.se.max() < 1.2 * full.se.max() and not np.allclose(part.se, full.se)
+
+
+@pytest.mark.parametrize("k", [2, 1000, 100_000])
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 50.0])
+def test_large_and_extreme_settings(k: int, epsilon: float) -> None:
+    for mechanism in (ldp.KRR(k, epsilon), ldp.KRAPPOR(k, epsilon), ldp.URAP(k, [0], epsilon)):
+        found = planning.precision(mechanism, None, 1)
+        assert np.all(np.isfinite(found.se)) and np.all(found.se > 0.0)
+
+
+def test_what_has_no_precision() -> None:
+    pum = ldp.PUM(ldp.URR(LABELS, ["cook"], 1.0), tags=("home",))
+    with pytest.raises(InvalidArgument, match="common"):
+        planning.precision(pum, P4, 10)
+    assert planning.precision(pum.common, None, 10).se.size == 5
+    with pytest.raises(NotAvailable, match="8192"):
+        planning.precision(ldp.ORR(16, 2, 1.0), None, 10, candidates=names(9000))
+
+
+# -- simulation ------------------------------------------------------------------------------
+
+SETTINGS = [  # mechanism, k, law, n
+    *(("krr", 5, where, 400) for where in laws(5)),
+    *(("krappor", 5, where, 400) for where in laws(5)),
+    *(("oue", 20, where, 3000) for where in ("uniform", "zipf", "one")),
+    *(("rectangular", 5, where, 400) for where in ("zipf", "one", "zeros")),
+    *(("urr", 8, where, 1000) for where in ("uniform", "zipf", "one")),
+    *(("urap", 8, where, 1000) for where in ("zipf", "zeros")),
+    *(("orr", 12, where, 20_000) for where in ("uniform", "zipf")),
+    *(("orappor", 12, where, 20_000) for where in ("uniform", "one")),
+    ("observed", 6, "zipf", 50),
+    ("warner", 2, "one", 1),
+]
+QUICK = [SETTINGS[1], SETTINGS[6], SETTINGS[13], SETTINGS[-2]]
+
+
+def made(kind: str, k: int) -> ldp.Mechanism:
+    return {
+        "krr": lambda: ldp.KRR(k, 1.0),
+        "krappor": lambda: ldp.KRAPPOR(k, 1.0),
+        "oue": lambda: ldp.KRAPPOR(k, 2.0, theta=0.5),
+        "rectangular": lambda: rectangular(k, 1.0),
+        "urr": lambda: ldp.URR(k, [0, 1], 1.0),
+        "urap": lambda: ldp.URAP(k, [0, k - 1], 1.0),
+        "orr": lambda: ldp.ORR(4, 4, 2.0, k),
+        "orappor": lambda: ldp.ORAPPOR(8, 1, 4, 2.0, k),
+        "observed": lambda: ldp.Observed(k),
+        "warner": lambda: ldp.Warner(1.0),
+    }[kind]()
+
+
+def discrepancy(setting: tuple[str, int, str, int], R: int, control: float = 1.0) -> float:
+    """Largest distance of simulated variances from predicted ones, in Monte Carlo errors."""
+    kind, k, where, n = setting
+    mechanism, p = made(kind, k), laws(k)[where]
+    rng = np.random.default_rng(20)
+    draws = (mechanism.moments(mechanism.draw(p, n, rng)) for _ in range(R))
+    estimates = np.array([problem.estimate()[0] for problem in draws])
+    found = planning.precision(mechanism, p, n)
+    variances = np.append(found.se**2, found.total) * control
+    squares = (estimates - p) ** 2
+    squares = np.column_stack([squares, squares.sum(axis=1)])
+    error = squares.std(axis=0) / np.sqrt(R)
+    apart = np.abs(squares.mean(axis=0) - variances)
+    known = error > 0.0
+    assert np.allclose(apart[~known], 0.0)
+    return float((apart[known] / error[known]).max())
+
+
+@pytest.mark.parametrize("setting", QUICK)
+def test_variances_of_some_simulated_surveys(setting: tuple[str, int, str, int]) -> None:
+    assert discrepancy(setting, 600) < 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_variances_of_simulated_surveys(
+    setting: tuple[str, int, str, int], replications: Callable[[int], int]
+) -> None:
+    assert discrepancy(setting, replications(4000)) < 4.0
+
+
+def test_the_simulation_would_see_other_variances() -> None:
+    assert discrepancy(QUICK[0], 600, control=1.35) > 4.0

@@ -1,0 +1,141 @@
+"""Sample sizes: the inverse of the precision, to the last respondent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.word_laws import names
+from surveys import rectangular
+
+import ldpstats as ldp
+from ldpstats import planning
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.planning.respondents import smallest_sample
+
+MOST = 2**63 - 1
+MECHANISMS: dict[str, ldp.Mechanism] = {
+    "krr": ldp.KRR(5, 1.0),
+    "private": ldp.KRAPPOR(5, 0.01),
+    "oue": ldp.KRAPPOR(5, 3.0, theta=0.5),
+    "urr": ldp.URR(5, [1, 3], 0.7),
+    "rectangular": rectangular(5, 2.0),
+    "orr": ldp.ORR(4, 6, 1.5),
+    "observed": ldp.Observed(5),
+}
+
+
+def value(found: planning.Precision, kind: str, category: Any, alpha: float) -> float:
+    values = {"se": found.se, "width": found.width(alpha), "relative": found.relative}[kind]
+    return float(values.max() if category is None else values[category])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_it_is_the_inverse_of_precision(name: str) -> None:
+    mechanism, rng = MECHANISMS[name], np.random.default_rng(5)
+    among = names(5) if mechanism.is_open else None
+    for i in range(30):
+        p = rng.dirichlet(np.ones(5))
+        kind = ("se", "width", "relative")[i % 3]
+        category = None if i % 2 else mechanism.labels(among)[i % 5]
+        target, deff = 10 ** rng.uniform(-6, 0.5), 10 ** rng.uniform(-1, 1)
+        alpha = rng.uniform(0.001, 0.5)
+        how: dict[str, Any] = {"design_effect": deff, "candidates": among}
+        given: dict[str, Any] = {kind: target, "category": category, "alpha": alpha}
+        n = planning.sample_size(mechanism, p, **given, **how)
+        assert isinstance(n, int) and n >= 1
+        found = planning.precision(mechanism, p, n, **how)
+        assert value(found, kind, category, alpha) <= target
+        if n > 1:
+            fewer = planning.precision(mechanism, p, n - 1, **how)
+            assert value(fewer, kind, category, alpha) > target
+        # what n respondents reach needs no more than n
+        given[kind] = value(found, kind, category, alpha)
+        assert planning.sample_size(mechanism, p, **given, **how) <= n
+
+
+@pytest.mark.parametrize("se", [1e-3, 2.2e-9, 1.1e-9])
+def test_huge_numbers_are_exact_too(se: float) -> None:
+    """Beyond 2**53 neighbouring numbers of respondents round to one standard error."""
+    krr = ldp.KRR(3, 1.0)
+    n = planning.sample_size(krr, se=se)
+    assert planning.precision(krr, None, n).se.max() <= se
+    assert planning.precision(krr, None, n - 1).se.max() > se
+    assert n < MOST
+
+
+def test_what_no_survey_reaches() -> None:
+    with pytest.raises(NotAvailable, match=r"2\*\*63"):
+        planning.sample_size(ldp.KRR(3, 1.0), se=1e-10)
+    with pytest.raises(NotAvailable, match=r"2\*\*63"):
+        planning.sample_size(ldp.KRR(3, 1e-6), se=1e-140)
+    with pytest.raises(NotAvailable, match=r"2\*\*63"):
+        planning.sample_size(ldp.KRR(2, 1.0), [1e-300, 1 - 1e-300], relative=0.1)
+
+
+def test_simple_cases_by_hand() -> None:
+    asked = ldp.Observed(("no", "yes"))
+    assert planning.sample_size(asked, [0.5, 0.5], se=0.05) == 100
+    assert planning.sample_size(asked, [0.5, 0.5], se=0.05, design_effect=1.5) == 150
+    assert planning.sample_size(asked, [0.9, 0.1], relative=0.1, category="yes") == 900
+    assert planning.sample_size(asked, [0.5, 0.5], width=0.1) == 385  # 1.96^2 / (4 .05^2) = 384.1
+    assert planning.sample_size(asked, [0.5, 0.5], se=0.6) == 1
+    assert planning.sample_size(asked, [1.0, 0.0], se=1e-9) == 1  # nothing varies
+    by_label = pd.Series({"yes": 0.1, "no": 0.9})
+    assert planning.sample_size(asked, by_label, relative=0.1, category="yes") == 900
+    assert planning.sample_size(asked, by_label, relative=0.1, category="no") == 12
+
+
+def test_the_worst_category_decides() -> None:
+    urr, p = ldp.URR(("nurse", "cook", "none"), ["nurse"], 1.0), [0.2, 0.3, 0.5]
+    each = [planning.sample_size(urr, p, se=0.01, category=c) for c in urr.categories]
+    assert planning.sample_size(urr, p, se=0.01) == max(each) > min(each)
+    uniform = planning.sample_size(urr, se=0.01)
+    assert uniform == planning.sample_size(urr, [1 / 3] * 3, se=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({}, "se"),
+        ({"se": 0.1, "width": 0.1}, "se"),
+        ({"se": 0.0}, "se"),
+        ({"se": -0.1}, "se"),
+        ({"se": True}, "se"),
+        ({"se": "0.1"}, "se"),
+        ({"width": np.nan}, "width"),
+        ({"relative": np.inf}, "relative"),
+        ({"relative": 0.1, "p": [1, 0, 0]}, "p"),
+        ({"se": 0.1, "category": "x"}, "category"),
+        ({"se": 0.1, "category": 1.5}, "category"),
+        ({"se": 0.1, "alpha": 0}, "alpha"),
+        ({"se": 0.1, "design_effect": 0}, "design_effect"),
+        ({"se": 0.1, "p": {0.5, 0.3, 0.2}}, "p"),
+        ({"se": 0.1, "p": pd.Series({"a": 0.5, "b": 0.3, "c": 0.2})}, "p"),
+    ],
+)
+def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        planning.sample_size(ldp.KRR(3, 1.0), **given)
+    assert caught.value.name == name
+
+
+def test_a_rare_category_counts_only_if_it_is_named() -> None:
+    krr = ldp.KRR(3, 1.0)
+    n = planning.sample_size(krr, [0.6, 0.4, 0.0], relative=0.1, category=0)
+    assert planning.precision(krr, [0.6, 0.4, 0.0], n).relative[0] <= 0.1
+
+
+@pytest.mark.parametrize("answer", [1, 2, 3, 1000, 2**40 + 1, MOST])
+@pytest.mark.parametrize("factor", [0.0, 1e-6, 0.999, 1.0, 1.001, 1e6, np.inf])
+def test_the_search_from_any_guess(answer: int, factor: float) -> None:
+    calls = []
+
+    def reached(n: int) -> bool:
+        calls.append(n)
+        return n >= answer
+
+    assert smallest_sample(reached, answer * factor) == answer
+    assert len(calls) < 200
