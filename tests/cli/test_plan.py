@@ -43,6 +43,7 @@ def frame(text: str) -> pd.DataFrame:
 
 def test_standard_errors(capsys: pytest.CaptureFixture[str]) -> None:
     how = (*LIST, "--epsilon", "1", "--epsilon", "2", "--n", "500", "--p", "0.5,0.3,0.2")
+    how += tuple(word for kind in ("krr", "krappor", "oue") for word in ("--mechanism", kind))
     table = frame(printed(capsys, *how, "--csv", "-"))
     assert list(table["mechanism"]) == ["k-RR", "k-RAPPOR", "OUE"] * 2
     assert list(table["epsilon"]) == [1.0] * 3 + [2.0] * 3
@@ -72,7 +73,7 @@ def test_specifications_and_candidates(capsys: pytest.CaptureFixture[str]) -> No
     assert table["se"][1] == pytest.approx(hashed.se.max())
     both = frame(printed(capsys, *LIST, "--epsilon", "3", "--spec", "urr.json", "--n", "9",
                          "--csv", "-"))  # fmt: skip
-    assert len(both) == 4 and "URR" in both["mechanism"][3]
+    assert len(both) == 8 and "URR" in both["mechanism"][7]
 
 
 def test_numbers_of_categories_and_their_labels(capsys: pytest.CaptureFixture[str]) -> None:
