@@ -12,22 +12,24 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
+from ldpstats.errors import NotAvailable
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.observed import Observed
 from ldpstats.models.shared.spelling import count_of
 from ldpstats.planning.contenders import Kind, contenders, report_bits
 from ldpstats.planning.objectives import Objective, objective
 from ldpstats.planning.side_by_side import ratios
-from ldpstats.planning.variances import expected_shares, one_report_covariance
-from ldpstats.problems.covariance import multinomial
+from ldpstats.planning.variances import expected_shares
 
 __all__ = ["MechanismChoice", "recommend"]
 
+_FEW = 1.1  # times the respondents that are worth naming for much shorter reports
 _TIED = 1e-9  # relative difference of losses that is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class MechanismChoice:
-    """The best mechanism for a goal, the next one, and all that were compared.
+    """The best mechanism for a goal, the next one that is less good, and all that were compared.
 
     Parameters
     ----------
@@ -58,34 +60,33 @@ class MechanismChoice:
     @property
     def cost(self) -> float:
         """How many times the respondents of the best mechanism the runner-up needs, at least 1."""
-        return float(self.table["ratio"].iloc[1])
+        return float(self.table.set_index("mechanism")["ratio"][str(self.runner_up)])
 
     @property
     def reason(self) -> str:
         """Why it is the best, in words, and what the runner-up costs."""
-        first, second = self.table["name"].iloc[:2]
-        kept = 100.0 * self.table["effective_share"].iloc[0]
+        best, rest = self.table.iloc[0], self.table.iloc[1:]
+        tied, others = (rest[rest["ratio"].le(1.0) == same] for same in (True, False))
+        kept = 100.0 * best["effective_share"]
         worth = f": a sample is worth {kept:.3g}% of one without privacy" if kept > 0.0 else ""
-        words = f"Of {len(self.table)} mechanisms {first} has the smallest {self.goal}{worth}. "
-        tied = self.cost <= 1.0 + _TIED
-        words += "" if tied else f"{self.why}. "
-        next_one = second if tied else f"The runner-up, {second},"
-        return f"{words}{next_one} needs {self._more()} for the same precision; {self._lengths()}."
-
-    def _more(self) -> str:
-        """What the runner-up needs beside the best, in words."""
-        if self.cost <= 1.0 + _TIED:
-            return "as many respondents"
-        if self.cost >= 2.0:
-            return f"{self.cost:.3g} times the respondents"
-        return f"{100.0 * (self.cost - 1.0):.2g}% more respondents"
-
-    def _lengths(self) -> str:
-        """How long the reports of both are, in words."""
-        first, (bits, other) = self.table["name"].iloc[0], self.table["bits"].iloc[:2]
-        if bits == other:
-            return f"a report of either takes {count_of(int(bits), 'bit')}"
-        return f"its reports take {count_of(int(other), 'bit')}, those of {first} {bits}"
+        words = (
+            f"Of {len(self.table)} mechanisms {best['name']} has the smallest {self.goal}{worth}"
+        )
+        notes = [words, self.why]
+        if len(tied):
+            notes.append(f"As good, with reports that are no shorter: {', '.join(tied['name'])}")
+        if len(others):
+            second = others.iloc[0]
+            notes.append(
+                f"The runner-up, {second['name']}, needs {_more(second)}; {_bits(second, best)}"
+            )
+            short = others[1:][
+                others[1:]["bits"].le(best["bits"] / 2) & others[1:]["ratio"].le(_FEW)
+            ]
+            if len(short) and second["bits"] > best["bits"] / 2:
+                third = short.iloc[0]
+                notes.append(f"{third['name']} needs {_more(third)}, with {third['bits']} bits")
+        return ". ".join(notes) + "."
 
     def __str__(self) -> str:
         columns = ["name", "bits", "loss", "ratio", "effective_share"]
@@ -93,14 +94,31 @@ class MechanismChoice:
         return "\n".join([str(self.best), *textwrap.wrap(self.reason, 79), "", rows])
 
 
+def _more(row: Any) -> str:
+    """What a mechanism needs beyond the best, in words."""
+    if row["ratio"] >= 2.0:
+        return f"{row['ratio']:.3g} times the respondents"
+    return f"{100.0 * (row['ratio'] - 1.0):.2g}% more respondents"
+
+
+def _bits(row: Any, best: Any) -> str:
+    """How long the reports of both are, in words."""
+    if row["bits"] == best["bits"]:
+        return f"a report of either takes {count_of(int(best['bits']), 'bit')}"
+    own = count_of(int(row["bits"]), "bit")
+    return f"its reports take {own}, those of {best['name']} {best['bits']}"
+
+
 def recommend(
     categories: Any, epsilon: float, goal: Any = "total", p: npt.ArrayLike | None = None
 ) -> MechanismChoice:
     """The mechanism that needs the fewest respondents for a goal, at this epsilon.
 
-    Of those of the package that protect all categories alike: k-RR, k-RAPPOR (symmetric and OUE)
-    and, for two categories, Warner's. Of mechanisms that are equally good the one with the shortest
-    reports. `design_channel` finds the best channel that exists.
+    Of those of the package that protect all categories alike: k-RR, k-RAPPOR (symmetric and OUE),
+    subset selection, Hadamard and projective geometry response; up to 256 categories OLH, and for
+    two Warner's. Of mechanisms that are equally good the one with the shortest reports. Variances
+    are those of the unconstrained linear estimates. Beyond 2,048 categories a contrast of several
+    leaves out those whose covariance is too large to form.
 
     Parameters
     ----------
@@ -127,22 +145,29 @@ def recommend(
     --------
     >>> print(recommend(("nurse", "cook", "driver"), epsilon=1.0))
     KRR(k=3, epsilon=1)
-    Of 3 mechanisms k-RR has the smallest summed variance: a sample is worth 13.3%
+    Of 7 mechanisms k-RR has the smallest summed variance: a sample is worth 13.3%
     of one without privacy. A single label suits a large e^epsilon for the number
-    of categories. The runner-up, k-RAPPOR, needs 2.47 times the respondents for
-    the same precision; its reports take 3 bits, those of k-RR 2.
+    of categories. As good, with reports that are no shorter: Projective geometry,
+    OLH, Subset selection. The runner-up, k-RAPPOR, needs 2.47 times the
+    respondents; its reports take 3 bits, those of k-RR 2.
     <BLANKLINE>
-        name  bits  loss  ratio  effective_share
-        k-RR     2 5.027      1           0.1326
-    k-RAPPOR     3 12.42  2.471          0.05368
-         OUE     3 12.71  2.529          0.05243
+                   name  bits  loss  ratio  effective_share
+                   k-RR     2 5.027      1           0.1326
+    Projective geometry     2 5.027      1           0.1326
+                    OLH     2 5.027      1           0.1326
+       Subset selection     3 5.027      1           0.1326
+               k-RAPPOR     3 12.42  2.471          0.05368
+                    OUE     3 12.71  2.529          0.05243
+      Hadamard response     3 21.27  4.232          0.03134
     """
     labels = as_labels("categories", categories)
     aim = objective(goal, labels)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))
     law = expected_shares(p, labels)
     table = _table(found, aim, law)
-    (kind, best), (_, second) = (found[name] for name in table.index[:2])
+    worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
+    places = (0, int(worse[0]) if worse.size else 1)
+    (kind, best), (_, second) = (found[table.index[place]] for place in places)
     return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True))
 
 
@@ -150,10 +175,12 @@ def _table(
     found: dict[str, tuple[Kind, Mechanism]], aim: Objective, p: npt.NDArray[Any]
 ) -> pd.DataFrame:
     """The table of a `MechanismChoice`, by kind."""
+    by_kind = {name: _loss(aim, mechanism, p) for name, (_, mechanism) in found.items()}
+    found = {name: found[name] for name, loss in by_kind.items() if loss is not None}
     mechanisms = [mechanism for _, mechanism in found.values()]
-    losses = np.array([aim.loss(one_report_covariance(m, p)) for m in mechanisms])
+    losses = np.array([by_kind[name] for name in found])
     times = ratios(losses)
-    direct = aim.loss(multinomial(p, 1.0))
+    direct = aim.loss(Observed(len(p)), p)
     frame = pd.DataFrame(
         {
             "name": [kind.title for kind, _ in found.values()],
@@ -169,3 +196,11 @@ def _table(
     )
     alike = np.array([float(f"{value:.9g}") for value in frame["ratio"]])
     return frame.iloc[np.lexsort([frame["bits"].to_numpy(), alike])]
+
+
+def _loss(aim: Objective, mechanism: Mechanism, p: npt.NDArray[Any]) -> float | None:
+    """The loss of a mechanism; None where its covariance is too large to form."""
+    try:
+        return aim.loss(mechanism, p)
+    except NotAvailable:
+        return None

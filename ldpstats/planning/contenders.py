@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import pandas as pd
 
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.binary import Warner
+from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
+from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
+from ldpstats.mechanisms.blocks.subset import SubsetSelection
+from ldpstats.mechanisms.hashed.olh import OLH
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.unary import KRAPPOR
 
 __all__ = ["KINDS", "Kind", "contenders", "report_bits"]
 
 _LABEL = "A single label suits a large e^epsilon for the number of categories"
+_SETS = "A report that stands for several categories suits a small e^epsilon for their number"
+_MOST_HASHED = 256  # categories for which the cohorts of hashes are worked out
 _BITS = "A bit for each category suits a small e^epsilon for the number of categories"
 
 
@@ -23,20 +30,25 @@ _BITS = "A bit for each category suits a small e^epsilon for the number of categ
 class Kind:
     """A kind of mechanism: what it is called, how it is made, and where it is good.
 
-    `only` is the one number of categories that it is for; None for any.
+    It is for `least` to `most` categories.
     """
 
     title: str
     make: Callable[[Any, float], Mechanism]
     why: str
-    only: int | None = None
+    least: int = 2
+    most: float = inf
 
 
 _KINDS = {
     "krr": Kind("k-RR", KRR, _LABEL),
-    "warner": Kind("Warner", lambda labels, epsilon: Warner(epsilon, labels), _LABEL, only=2),
+    "warner": Kind("Warner", lambda labels, epsilon: Warner(epsilon, labels), _LABEL, most=2),
     "krappor": Kind("k-RAPPOR", KRAPPOR, _BITS),
     "oue": Kind("OUE", lambda labels, epsilon: KRAPPOR(labels, epsilon, theta=0.5), _BITS),
+    "subset": Kind("Subset selection", SubsetSelection, _SETS),
+    "hadamard": Kind("Hadamard response", HadamardResponse, _SETS),
+    "projective": Kind("Projective geometry", ProjectiveGeometryResponse, _SETS),
+    "olh": Kind("OLH", OLH, _SETS, most=_MOST_HASHED),
 }
 
 KINDS = tuple(_KINDS)
@@ -50,7 +62,7 @@ def contenders(
     return {
         name: (kind, kind.make(labels, epsilon))
         for name, kind in found.items()
-        if kind.only in (None, len(labels))
+        if kind.least <= len(labels) <= kind.most
     }
 
 

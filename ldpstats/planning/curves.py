@@ -50,12 +50,12 @@ class Measure:
     design_effect: float = 1.0
 
     def of(self, mechanism: Mechanism) -> float:
-        law, how = self.law, {"design_effect": self.design_effect}
+        law, deff = self.law, self.design_effect
         among = tuple(law.index) if mechanism.is_open else None
         if self.n is None:
-            of = {"se": self.se, "category": self.category, "candidates": among}
-            return float(sample_size(mechanism, law, **of, **how))
-        se = precision(mechanism, law, self.n, candidates=among, **how).se.to_numpy()
+            of: dict[str, Any] = {"se": self.se, "category": self.category, "candidates": among}
+            return float(sample_size(mechanism, law, design_effect=deff, **of))
+        se = precision(mechanism, law, self.n, deff, among).se.to_numpy()
         if self.category is None:
             return float(se.max())
         return float(se[place_of_category(self.category, law.index)])

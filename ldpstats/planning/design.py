@@ -91,7 +91,7 @@ def expected_loss(
     problem = mechanism.moments(mechanism.specimen(), candidates)
     if isinstance(problem, CohortMoments):
         return _total(_cohort_variances(problem, law), n, loss)
-    return _total(problem.covariance(law).variances(), n, loss)
+    return _total(problem.estimate_variances(law), n, loss)
 
 
 def _check_mechanism(mechanism: object) -> None:

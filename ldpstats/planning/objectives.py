@@ -13,8 +13,9 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of, real_number
 from ldpstats.arguments.labels import position, preview
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.shared.tables import one_line
-from ldpstats.problems.covariance import Covariance
+from ldpstats.planning.variances import one_report_covariance, one_report_variances
 
 __all__ = ["Objective", "objective"]
 
@@ -26,7 +27,7 @@ _LONGEST = 12  # terms of a contrast that are written out
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """A loss of the covariance of one respondent: inversely proportional to the respondents needed.
+    """A loss of one respondent, to which the respondents that are needed are proportional.
 
     `weights` of a contrast, shape (k,), or None; `words` say what is to be small.
     """
@@ -35,10 +36,14 @@ class Objective:
     words: str
     weights: Array | None = None
 
-    def loss(self, covariance: Covariance) -> float:
-        if self.weights is not None:
+    def loss(self, mechanism: Mechanism, p: Array) -> float:
+        """Of one respondent; for weights of one category only its variance is needed."""
+        if self.weights is not None and np.count_nonzero(self.weights) > 1:
+            covariance = one_report_covariance(mechanism, p)
             return max(float(covariance.forms(self.weights[None])[0]), 0.0)
-        variances = covariance.variances()
+        variances = one_report_variances(mechanism, p)
+        if self.weights is not None:
+            return float(variances @ self.weights**2)
         return float(variances.sum() if self.name == "total" else variances.max())
 
 

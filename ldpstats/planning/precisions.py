@@ -21,7 +21,7 @@ from ldpstats.models.shared.tables import (
     distinct_lines,
     one_line,
 )
-from ldpstats.planning.variances import effect_of_design, expected_shares, one_report_covariance
+from ldpstats.planning.variances import effect_of_design, expected_shares, one_report_variances
 
 __all__ = ["Precision", "precision"]
 
@@ -224,7 +224,7 @@ def precision(
     >>> precision(krr, [0.5, 0.3, 0.2], n=2000).se.round(4).to_dict()
     {'nurse': 0.03, 'cook': 0.0287, 'driver': 0.0277}
     """
-    variances = one_report_covariance(mechanism, p, candidates).variances()
+    variances = one_report_variances(mechanism, p, candidates)
     labels = mechanism.labels(candidates)
     shares = expected_shares(p, labels, partial=mechanism.is_open)
     respondents, effect = positive_integer("n", n), effect_of_design(design_effect)

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import level, positive_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.planning.goals.base import Goal
+from ldpstats.planning.powers import respondents_for_power
 from ldpstats.planning.precisions import (
     place_of_category,
     precision,
@@ -26,6 +28,7 @@ Array = npt.NDArray[Any]
 _MOST = 2**63 - 1
 _TARGETS = ("se", "width", "relative")
 _LEAST = 1e-150  # of a target, whose square does not vanish
+_POWER = 0.8
 _NEAR = 1e-9  # relative distance of the first bracket from the guess
 
 
@@ -39,11 +42,13 @@ def sample_size(
     design_effect: float = 1.0,
     alpha: float = 0.05,
     candidates: Any = None,
+    goal: Goal | None = None,
+    power: float | None = None,
 ) -> int:
-    """The smallest number of respondents whose estimates are as precise as asked.
+    """The smallest number of respondents whose estimates are as precise, or powerful, as asked.
 
     The inverse of `precision`: with so many the worst category, or the one named, reaches the
-    target, and with one respondent fewer it does not.
+    target, and with one respondent fewer it does not. With a `goal` the inverse of `power`.
 
     Parameters
     ----------
@@ -62,9 +67,14 @@ def sample_size(
     design_effect : float
         As in `precision`.
     alpha : float
-        1 - coverage of the interval of `width`.
+        1 - coverage of the interval of `width`, or level of the test of `goal`.
     candidates : sequence of str, optional
         The strings whose distribution is p; only for mechanisms with an open alphabet.
+    goal : ValueTest, GroupsTest, PresenceTest, IndependenceTest or CoefficientTest, optional
+        What a test is to find. It has its own truth, so that p, category and candidates go without.
+        Tests of counts have a power that goes up and down as n grows: the first n that has it.
+    power : float, optional
+        Power of that test, above `alpha`. Default with a goal: 0.8.
 
     Returns
     -------
@@ -77,7 +87,7 @@ def sample_size(
     NotAvailable
         If 2**63 respondents are not enough, or candidates too many for standard errors.
     InvalidArgument
-        If not exactly one of `se`, `width` and `relative` is given, or an argument is out of range.
+        If not exactly one of `se`, `width`, `relative` and `goal` is given, or one is out of range.
 
     Examples
     --------
@@ -89,7 +99,17 @@ def sample_size(
     True
     >>> sample_size(krr, [0.5, 0.3, 0.2], relative=0.1, category="driver")
     3840
+    >>> goal = ldp.planning.ValueTest([0.3, 0.7], category="yes", value=0.25)
+    >>> sample_size(ldp.KRR(("yes", "no"), epsilon=1.0), goal=goal, power=0.8)
+    3469
     """
+    if goal is not None:
+        without = {"p": p, "category": category, "candidates": candidates}
+        _refuse(without | dict(zip(_TARGETS, (se, width, relative), strict=True)))
+        asked = _POWER if power is None else power
+        return respondents_for_power(mechanism, goal, asked, alpha, design_effect)
+    if power is not None:
+        raise InvalidArgument("power", power, "goes with goal= only")
     kind, target = _target(se, width, relative)
     alpha = level(alpha)
     one = precision(mechanism, p, 1, design_effect, candidates)
@@ -112,11 +132,18 @@ def sample_size(
     return smallest_sample(lambda n: size(n) <= target, needed * needed)
 
 
+def _refuse(given: dict[str, Any]) -> None:
+    """Refuse arguments that a goal replaces."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
+
+
 def _target(*given: Any) -> tuple[str, float]:
     """The kind and value of the one target that is given."""
     named = {name: value for name, value in zip(_TARGETS, given, strict=True) if value is not None}
     if len(named) != 1:
-        remedy = "give exactly one of se=, width= and relative="
+        remedy = "give exactly one of se=, width=, relative= and goal="
         raise InvalidArgument("se", named or None, remedy)
     ((name, value),) = named.items()
     number = positive_number(name, value, (0.0, np.inf))

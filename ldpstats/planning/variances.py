@@ -10,12 +10,19 @@ import pandas as pd
 
 from ldpstats.arguments.checks import distribution, positive_number
 from ldpstats.arguments.labels import align
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.sensitive.pum import PUM
 from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.moments import Moments
 
-__all__ = ["check_mechanism", "effect_of_design", "expected_shares", "one_report_covariance"]
+__all__ = [
+    "check_mechanism",
+    "effect_of_design",
+    "expected_shares",
+    "one_report_covariance",
+    "one_report_variances",
+]
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +57,7 @@ def one_report_covariance(
     NotIdentified
         If the reports leave p open.
     NotAvailable
-        If the candidates are too many for standard errors.
+        If the categories are too many for a covariance, or candidates for standard errors.
     InvalidArgument
         If `mechanism` is not a mechanism, or `p` is not a distribution over the categories.
 
@@ -61,10 +68,26 @@ def one_report_covariance(
     >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
     array([2.304, 2.157, 1.991, 1.804])
     """
+    problem, law = _planned(mechanism, p, candidates)
+    if not problem.has_covariance:
+        raise NotAvailable(
+            f"the covariance of {problem.k} categories of {mechanism} is too large to form: "
+            "precision() has their standard errors"
+        )
+    return problem.covariance(law).scaled(float(problem.nobs))
+
+
+def one_report_variances(mechanism: Mechanism, p: Any = None, candidates: Any = None) -> Array:
+    """The diagonal of `one_report_covariance`, shape (k,), for very many categories too."""
+    problem, law = _planned(mechanism, p, candidates)
+    return np.asarray(problem.estimate_variances(law) * problem.nobs)
+
+
+def _planned(mechanism: Mechanism, p: Any, candidates: Any) -> tuple[Moments, Array]:
+    """The equations of one report in each cohort, and the distribution."""
     check_mechanism(mechanism)
     law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    return problem.covariance(law).scaled(float(problem.nobs))  # one report in each cohort
+    return mechanism.moments(mechanism.specimen(), candidates), law
 
 
 def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:

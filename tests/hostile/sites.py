@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
+from hostile.goal_sites import goal_sites
 from hostile.joint_sites import joint_sites
 from hostile.mechanism_sites import (
     channel_sites,
@@ -16,6 +17,7 @@ from hostile.mechanism_sites import (
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
+from hostile.precision_sites import precision_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.regression_sites import regression_sites
 from hostile.survey_sites import survey_sites
@@ -37,6 +39,8 @@ def sites(e: Examples) -> list[Site]:
         *document_sites(e),
         *privacy_sites(e),
         *planning_sites(e),
+        *goal_sites(e),
+        *precision_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),

@@ -15,6 +15,7 @@ from simulate import near
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.inference.pearson import several_samples_pearson
+from ldpstats.planning.laws.association import association_form
 from ldpstats.planning.laws.counts import CountTest
 from ldpstats.planning.laws.estimates import EstimateTest
 from ldpstats.planning.laws.forms import FormTest
@@ -141,14 +142,20 @@ def test_values_follow_the_formula_of_rr() -> None:
 def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
     from statsmodels.stats.power import GofChisquarePower
 
-    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + [[0.04, -0.04], [-0.02, 0.02], [-0.02, 0.02]]
+    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + np.outer([0.04, -0.02, -0.02], [1, -1])
     goal = planning.IndependenceTest(table)
     pair = ldp.Observed(3), ldp.Observed(2)
     product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    information = [np.diag(1.0 / table.sum(axis=axis)) for axis in (1, 0)]
     w = float(np.sqrt(((table - product) ** 2 / product).sum()))
     for n, alpha in ((300, 0.05), (1000, 0.01)):
         expected = GofChisquarePower().power(w, n, alpha, n_bins=3)
-        assert planning.power(pair, goal, n, alpha) == pytest.approx(expected, abs=1e-10)
+        local = association_form(
+            None, (information[0], information[1]), product, table - product, alpha
+        )
+        assert local.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-10)
+        # with the variance of the truth
+        assert planning.power(pair, goal, n, alpha) == pytest.approx(expected, abs=0.01)
 
 
 def test_two_shares_without_privacy_are_as_in_statsmodels() -> None:

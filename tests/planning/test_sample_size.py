@@ -96,9 +96,23 @@ def test_the_worst_category_decides() -> None:
     assert uniform == planning.sample_size(urr, [1 / 3] * 3, se=0.01)
 
 
+def test_it_is_the_inverse_of_power_too() -> None:
+    goal = planning.ValueTest([0.3, 0.7], category=0, value=0.25)
+    krr = ldp.KRR(2, 2.0)
+    how: dict[str, Any] = {"alpha": 0.01, "design_effect": 1.5}
+    n = planning.sample_size(krr, goal=goal, power=0.9, **how)
+    assert planning.power(krr, goal, n, **how) >= 0.9 > planning.power(krr, goal, n - 1, **how)
+    assert planning.sample_size(krr, goal=goal) == planning.sample_size(krr, goal=goal, power=0.8)
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
+        ({"goal": "total"}, "goal"),
+        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "se": 0.1}, "se"),
+        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "p": [0.3, 0.4, 0.3]}, "p"),
+        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "power": 2}, "power"),
+        ({"se": 0.1, "power": 0.8}, "power"),
         ({}, "se"),
         ({"se": 0.1, "width": 0.1}, "se"),
         ({"se": 0.0}, "se"),

@@ -109,7 +109,7 @@ def checked_category(name: str, category: object, p: Any) -> Any:
         position(name, category, p.index, "is not among the labels of p")
     if not isinstance(category, str | bool | int | float | np.generic):
         raise InvalidArgument(name, category, "must be the label of a category")
-    return category
+    return str.__str__(category) if isinstance(category, str) else category
 
 
 def frozen(values: Array) -> Array:

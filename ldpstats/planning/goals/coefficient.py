@@ -68,7 +68,7 @@ class CoefficientTest(Goal):
     >>> print(goal)
     to find that the coefficient of 'age' is not zero
     >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=1000), 3)
-    XXX
+    0.682
     """
 
     params: Any
@@ -100,6 +100,7 @@ class CoefficientTest(Goal):
                 remedy = "must be a pair for 'mnlogit': a column of exog, and a category"
                 raise InvalidArgument("coefficient", which, remedy)
             which = which[0]
+        which = str.__str__(which) if isinstance(which, str) else which
         names = list(self.exog.columns)
         if isinstance(which, str) and which in names:
             return names.index(which)

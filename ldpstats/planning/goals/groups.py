@@ -92,7 +92,8 @@ class GroupsTest(Goal):
                 raise InvalidArgument("shares", self.shares, remedy)
             object.__setattr__(self, "shares", frozen(shares / shares.sum()))
         if self.category is not None:
-            checked_category("category", self.category, _row(self.p, 0))
+            category = checked_category("category", self.category, _row(self.p, 0))
+            object.__setattr__(self, "category", category)
             if groups > 2:
                 remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
                 raise InvalidArgument("category", self.category, remedy)

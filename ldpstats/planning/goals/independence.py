@@ -14,8 +14,8 @@ from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.goals.base import Goal, Ray, Setting, frozen, setting
+from ldpstats.planning.laws.association import association_form
 from ldpstats.planning.laws.base import PlannedTest
-from ldpstats.planning.laws.forms import FormTest
 
 __all__ = ["IndependenceTest"]
 
@@ -23,7 +23,6 @@ Array = npt.NDArray[Any]
 
 _TABLE = "must be a table of true joint shares, of at least 2 x 2 cells, that sum to one"
 _PAIR = "must be a pair of mechanisms, (of the rows, of the columns)"
-_RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +32,9 @@ class IndependenceTest(Goal):
     The test is that of ``results.test_independence()``: the score test T on the marginal fits. With
     JX and JY the information of one report about either variable and D the joint shares less the
     product of the margins, T has (k1 - 1)(k2 - 1) degrees of freedom and n tr(JX D JY D') for its
-    noncentrality. That is exact for mechanisms that act independently; the chi-square law takes
-    the variance of the null hypothesis.
+    noncentrality. That is exact for mechanisms that act independently. The variance is that under
+    the truth, or under the null hypothesis where reports are too many to be listed (cohorts, bits
+    of many categories).
 
     Parameters
     ----------
@@ -149,11 +149,13 @@ class _TableRay(Ray):
         return pd.DataFrame(table, index=self.first.labels, columns=self.second.labels)
 
     def test(self, multiple: float, alpha: float) -> PlannedTest:
-        departure = multiple * self._parts[1]
-        JX, JY = _information(self.first), _information(self.second)
-        df = _rank(JX) * _rank(JY)
-        noncentrality = float(np.sum((JX @ departure @ JY) * departure))
-        return FormTest.local(df, max(noncentrality, 0.0), alpha)
+        product, departure = self._parts
+        sides = self.first, self.second
+        channels = None
+        if not any(side.mechanism.n_cohorts for side in sides):
+            channels = self.first.mechanism.channel(), self.second.mechanism.channel()
+        information = _information(self.first), _information(self.second)
+        return association_form(channels, information, product, multiple * departure, alpha)
 
 
 def _information(side: Setting) -> Array:
@@ -172,9 +174,3 @@ def _information(side: Setting) -> Array:
             f"the information of reports of {mechanism} is not known: simulate the survey"
         )
     return np.asarray(found / problem.nobs)
-
-
-def _rank(J: Array) -> int:
-    """Rank of the covariance of the scores, J - 1 1'."""
-    values = np.linalg.eigvalsh(J - 1.0)
-    return max(1, int(np.sum(values > _RANK * max(values[-1], 0.0))))

@@ -62,7 +62,8 @@ class PresenceTest(Goal):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", checked_shares("p", self.p))
-        checked_category("category", self.category, self.p)
+        category = checked_category("category", self.category, self.p)
+        object.__setattr__(self, "category", category)
         k = len(self.p)
         if self.n_candidates is not None:
             found = positive_integer("n_candidates", self.n_candidates)

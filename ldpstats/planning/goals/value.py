@@ -61,7 +61,8 @@ class ValueTest(Goal):
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", checked_shares("p", self.p))
         object.__setattr__(self, "value", probability("value", self.value))
-        checked_category("category", self.category, self.p)
+        category = checked_category("category", self.category, self.p)
+        object.__setattr__(self, "category", category)
 
     def __str__(self) -> str:
         return f"to find that the frequency of {self.category!r} is not {self.value:g}"

@@ -18,7 +18,8 @@ Array = npt.NDArray[Any]
 _RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
 _LARGEST = 4096  # order of the largest covariance matrix
 _NOTHING = 1e-24  # noncentrality of one respondent that rounding leaves
-_MANY = 1e4  # noncentrality from which on the normal law is as good
+_STRAIGHT = 5e-3  # skewness, over sqrt(8), below which the law is normal
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +82,19 @@ class FormTest(PlannedTest):
         critical = float(chdtri(self.df, self.alpha))
         j = np.arange(1, 5)[:, None]
         c1, c2, c3, c4 = self.spread[:, None] + j * n * self.pull[:, None]
-        s1, s2 = c3 / c2**1.5, c4 / c2**2
+        c2 = np.maximum(c2, _TINY)
+        z, skewness = (critical - c1) / np.sqrt(2.0 * c2), c3 / c2**1.5
+        normal = skewness < _STRAIGHT
+        s1 = np.where(normal, 1.0, skewness)
+        s2 = np.where(normal, 1.0, c4 / c2**2)
         bent = s1**2 > s2 * (1.0 + 1e-12)
         root = np.sqrt(np.where(bent, s1**2 - s2, 0.0))
-        a = 1.0 / np.where(bent, s1 - root, s1)
+        a = 1.0 / (s1 - root)
         shift = np.where(bent, s1 * a**3 - a**2, 0.0)
-        df = np.where(bent, a**2 - 2.0 * shift, 1.0 / s1**2)
-        a = np.where(bent, a, np.sqrt(df))
-        z = (critical - c1) / np.sqrt(2.0 * c2)
+        df = np.where(bent, a**2 - 2.0 * shift, a**2)
         x = np.maximum(z * np.sqrt(2.0) * a + df + shift, 0.0)
-        far = df + shift > _MANY
-        x, df, shift = (np.where(far, 1.0, v) for v in (x, df, shift))
         near = np.where(shift > 0.0, 1.0 - chndtr(x, df, shift), chdtrc(df, x))
-        return np.asarray(np.clip(np.where(far, ndtr(-z), near), 0.0, 1.0))
+        return np.asarray(np.clip(np.where(normal, ndtr(-z), near), 0.0, 1.0))
 
 
 def whitening(S: Array) -> Array:

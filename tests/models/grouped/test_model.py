@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -51,12 +52,21 @@ def test_summaries_show_the_largest_of_many_groups() -> None:
 
 
 def test_warnings_of_groups_that_are_not_shown_are_counted() -> None:
-    groups = {f"g{i}": KRR.counts([900, 900, 900]) for i in range(40)} | {"x": WEST}
+    groups = {f"g{i}": KRR.counts([900, 900, 900]) for i in range(40)}
+    groups["x"] = KRR.counts([400, 400, 400])
     misfit = KRR.counts([2600, 50, 49])  # more than the mechanism ever yields
     with pytest.warns(ldp.MisfitWarning):
         results = ldp.GroupedModel(groups | {"y": misfit}).fit()
     text = " ".join(results.summary().as_text().split())
     assert "1 of the 2 groups that are not shown have warnings" in text
+
+
+def test_a_group_that_is_too_small_is_named() -> None:
+    results = ldp.GroupedModel({"large": KRR.counts([900, 900, 900]), "small": WEST}).fit()
+    text = " ".join(results.summary().as_text().split())
+    (said,) = re.findall(r"WARNING: ([^:]*): the survey is too small or too private", text)
+    assert "small" in said
+    assert text.count("too private") == 1
 
 
 def test_one_group_is_a_frequency_model() -> None:

@@ -1,0 +1,70 @@
+"""A survey that cannot answer says so."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats import planning
+
+WORDS = "too small or too private for its"
+
+
+def summary(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> str:
+    k = mechanism.k
+    counts = mechanism.draw(np.full(k, 1 / k), n, np.random.default_rng(seed))
+    text = ldp.FrequencyModel(counts).fit("inversion").summary(max_rows=3).as_text()
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [(ldp.KRR(4, 0.5), 50), (ldp.KRR(1000, 1.0), 5000), (ldp.KRAPPOR(50, 0.2), 2000)],
+)
+def test_too_few_reports(mechanism: ldp.Mechanism, n: int) -> None:
+    text = summary(mechanism, n)
+    assert WORDS in text
+    needed = int(re.search(r"n of about ([\d,]+) is needed", text)[1].replace(",", ""))
+    k = mechanism.k
+    planned = planning.precision(mechanism, None, 1).total * k * (k + 1) / (k - 1)
+    assert needed == pytest.approx(planned, rel=0.1)
+    assert WORDS not in summary(mechanism, 2 * needed)
+
+
+def test_none_where_a_category_stands_out() -> None:
+    krr = ldp.KRR(1000, 1.0)
+    law = np.append(0.9, np.full(999, 0.1 / 999))
+    counts = krr.draw(law, 100_000, np.random.default_rng(1))
+    fit = ldp.FrequencyModel(counts).fit("inversion")
+    assert fit.fit.linear.bse().min() > 0.04  # far above 1 / k
+    assert WORDS not in fit.summary(max_rows=2).as_text().replace("\n", " ")
+
+
+def test_the_note_is_rare_in_surveys_that_are_large_enough() -> None:
+    krr = ldp.KRR(4, 1.0)
+    n = 4 * planning.sample_size(krr, se=0.2)
+    assert not any(WORDS in summary(krr, n, seed) for seed in range(10))
+
+
+def test_joint_distributions_have_it_too() -> None:
+    a, b = ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("x", "y", "z"), 0.5)
+    rng = np.random.default_rng(2)
+
+    def text(n: int) -> str:
+        reports = [m.privatize(rng.choice(list(m.categories), n), rng) for m in (a, b)]
+        fit = ldp.AssociationModel(*reports).fit("inversion")
+        return " ".join(fit.summary().as_text().split())
+
+    assert f"{WORDS} cells" in text(60)
+    assert WORDS not in text(20_000)
+
+
+def test_candidates_that_were_selected_have_none() -> None:
+    orr = ldp.ORR(8, 8, 0.5)
+    words = [f"w{i}" for i in range(12)]
+    counts = orr.privatize(words * 10, np.random.default_rng(1)).tally()
+    fit = ldp.FrequencyModel(counts, candidates=words).fit("inversion")
+    assert WORDS in " ".join(fit.summary().as_text().split())
