@@ -133,7 +133,7 @@ class Cone:
         for m, A, within in self.scenarios:
             weight = theta[used] / columns.mass[used, m]
             root = columns.T[used] * np.sqrt(weight)[:, None]
-            _, s, R = np.linalg.svd(root, full_matrices=True)
+            _, s, R = np.linalg.svd(root, full_matrices=len(root) < self.G - 1)
             values = np.zeros(self.G - 1)
             values[: s.size] = s**2
             omega = weight @ columns.W[used]
