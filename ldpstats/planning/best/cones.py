@@ -46,9 +46,7 @@ class Columns:
         return Columns(self.members[at], self.T[at], self.W[at], self.mass[at])
 
     def __add__(self, other: Columns) -> Columns:
-        pairs = (
-            (getattr(self, n), getattr(other, n)) for n in ("members", "T", "W", "mass")
-        )
+        pairs = ((getattr(self, n), getattr(other, n)) for n in ("members", "T", "W", "mass"))
         return Columns(*(np.concatenate(pair) for pair in pairs))
 
 

@@ -36,7 +36,12 @@ def design_summary(design: ChannelDesign) -> Summary:
     stubs = [str(name) for name in design.efficiency.index]
     body = [[_ratio(value)] for value in design.efficiency.tolist()]
     table = SummaryTable(
-        "Best channel for a privacy limit", header, ["respondents needed"], stubs, body, _notes(design)
+        "Best channel for a privacy limit",
+        header,
+        ["respondents needed"],
+        stubs,
+        body,
+        _notes(design),
     )
     return table.layout()
 
