@@ -87,6 +87,7 @@ __all__ = [
     "cohorts_needed",
     "collision_probability",
     "crossover_epsilon",
+    "design_channel",
     "distinguishable_probability",
     "effective_sample_size",
     "effective_sample_size_high_privacy",

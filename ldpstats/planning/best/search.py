@@ -62,7 +62,7 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         if climbing:
             priced = climbed(cone, dual, _seeds(cone, working, theta), count)
             climbing = priced.kappa > own.max() * (1.0 + (1e-7 if fine else _ROUGH))
-            climbing &= fine or turn < _CLIMBS
+            climbing &= fine or turn - 6 * passes < _CLIMBS
         if not climbing and pricer is not None:
             priced, passes = pricer.price(dual, count), passes + 1
             kappa = max(priced.kappa, float(own.max()))
@@ -70,7 +70,7 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         if best is None or loss < best[2]:
             best = working, theta, loss
         done = bound > 0.0 and 1.0 - bound / best[2] <= _CLOSE
-        tired = isinstance(pricer, Split) and passes >= (4 if fine else 1)
+        tired = isinstance(pricer, Split) and passes >= (4 if fine else 2)
         if done or tired or (pricer is None and not climbing):
             break
         more = _better(cone, working, priced, float(own.max()))
@@ -134,10 +134,10 @@ def _start(cone: Staircases | Rays) -> Columns:
 
 
 def _seeds(cone: Staircases, working: Columns, theta: Array) -> Array:
-    """Where a local search starts: the columns in use, and their exchanges of one with another."""
-    used = working.members[np.argsort(-theta, kind="stable")[:150]]
+    """Where a local search starts: columns at hand, the more probable first, and their shifts."""
+    used = working.members[np.argsort(-theta, kind="stable")[:240]]
     used = used[(used >= 0).all(axis=1)]
-    shifted = np.roll(used, 1, axis=1)
+    shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
     shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
     return np.concatenate([used, shifted])
 
