@@ -181,9 +181,7 @@ def _moved(
         if not (at.f < t).all():
             return np.inf
         return float(
-            tau * (t - top)
-            - np.log((t - at.f) / (top - start.f)).sum()
-            - np.log(x / theta).sum()
+            tau * (t - top) - np.log((t - at.f) / (top - start.f)).sum() - np.log(x / theta).sum()
         )
 
     noise = 1e-9 + 1e-13 * tau * float(np.abs(start.f).max())

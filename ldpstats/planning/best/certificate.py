@@ -1,7 +1,7 @@
 """The certificate: a bound that no channel with the privacy asked for can beat.
 
-Take weights w_s of the scenarios (a prior and a matrix A_s) of sum one, matrices Z_s whose columns sum to zero
-and a vector lambda. With d(S) = sum_s w_s |Z_s'S|^2 / (p_s.S) and kappa the largest of
+Take weights w_s of the scenarios (a prior and a matrix A_s) of sum one, matrices Z_s whose columns
+sum to zero, and a vector lambda. With d(S) = sum_s w_s |Z_s'S|^2 / (p_s.S) and kappa the largest of
 d(S) / (lambda.S) over all columns S that the privacy allows, every channel has
 
     max_s tr A_s' V_s A_s  >=  (sum_s w_s tr A_s' Z_s)^2 / (kappa lambda.1),

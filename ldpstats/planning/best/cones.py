@@ -46,9 +46,7 @@ class Columns:
         return Columns(self.members[at], self.T[at], self.W[at], self.mass[at])
 
     def __add__(self, other: Columns) -> Columns:
-        pairs = (
-            (getattr(self, n), getattr(other, n)) for n in ("members", "T", "W", "mass")
-        )
+        pairs = ((getattr(self, n), getattr(other, n)) for n in ("members", "T", "W", "mass"))
         return Columns(*(np.concatenate(pair) for pair in pairs))
 
 
@@ -133,7 +131,7 @@ class Cone:
         for m, A, within in self.scenarios:
             weight = theta[used] / columns.mass[used, m]
             root = columns.T[used] * np.sqrt(weight)[:, None]
-            _, s, R = np.linalg.svd(root, full_matrices=True)
+            _, s, R = np.linalg.svd(root, full_matrices=len(root) < self.G - 1)
             values = np.zeros(self.G - 1)
             values[: s.size] = s**2
             omega = weight @ columns.W[used]

@@ -186,9 +186,7 @@ def _cone(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays, 
     return Rays(np.arange(goal.k), goal, open_, np.concatenate([rays, units])), all_
 
 
-def _searched(
-    goal: Goal, limits: Limits, open_: Array
-) -> tuple[Staircases | Rays | None, Found]:
+def _searched(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays | None, Found]:
     """The best columns, and a bound; no columns where there are too many categories to search."""
     cone, all_ = _cone(goal, limits, open_)
     if isinstance(cone, Rays):

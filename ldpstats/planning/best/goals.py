@@ -67,7 +67,7 @@ def _loss_at(T: Array, mass: Array, B: Array, goal: Goal) -> float:
     """The loss at one prior, from the columns on the tangent space, (k - 1, l), and their mass."""
     with np.errstate(divide="ignore"):
         scaled = np.where(mass > 0.0, T / np.sqrt(np.where(mass > 0.0, mass, 1.0)), 0.0)
-    U, s, _ = np.linalg.svd(scaled, full_matrices=True)
+    U, s, _ = np.linalg.svd(scaled, full_matrices=scaled.shape[1] < len(scaled))
     values = np.zeros(len(T))
     values[: s.size] = s**2
     seen = values > _RANK * max(values[0], 1e-300)

@@ -94,7 +94,7 @@ def _of_rows(own: Array) -> Limits:
 
 
 def _named(epsilon: Mapping[Any, Any], labels: pd.Index[Any], sensitive: object) -> Array:
-    """A mapping from label to epsilon; the largest where others than sensitive ones are left out."""
+    """A mapping from label to epsilon; the largest for others than sensitive ones left out."""
     codes = encode("epsilon", list(epsilon), labels)[0]
     given = [positive_epsilon(f"epsilon[{n!r}]", v) for n, v in epsilon.items()]
     if np.unique(codes).size != codes.size or not given:

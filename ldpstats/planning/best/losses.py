@@ -67,7 +67,9 @@ def checked_goal(loss: object, priors: Array, labels: pd.Index[Any]) -> Goal:
     contrasts = _contrasts(loss, labels)
     spread = np.ptp(contrasts, axis=1)
     if (spread == 0.0).any():
-        remedy = "has a contrast with equal weights, which needs no data: a distribution sums to one"
+        remedy = (
+            "has a contrast with equal weights, which needs no data: a distribution sums to one"
+        )
         raise InvalidArgument("loss", loss, remedy)
     return Goal("contrasts", priors, contrasts.T)
 
@@ -102,7 +104,9 @@ def _parsed(texts: list[str], labels: pd.Index[Any]) -> Array:
     try:
         return linear_hypothesis(texts, labels)[0]
     except InvalidArgument as error:
-        raise InvalidArgument("loss", texts[0] if len(texts) == 1 else texts, error.remedy) from None
+        raise InvalidArgument(
+            "loss", texts[0] if len(texts) == 1 else texts, error.remedy
+        ) from None
 
 
 def _linear(values: Any, k: int) -> Array:

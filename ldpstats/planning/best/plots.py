@@ -23,25 +23,28 @@ _REPORTS, _CATEGORIES = 400, 100
 
 
 def plot_design(design: ChannelDesign, ax: Axes | None, title: str | None) -> Axes:
-    """Draw Q, reports by falling probability: darker cells are more probable."""
+    """Draw Q, reports by falling probability: dark cells are the categories that make a report."""
     k, l = design.mechanism.channel().shape  # noqa: E741
     if l > _REPORTS or k > _CATEGORIES:
         raise NotAvailable(
             f"plot() draws at most {_CATEGORIES} categories and {_REPORTS} reports; this channel "
             f"has {k} and {l}"
         )
-    Q = _ordered(design.mechanism.channel().matrix(), design.goal.priors.mean(axis=0))
+    p = design.goal.priors.mean(axis=0)
+    Q = _ordered(design.mechanism.channel().matrix(), p)
     name = design.name or "Best channel"
-    default = f"{name[0].upper()}{name[1:]}: {k} categories, {l} reports"
-    text = title_text(title, default)
-    ax = axes_of(ax, min(12.0, 2.5 + 0.28 * l), min(9.0, 1.4 + 0.32 * k))
-    image = ax.imshow(Q, cmap="Blues", vmin=0.0, vmax=float(Q.max()), aspect="auto")
-    labels = axis_labels(design.mechanism.categories, 20)
-    ax.set_yticks(range(k), labels)
-    ax.set_xticks([])
-    ax.set_xlabel("reports, the most frequent first")
-    ax.set_ylabel("category")
-    ax.figure.colorbar(image, ax=ax, label="P(report | category)")
+    text = title_text(title, f"{name[0].upper()}{name[1:]}, {l} reports")
+    ax = axes_of(ax, 6.4, min(9.0, 1.4 + 0.32 * k))
+    edges = np.concatenate([[0.0], np.cumsum(p @ Q)])
+    cells = ax.pcolormesh(
+        edges, np.arange(k + 1) - 0.5, Q / Q.max(axis=0), cmap="Blues", vmin=0.0, vmax=1.0
+    )
+    cells.set_edgecolor("white")
+    cells.set_linewidth(0.3 if l > 60 else 0.8)
+    ax.set_yticks(range(k), axis_labels(design.mechanism.categories, 20))
+    ax.set_ylim(k - 0.5, -0.5)
+    ax.set_xlabel("reports, as wide as they are probable")
+    ax.figure.colorbar(cells, ax=ax, label="probability, relative to the largest")
     set_title(ax, text)
     return ax
 

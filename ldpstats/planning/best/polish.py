@@ -33,7 +33,7 @@ def channel_of(S: Array, theta: Array) -> Array:
         if not rest.any():
             break
         Q = _given_back(Q, rest)
-    return Q
+    return np.asarray(Q)
 
 
 def _given_back(Q: Array, rest: Array) -> Array:
@@ -42,15 +42,15 @@ def _given_back(Q: Array, rest: Array) -> Array:
     column = Q[:, largest]
     low = float(column.min())
     if low <= 0.0 or np.ptp(rest) == 0.0:
-        return Q / Q.sum(axis=1, keepdims=True)
+        return np.asarray(Q / Q.sum(axis=1, keepdims=True))
     # the constant c with (high + rest + c) / (low + rest + c) <= high / low
     spread = float(np.log(column.max() / low))
     c = 4.0 * float(np.abs(rest).max()) / max(np.expm1(min(spread, 1.0)), 1e-300)
     if c > 1e-6:
-        return Q / Q.sum(axis=1, keepdims=True)
+        return np.asarray(Q / Q.sum(axis=1, keepdims=True))
     Q = Q * (1.0 - c)
     Q[:, largest] += c + rest * (1.0 - c)
-    return Q
+    return np.asarray(Q)
 
 
 def row_sums(Q: Array) -> float:

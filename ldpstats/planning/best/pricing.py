@@ -61,7 +61,7 @@ class Split:
     def cut(self) -> int:
         """The first group of the half that is held at once."""
         size, g = 1, self.cone.G
-        while g > 0 and size * (int(self.cone.sizes[g - 1]) + 1) <= _LOW:
+        while g > 1 and size * (int(self.cone.sizes[g - 1]) + 1) <= _LOW:
             g -= 1
             size *= int(self.cone.sizes[g]) + 1
         return g

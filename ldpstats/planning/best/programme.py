@@ -85,7 +85,13 @@ def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
         r = A.shape[1] if len(A) else 0
         u = cp.Variable((r + inner.size, len(columns)))
         tau = cp.Variable(len(columns), nonneg=True)
-        constraints.append(cp.SOC(theta + tau, cp.vstack([2.0 * u, cp.reshape(theta - tau, (1, len(columns)), order="C")]), axis=0))
+        constraints.append(
+            cp.SOC(
+                theta + tau,
+                cp.vstack([2.0 * u, cp.reshape(theta - tau, (1, len(columns)), order="C")]),
+                axis=0,
+            )
+        )
         of = []
         if r:
             of.append(u[:r] @ columns.T == size * A.T)
@@ -103,7 +109,9 @@ def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     weights = np.array([float(c.dual_value) for c in limits]) if len(limits) > 1 else np.ones(1)
     weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
     Z, z = [], []
-    for weight, (r, inner, of), (_, A, within) in zip(weights, estimates, cone.scenarios, strict=True):
+    for weight, (r, inner, of), (_, A, within) in zip(
+        weights, estimates, cone.scenarios, strict=True
+    ):
         share = 1.0 / weight if weight > 0.0 else 0.0
         Z.append(share * np.asarray(of[0].dual_value).T if r else np.zeros(A.shape))
         across = np.zeros(within.size)

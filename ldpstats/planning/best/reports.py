@@ -124,7 +124,9 @@ def sampled(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
     for p in cone.goal.priors:
         moment = np.array([np.outer(s, s)[upper] / (p @ s) for s in S.T]).T
         target = np.zeros(upper[0].size)
-        for theta, part in zip(found.theta, np.split(moment, np.cumsum(sizes)[:-1], axis=1), strict=True):
+        for theta, part in zip(
+            found.theta, np.split(moment, np.cumsum(sizes)[:-1], axis=1), strict=True
+        ):
             target += theta * part.mean(axis=1)
         rows.append(moment)
         goals.append(_symmetrised(cone, target, upper))
@@ -167,7 +169,10 @@ def _shifted(cone: Staircases, member: Array, count: int) -> Array:
         high: list[int] = []
         for at, n in zip(where, member.tolist(), strict=True):
             a, b, c = step
-            order = np.argsort((np.arange(at.size) * a + np.arange(at.size) ** 2 * b + c) % (at.size + 0.5), kind="stable")
+            order = np.argsort(
+                (np.arange(at.size) * a + np.arange(at.size) ** 2 * b + c) % (at.size + 0.5),
+                kind="stable",
+            )
             high += at[order[:n]].tolist()
         subsets.add(tuple(sorted(high)))
         if len(subsets) >= count:

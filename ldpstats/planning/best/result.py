@@ -129,7 +129,10 @@ class ChannelDesign:
         return str(self.summary())
 
     def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
-        """Draw the channel: a column a report, a row a category, darker where more probable.
+        """Draw the channel: a row a category, a column a report, as wide as it is probable.
+
+        Cells are darker where the category is more likely to make the report, relative to the one
+        that is most likely to.
 
         Parameters
         ----------

@@ -61,7 +61,9 @@ def rival_losses(
         urr, urap = _sensitive(labels, limits, open_)
         found["URR"] = loss_of_matrix(urr.channel().matrix(), goal)
         small = k <= 12
-        found["URAP"] = loss_of_matrix(urap.channel().matrix(), goal) if small else _linear(urap, goal)
+        found["URAP"] = (
+            loss_of_matrix(urap.channel().matrix(), goal) if small else _linear(urap, goal)
+        )
     elif limits.kind == "own":
         levels = dict(zip(labels.tolist(), limits.own.tolist(), strict=True))
         found["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)

@@ -23,7 +23,10 @@ _ALL_AT_ONCE = 300  # orbits that are solved for without pricing
 _KEPT = 1 << 17
 SPLIT = 1 << 30
 _CONES = 1500  # entries of estimates beyond which the barrier method is quicker than cones
-_ROUNDS, _PASSES = 40, 2
+_ROUNDS = 40
+_FINE = 1 << 21  # columns up to which a search goes on to the end
+_ROUGH = 1e-4  # improvement of a ratio that counts where there are more
+_CLIMBS = 12  # rounds of local search where there are more
 _CLOSE = 1e-8  # gap at which the search ends
 
 
@@ -49,7 +52,8 @@ def optimum(cone: Staircases | Rays) -> Found:
 def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Found:
     """Rounds of solving and pricing; `Split` prices only what a local search leaves."""
     bound, passes, best = 0.0, 0, None
-    for _ in range(_ROUNDS):
+    fine = not isinstance(pricer, Split) or pricer.cone.n_orbits <= _FINE
+    for turn in range(_ROUNDS if pricer is not None else _CLIMBS):
         theta, dual = master(cone, working)
         loss = cone.loss(working, theta)
         own = dual.ratios(cone, working)
@@ -57,7 +61,8 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         climbing = not isinstance(pricer, Kept)
         if climbing:
             priced = climbed(cone, dual, _seeds(cone, working, theta), count)
-            climbing = priced.kappa > own.max() * (1.0 + 1e-7)
+            climbing = priced.kappa > own.max() * (1.0 + (1e-7 if fine else _ROUGH))
+            climbing &= fine or turn - 6 * passes < _CLIMBS
         if not climbing and pricer is not None:
             priced, passes = pricer.price(dual, count), passes + 1
             kappa = max(priced.kappa, float(own.max()))
@@ -65,7 +70,7 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         if best is None or loss < best[2]:
             best = working, theta, loss
         done = bound > 0.0 and 1.0 - bound / best[2] <= _CLOSE
-        tired = isinstance(pricer, Split) and passes >= _PASSES
+        tired = isinstance(pricer, Split) and passes >= (4 if fine else 2)
         if done or tired or (pricer is None and not climbing):
             break
         more = _better(cone, working, priced, float(own.max()))
@@ -129,10 +134,10 @@ def _start(cone: Staircases | Rays) -> Columns:
 
 
 def _seeds(cone: Staircases, working: Columns, theta: Array) -> Array:
-    """Where a local search starts: the columns in use, and their exchanges of one with another."""
-    used = working.members[np.argsort(-theta, kind="stable")[:150]]
+    """Where a local search starts: columns at hand, the more probable first, and their shifts."""
+    used = working.members[np.argsort(-theta, kind="stable")[:240]]
     used = used[(used >= 0).all(axis=1)]
-    shifted = np.roll(used, 1, axis=1)
+    shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
     shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
     return np.concatenate([used, shifted])
 

@@ -36,7 +36,12 @@ def design_summary(design: ChannelDesign) -> Summary:
     stubs = [str(name) for name in design.efficiency.index]
     body = [[_ratio(value)] for value in design.efficiency.tolist()]
     table = SummaryTable(
-        "Best channel for a privacy limit", header, ["respondents needed"], stubs, body, _notes(design)
+        "Best channel for a privacy limit",
+        header,
+        ["respondents needed"],
+        stubs,
+        body,
+        _notes(design),
     )
     return table.layout()
 
@@ -72,13 +77,13 @@ def _notes(design: ChannelDesign) -> list[str]:
         notes.append(f"NOTE: reports may reveal {_listed(open_)}, which are not sensitive.")
     if not design.identified:
         notes.append(
-            "NOTE: this channel answers that question alone. Its reports do not determine the other "
-            "frequencies: a fit of all categories raises NotIdentified."
+            "NOTE: this channel answers that question alone. Its reports do not determine the "
+            "other frequencies: a fit of all categories raises NotIdentified."
         )
     if design.gap > 1e-3:
         notes.append(
-            "NOTE: the gap is that of the certificate and the channel together; the best channel may "
-            "be closer than it says."
+            "NOTE: the gap is that of the channel and the certificate together: the channel may be "
+            "closer to the best one than it says."
         )
     notes.append("The design is best at its prior: see sensitivity() for others.")
     return notes
