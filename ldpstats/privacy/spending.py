@@ -178,9 +178,9 @@ class Ledger(Specified):
         shares: dict[str, list[float]] = {}
         for entry, cost in costs(self.entries):
             shares.setdefault(getattr(entry, column), []).append(cost)
-        costs = [compose(values) for values in shares.values()]
+        spent = [compose(values) for values in shares.values()]
         return pd.Series(
-            costs, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
+            spent, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
         )
 
     def table(self) -> pd.DataFrame:
