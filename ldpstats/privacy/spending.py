@@ -11,7 +11,6 @@ import pandas as pd
 
 from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
-from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
@@ -144,7 +143,7 @@ class Ledger(Specified):
     def epsilon_of(self, question: str, category: Any) -> float:
         """What reports of one question spent of the protection of one category, in nats.
 
-        Infinite if some mechanism does not protect it.
+        Infinite if some mechanism does not protect it, as every category that it does not know.
 
         Raises
         ------
@@ -158,11 +157,11 @@ class Ledger(Specified):
         >>> ledger.epsilon_of("job", "spy"), ledger.epsilon_of("job", "cook")
         (1.0, inf)
         """
-        known = list(dict.fromkeys(entry.question for entry in self.entries))
-        if question not in known:
-            remedy = f"has no entries; there are {', '.join(map(repr, known)) or 'none at all'}"
-            raise InvalidArgument("question", question, remedy + did_you_mean(question, known))
-        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == question]
+        known = tuple(dict.fromkeys(entry.question for entry in self.entries))
+        if not known:
+            raise InvalidArgument("question", question, "has no entries: there are none at all")
+        name = one_of("question", question, known)
+        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == name]
         if not all(entry.protects(category) for entry, _ in own):
             return np.inf
         return compose([cost for _, cost in own])

@@ -97,6 +97,7 @@ class Spending:
         """Whether its reports protect a category."""
         if self.sensitive is None:
             return bool(np.isfinite(self.epsilon))
+        category = category.item() if isinstance(category, np.generic) else category
         return any(type(label) is type(category) and label == category for label in self.sensitive)
 
     def to_dict(self) -> dict[str, Any]:
