@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.privacy.binomial_windows import binomial_window, reach
-from ldpstats.privacy.lattice_sums import positive_part_bound
+from ldpstats.privacy.lattice_sums import POINTS, positive_part_bound
 
 __all__ = ["WINDOW", "ReportLaws"]
 
@@ -75,8 +75,11 @@ class ReportLaws:
         order = np.lexsort(laws)
         return np.vstack([laws, np.round(self.others, 12)])[:, order].tobytes()
 
-    def delta(self, epsilon: float, n: int, target: float) -> float:
-        """An upper bound of the divergence: exact but for rounding where reports are few."""
+    def delta(self, epsilon: float, n: int, target: float, points: int = POINTS) -> float:
+        """An upper bound of the divergence: exact but for rounding where reports are few.
+
+        Where it is computed on a lattice, fewer `points` are faster, and the bound is larger.
+        """
         values = self.values(epsilon)
         if values.max() <= 0.0:
             return 0.0
@@ -85,7 +88,7 @@ class ReportLaws:
         if values.size <= 3 and self.window(n, target) <= WINDOW:
             found, cut, error = _three_kinds(values, self.others, n, target)
             return found + cut + error
-        return positive_part_bound(values, self.others, n, target)
+        return positive_part_bound(values, self.others, n, target, points)
 
     def delta_below(self, epsilon: float, n: int, target: float) -> float:
         """A lower bound of the divergence, for at most three kinds of reports."""

@@ -273,7 +273,7 @@ class Ledger(Specified):
             list(private) if asked is None else listed("asked", asked, "must be a list of names")
         )
         for i, name in enumerate(names):
-            if not isinstance(name, str) or name not in private or name in names[:i]:
+            if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
                 remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
                 raise InvalidArgument(f"asked[{i}]", name, remedy)
         made = [spending_of(n, questionnaire.mechanisms[n], wave, 1, None) for n in names]
