@@ -167,12 +167,7 @@ class Ledger(Specified):
         return compose([cost for _, cost in own])
 
     def by(self, what: str = "question") -> pd.Series[float]:
-        """Epsilon by question, wave or mechanism, in nats; the sum is the total.
-
-        Parameters
-        ----------
-        what : {"question", "wave", "mechanism"}
-        """
+        """Epsilon by "question", "wave" or "mechanism", in nats; the sum is the total."""
         column = one_of("what", what, ("question", "wave", "mechanism"))
         shares: dict[str, list[float]] = {}
         for entry, cost in costs(self.entries):
