@@ -152,12 +152,12 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     Notes
     -----
     The guarantee is that of one report each: those of several surveys add up (`compose`). It
-    assumes that all respondents who do not collude use this mechanism with independent randomness, that the shuffler can be trusted, and that it drops everything
-    else, such as the time of a report or an address. The observer may know all other respondents'
-    true answers. Where reports carry a cohort, it counts as part of the report: the device drew
-    it at random, and the observer does not know whose cohort is which. If the observer does know
-    (cohorts that were assigned, or kept over several surveys), pass the size of the smallest
-    cohort as `n`.
+    assumes that all respondents who do not collude use this mechanism with independent randomness,
+    that the shuffler can be trusted, and that it drops everything else, such as the time of a
+    report or an address. The observer may know all other respondents' true answers. Where reports
+    carry a cohort, it counts as part of the report: the device drew it at random, and the observer
+    does not know whose cohort is which. If the observer does know (cohorts that were assigned, or
+    kept over several surveys), pass the size of the smallest cohort as `n`.
 
     Methods, of which the smallest bound is taken:
 
