@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
 def _loss_law(epsilons: Sequence[float], total: float) -> tuple[Array, Array]:
     """Possible sums of ``+-epsilon_i`` and their probabilities, symmetric about zero."""
     distinct = Counter(epsilons)
-    if np.prod([n + 1.0 for n in distinct.values()]) > _MOST_SUMS:
+    if prod(n + 1 for n in distinct.values()) > _MOST_SUMS:
         distinct = _rounded_up(epsilons, total)
         return _lattice_law(distinct, 2.0 * total / _STEPS)
     sums, mass = np.zeros(1), np.ones(1)

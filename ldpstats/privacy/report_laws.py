@@ -10,6 +10,7 @@ of Feldman, McMillan and Talwar (FOCS 2021) and attacks that bound them from bel
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from typing import Any
 
@@ -17,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.privacy.binomial_windows import binomial_window, reach
-from ldpstats.privacy.lattice_sums import positive_part_bound
+from ldpstats.privacy.lattice_sums import POINTS, positive_part_bound
 
 __all__ = ["WINDOW", "ReportLaws"]
 
 Array = npt.NDArray[Any]
 
-_ENUMERATED = 40_000  # numbers of reports of each kind that are listed
+_ENUMERATED = 20_000  # numbers of reports of each kind that are listed
 WINDOW = 30_000  # binomial tails that are computed for one divergence
 _ROUNDING = 1e-11  # relative, of binomial probabilities
 _CUT = 1e-6  # of the target that unlikely numbers may add
@@ -75,8 +76,11 @@ class ReportLaws:
         order = np.lexsort(laws)
         return np.vstack([laws, np.round(self.others, 12)])[:, order].tobytes()
 
-    def delta(self, epsilon: float, n: int, target: float) -> float:
-        """An upper bound of the divergence: exact but for rounding where reports are few."""
+    def delta(self, epsilon: float, n: int, target: float, points: int = POINTS) -> float:
+        """An upper bound of the divergence: exact but for rounding where reports are few.
+
+        Where it is computed on a lattice, fewer `points` are faster, and the bound is larger.
+        """
         values = self.values(epsilon)
         if values.max() <= 0.0:
             return 0.0
@@ -85,7 +89,7 @@ class ReportLaws:
         if values.size <= 3 and self.window(n, target) <= WINDOW:
             found, cut, error = _three_kinds(values, self.others, n, target)
             return found + cut + error
-        return positive_part_bound(values, self.others, n, target)
+        return positive_part_bound(values, self.others, n, target, points)
 
     def delta_below(self, epsilon: float, n: int, target: float) -> float:
         """A lower bound of the divergence, for at most three kinds of reports."""
@@ -104,10 +108,16 @@ class ReportLaws:
 
 def _enumerated(values: Array, weights: Array, n: int) -> float:
     """The divergence by all numbers of reports of each kind that add up to n."""
-    counts = _compositions(n, values.size)
+    counts, log_ways = _numbers(n, values.size)
+    return float(np.exp(log_ways + counts @ np.log(weights)) @ np.maximum(counts @ values, 0.0)) / n
+
+
+@lru_cache(maxsize=4)
+def _numbers(n: int, kinds: int) -> tuple[Array, Array]:
+    """All numbers of n reports of each kind, (u, kinds), and logs of multinomial coefficients."""
+    counts = _compositions(n, kinds)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    log_mass = log_factorial[n] + counts @ np.log(weights) - log_factorial[counts].sum(axis=1)
-    return float(np.exp(log_mass) @ np.maximum(counts @ values, 0.0)) / n
+    return counts, log_factorial[n] - log_factorial[counts].sum(axis=1)
 
 
 def _compositions(n: int, kinds: int) -> Array:

@@ -17,6 +17,7 @@ Bound = Callable[[float], float]
 
 _TOLERANCE = 1e-6  # relative, of epsilon
 _WIDEST = 20_000  # likely numbers of reports, up to which two reports are treated exactly
+_COARSE = 512  # points of a lattice
 _CLOSED = 10  # pairs of answers
 _SLACK = (3e-3, 1e-2, 3e-2, 1e-1)  # relative, of epsilon above an attack's
 
@@ -45,8 +46,7 @@ def delta_bound(pairs: ShuffledPairs, n: int, epsilon: float, target: float) -> 
         return 0.0
     found = [clones(pairs.epsilon).delta(epsilon, n, target)]
     if pairs.blankets:
-        laws = [side for law in pairs.blankets for side in (law, law.swapped())]
-        found.append(max(law.delta(epsilon, n, target) for law in laws))
+        found.append(_worst_delta(_both_orders(pairs.blankets), n, epsilon, target))
     two = _two_reports(pairs, n, target)
     if two is not None:
         found.append(two.delta_above(epsilon, target))
@@ -62,9 +62,8 @@ def lower_bound(pairs: ShuffledPairs, n: int, delta: float, top: float) -> float
     laws = [law for law in pairs.attacks if law.window(n, delta) <= WINDOW]
     if not laws:
         return np.nan
-    both = [side for law in laws for side in (law, law.swapped())]
     found = 0.0
-    for law in sorted(both, key=lambda law: -law.spread()):
+    for law in sorted(_both_orders(laws), key=lambda law: -law.spread()):
         start = near(law, n, delta)
         found = _largest(_below(law, n, delta), delta, found, top, start)
     return float(found)
@@ -171,11 +170,28 @@ def _largest(bound: Bound, delta: float, start: float, top: float, near: float) 
 def _worst_epsilon(laws: Sequence[ReportLaws], n: int, delta: float, own: float) -> float:
     """The epsilon that suffices for all pairs of answers, in either order."""
     found = 0.0
-    for law in laws:
-        start = near(law, n, delta)
-        for side in (law, law.swapped()):
-            found = smallest(_above(side, n, delta), delta, found, own, start)
+    for law in _both_orders(laws):
+        if len(laws) > 1 and found > 0.0 and law.delta(found, n, delta, _COARSE) <= delta:
+            continue  # another pair needs more
+        found = smallest(_above(law, n, delta), delta, found, own, near(law, n, delta))
     return found
+
+
+def _worst_delta(laws: Sequence[ReportLaws], n: int, epsilon: float, target: float) -> float:
+    """The largest bound of all laws: coarse ones say which need not be computed finely."""
+    if len(laws) <= 2:
+        return max(law.delta(epsilon, n, target) for law in laws)
+    coarse = [(law.delta(epsilon, n, target, _COARSE), i) for i, law in enumerate(laws)]
+    found = 0.0
+    for bound, i in sorted(coarse, reverse=True):
+        if bound <= found:
+            break
+        found = max(found, min(bound, laws[i].delta(epsilon, n, target)))
+    return found
+
+
+def _both_orders(laws: Sequence[ReportLaws]) -> list[ReportLaws]:
+    return [side for law in laws for side in (law, law.swapped())]
 
 
 def _two_reports(pairs: ShuffledPairs, n: int, target: float) -> TwoReports | None:

@@ -151,18 +151,18 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
 
     Notes
     -----
-    The guarantee assumes that all respondents who do not collude use this mechanism, each once,
-    with independent randomness, that the shuffler can be trusted, and that it drops everything
-    else, such as the time of a report or an address. The observer may know all other respondents'
-    true answers. Where reports carry a cohort, it counts as part of the report: the device drew
-    it at random, and the observer does not know whose cohort is which. If the observer does know
-    (cohorts that were assigned, or kept over several surveys), pass the size of the smallest
-    cohort as `n`.
+    The guarantee is that of one report each: those of several surveys add up (`compose`). It
+    assumes that all respondents who do not collude use this mechanism with independent randomness,
+    that the shuffler can be trusted, and that it drops everything else, such as the time of a
+    report or an address. The observer may know all other respondents' true answers. Where reports
+    carry a cohort, it counts as part of the report: the device drew it at random, and the observer
+    does not know whose cohort is which. If the observer does know (cohorts that were assigned, or
+    kept over several surveys), pass the size of the smallest cohort as `n`.
 
     Methods, of which the smallest bound is taken:
 
     - "two reports": exact for reports of two kinds (Warner, k = 2), over all answers of the others;
-      beyond 400 respondents within about one per cent.
+      beyond 400 respondents within about one per cent, beyond a few million not computed.
     - "blanket": Balle, Bell, Gascon and Nissim (CRYPTO 2019), Lemma 5.3, computed for each pair of
       answers with the mechanism's own blanket ``min_x Q[x, y]``. No other decomposition of reports
       into a common part and a rest gives a better bound (Su, Cheng, Wang, arXiv 2504.07414).

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
-from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
@@ -144,7 +143,7 @@ class Ledger(Specified):
     def epsilon_of(self, question: str, category: Any) -> float:
         """What reports of one question spent of the protection of one category, in nats.
 
-        Infinite if some mechanism does not protect it.
+        Infinite if some mechanism does not protect it, as every category that it does not know.
 
         Raises
         ------
@@ -158,29 +157,24 @@ class Ledger(Specified):
         >>> ledger.epsilon_of("job", "spy"), ledger.epsilon_of("job", "cook")
         (1.0, inf)
         """
-        known = list(dict.fromkeys(entry.question for entry in self.entries))
-        if question not in known:
-            remedy = f"has no entries; there are {', '.join(map(repr, known)) or 'none at all'}"
-            raise InvalidArgument("question", question, remedy + did_you_mean(question, known))
-        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == question]
+        known = tuple(dict.fromkeys(entry.question for entry in self.entries))
+        if not known:
+            raise InvalidArgument("question", question, "has no entries: there are none at all")
+        name = one_of("question", question, known)
+        own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == name]
         if not all(entry.protects(category) for entry, _ in own):
             return np.inf
         return compose([cost for _, cost in own])
 
     def by(self, what: str = "question") -> pd.Series[float]:
-        """Epsilon by question, wave or mechanism, in nats; the sum is the total.
-
-        Parameters
-        ----------
-        what : {"question", "wave", "mechanism"}
-        """
+        """Epsilon by "question", "wave" or "mechanism", in nats; the sum is the total."""
         column = one_of("what", what, ("question", "wave", "mechanism"))
         shares: dict[str, list[float]] = {}
         for entry, cost in costs(self.entries):
             shares.setdefault(getattr(entry, column), []).append(cost)
-        costs = [compose(values) for values in shares.values()]
+        spent = [compose(values) for values in shares.values()]
         return pd.Series(
-            costs, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
+            spent, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
         )
 
     def table(self) -> pd.DataFrame:
@@ -274,7 +268,7 @@ class Ledger(Specified):
             list(private) if asked is None else listed("asked", asked, "must be a list of names")
         )
         for i, name in enumerate(names):
-            if not isinstance(name, str) or name not in private or name in names[:i]:
+            if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
                 remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
                 raise InvalidArgument(f"asked[{i}]", name, remedy)
         made = [spending_of(n, questionnaire.mechanisms[n], wave, 1, None) for n in names]

@@ -97,6 +97,7 @@ class Spending:
         """Whether its reports protect a category."""
         if self.sensitive is None:
             return bool(np.isfinite(self.epsilon))
+        category = category.item() if isinstance(category, np.generic) else category
         return any(type(label) is type(category) and label == category for label in self.sensitive)
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +111,12 @@ class Spending:
 def spending_of(
     question: str, mechanism: Any, wave: str, reports: int, permanent: str | None
 ) -> Spending:
-    """The entry of reports of a mechanism, or of a number that is their epsilon."""
+    """The entry of reports of a mechanism, or of a number that is their epsilon.
+
+    Of a `PUM`, whose bots stand for the respondent's own categories: those are hers to keep.
+    """
+    if isinstance(mechanism, PUM):
+        mechanism = mechanism.common
     if not isinstance(mechanism, Instrument):
         remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
         epsilon = real_number("mechanism", mechanism, remedy)
@@ -197,11 +203,7 @@ def spendings_table(entries: Sequence[Spending]) -> pd.DataFrame:
 
 def _protected(instrument: Any) -> tuple[Any, ...] | None:
     """Labels of the protected categories; None for all."""
-    labels: pd.Index[Any] | None = None
-    if isinstance(instrument, Mechanism):
-        labels = instrument.sensitive
-    elif isinstance(instrument, PUM):
-        labels = instrument.mechanism.sensitive
+    labels = instrument.sensitive if isinstance(instrument, Mechanism) else None
     return None if labels is None else tuple(labels.tolist())
 
 

@@ -26,7 +26,7 @@ def privacy_sites(e: Examples) -> Iterator[Site]:
         call = getattr(privacy, name)
         yield Site(f"privacy.{name}", call, {"A": e.krr, "B": e.urr})
         yield Site(f"privacy.{name} arrays", call, {"A": Q, "B": [[0.5, 0.5], [0.4, 0.6]]})
-    yield Site("privacy.compose", privacy.compose, {"epsilons": [1.0, 0.5]})
+    yield Site("privacy.compose", privacy.compose, {"epsilons": [1.0, 0.5], "delta": 1e-3})
     yield Site("split_budget", privacy.split_budget, {"total": 3.0, "weights": [1, 1, 2]})
     yield Site("sequential", privacy.sequential, {"first": e.krr, "second": e.krr})
     after = {"first": Q, "second": [Q, Q, Q]}
@@ -34,6 +34,40 @@ def privacy_sites(e: Examples) -> Iterator[Site]:
     R = [[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]
     process = {"Q": Q, "R": R, "sensitive": [0]}
     yield Site("post_process", privacy.post_process, process)
+    shuffle = {"mechanism": e.krr, "n": 20, "delta": 1e-3, "colluding": 0.1}
+    yield Site("privacy.amplification", privacy.amplification, shuffle, slow=True)
+    shuffled = privacy.amplification(e.krr, 20, 1e-3)
+    yield Site("Amplification.delta_at", shuffled.delta_at, {"epsilon": 0.5})
+    yield from ledger_sites(e)
+
+
+def ledger_sites(e: Examples) -> Iterator[Site]:
+    entry = privacy.Spending("job", 1.0)
+    yield Site("privacy.Ledger", privacy.Ledger, {"entries": (entry,), "limit": 3.0})
+    fields = {
+        "question": "job",
+        "epsilon": 1.0,
+        "wave": "2024",
+        "mechanism": "KRR",
+        "reports": 2,
+        "sensitive": ("nurse",),
+        "permanent": "first",
+        "lifetime": 2.0,
+        "fingerprint": "abc",
+    }
+    yield Site("privacy.Spending", privacy.Spending, fields)
+    ledger = privacy.Ledger((entry,), 100.0)
+    spend = {"question": "job", "mechanism": e.krr, "wave": "", "reports": 1, "permanent": "x"}
+    yield Site("Ledger.spend", ledger.spend, spend)
+    sheet = ldp.Questionnaire({"job": e.krr, "ill": e.warner})
+    given = {"questionnaire": sheet, "wave": "2024", "asked": ["job"]}
+    yield Site("Ledger.spend_sheet", ledger.spend_sheet, given)
+    other = privacy.Ledger((privacy.Spending("ill", 0.5),))
+    yield Site("Ledger.merge", ledger.merge, {"other": other, "repeated": "once"})
+    yield Site("Ledger.epsilon", ledger.epsilon, {"delta": 1e-6})
+    yield Site("Ledger.epsilon_of", ledger.epsilon_of, {"question": "job", "category": "nurse"})
+    yield Site("Ledger.by", ledger.by, {"what": "wave"})
+    yield Site("Ledger.from_dict", privacy.Ledger.from_dict, {"document": ledger.to_dict()})
 
 
 PLANNING: dict[str, Any] = {
