@@ -40,6 +40,7 @@ MORE: dict[str, dict[str, Any]] = {  # good arguments that depend on the functio
     "effective_sample_size_low_privacy": {"mechanism": "krr"},
     "expected_loss": {"mechanism": ORR},
     "random_design_loss": {"mechanism": ORR},
+    "manipulation": {"mechanism": ORR, "share": 0.01},
     "uldp_high_privacy_loss": {"mechanism": "urr", "n_sensitive": 3},
     "uldp_low_privacy_loss": {"mechanism": "urr"},
     "uldp_lower_bound": {"n_sensitive": 3},
@@ -124,11 +125,13 @@ MORE_BAD: dict[str, dict[str, Any]] = {  # in place of the above
         "epsilon[0]": [{0: -1.0}],
     },
     "urr_worst_l1": {"n_sensitive": [*BAD["n_sensitive"], 4]},
+    "manipulation": {"n": [0, -1, 2.5, "10", np.nan], "share": [-0.1, 1.0, np.nan, "1", None]},
 }
 
 
 ELSEWHERE = {  # functions of mechanisms and goals, whose bad arguments have tests of their own
     "compare",
+    "design_channel",
     "minimum_detectable",
     "one_report_covariance",
     "plan_dictionary",
