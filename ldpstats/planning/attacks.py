@@ -162,8 +162,8 @@ class Manipulation:
 
     def _notes(self) -> list[str]:
         notes = [
-            "Of the expected linear estimate, each category attacked alone. The reports look like "
-            "those of another population: goodness of fit does not show it."
+            "Of the expected linear estimate, each category attacked alone. Attackers whose reports "
+            "look like those of another population are not found by goodness of fit."
         ]
         if self.mechanism.n_cohorts > 1:
             how = {

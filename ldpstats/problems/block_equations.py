@@ -13,6 +13,7 @@ from ldpstats.problems.covariance import Covariance, probabilities
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.estimates import ExactForm, PathLaw, Tallies, Uncertain
 from ldpstats.problems.moments import Array, Check, OwnCounts
+from ldpstats.problems.reach import Pair
 
 __all__ = ["BlockEquations", "block_equations"]
 
@@ -94,6 +95,18 @@ class BlockEquations(Equations):
 
     def own_counts(self) -> OwnCounts | None:
         return None if self.signed else super().own_counts()
+
+    @property
+    def features(self) -> tuple[float, float]:
+        return (-0.5, 0.5) if self.signed else (0.0, 1.0)
+
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        low, high = super().reach(pair)
+        if pair is not None and self.signed and isinstance(self.design, HadamardDesign):
+            first, second = self.design.place(np.array(pair))[0]
+            if first != second:  # a report says nothing of one of the two matrices
+                return low / 2.0, high / 2.0
+        return low, high
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         """The law of a sum of signs along the path of each frequency; None of binomial counts."""
