@@ -53,6 +53,10 @@ class BlockDesign(ABC):
         """Sum of p over the categories that enter the feature of each, shape (k,): over all."""
         return np.full(self.k, np.sum(p))
 
+    def label_parts(self, y: Array) -> Array:
+        """The part of the design that each label belongs to, shape (u,): all to one."""
+        return np.zeros(len(y), dtype=np.int64)
+
     def features(self, y: Array) -> Array:
         """What a report y adds to the tally of each category, shape (u, k)."""
         return self.holds(y).astype(np.float64)

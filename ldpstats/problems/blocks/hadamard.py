@@ -91,6 +91,9 @@ class HadamardDesign(BlockDesign):
         """Sum of p over the part of each category, shape (k,)."""
         return np.asarray(self._spread(p).sum(axis=1)[self.part])
 
+    def label_parts(self, y: Array) -> Array:
+        return np.asarray(y, dtype=np.int64) // self.order
+
     def _signs(self, y: Array) -> tuple[Array, Array]:
         """Whether label and category share the part, and whether H is -1 there, (u, k) each."""
         part, row = self.place(np.arange(self.k))

@@ -17,6 +17,8 @@ __all__ = ["BlockRows"]
 
 Array = npt.NDArray[Any]
 
+_MOST_PARTS = 128  # that a model of the Hessian keeps apart
+
 
 @dataclass(frozen=True, eq=False)
 class BlockRows(Rows):
@@ -87,6 +89,14 @@ class BlockRows(Rows):
 
     def select(self, keep: Array) -> BlockRows:
         return replace(self, codes=self.codes[keep])
+
+    def groups(self, v: Array) -> list[tuple[Rows, Array]]:
+        """The reports of each part of the design, which tell of other categories each."""
+        part = self.design.label_parts(self.codes)
+        members = [part == i for i in np.unique(part)]
+        if not 1 < len(members) <= _MOST_PARTS:
+            return super().groups(v)
+        return [(self.select(own), v[own]) for own in members]
 
     def prepared(self) -> Rows:
         return dense_if_small(self)

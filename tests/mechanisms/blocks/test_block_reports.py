@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
+from ldpstats.estimators import MLE
 
 SUBSETS = ldp.SubsetSelection(("a", "b", "c", "d"), 0.6, size=2)
 HADAMARD = ldp.HadamardResponse(("a", "b", "c", "d"), 0.6)
@@ -102,3 +103,13 @@ def test_very_many_categories(mechanism: ldp.Mechanism) -> None:
     assert low < 0.7 < high
     assert "1234" in str(fit.summary())
     assert mechanism.draw(np.full(k, 1.0 / k), 50, rng).nobs == 50
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_likelihoods_of_many_categories_are_maximised(epsilon: float) -> None:
+    # of several Hadamard matrices, each needs a part of its own in the model of the Hessian
+    mechanism, rng = ldp.HadamardResponse(4_000, epsilon), np.random.default_rng(7)
+    p = 1.0 / np.arange(1, 4_001)
+    reports = mechanism.privatize(rng.choice(4_000, 50_000, p=p / p.sum()), rng)
+    solution = MLE().solve(mechanism.likelihood(reports.tally()))
+    assert solution.converged and solution.n_iter < 20

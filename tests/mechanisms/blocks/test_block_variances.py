@@ -95,7 +95,7 @@ def test_estimates_and_intervals(
 ) -> None:
     """Bias, variance, coverage and size of the default fit, at n = 5000 with a zero frequency."""
     p = np.append(ZIPF[:7] + ZIPF[7] / 7.0, 0.0)
-    rng, n, R = np.random.default_rng(17), 5_000, replications(400, 400)
+    rng, n, R = np.random.default_rng(17), 5_000, replications(300, 300)
     law = p @ mechanism.channel().matrix()
     law = law / law.sum()
     every = all_reports(mechanism).y
