@@ -347,7 +347,9 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         raise InvalidArgument(
             name, given.tolist(), f"as a Series must be indexed by the labels {preview(labels)}"
         )
-    if not pd.api.types.is_numeric_dtype(values.dtype):  # cannot be filled with a number
+    kind = values.dtype
+    if pd.api.types.is_bool_dtype(kind) or not pd.api.types.is_numeric_dtype(kind):
+        # cannot be filled with a number
         values = pd.Series(values.to_numpy(), index=given, dtype=object)
     # only what is absent is filled: a missing value that was given stays missing
     found = values.set_axis(given.astype(object)).reindex(labels.astype(object), fill_value=absent)
