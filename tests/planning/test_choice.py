@@ -178,6 +178,8 @@ def test_many_categories() -> None:
         ({"goal": {"nurse": "1"}}, "goal['nurse']"),
         ({"goal": {"nurse": np.inf}}, "goal['nurse']"),
         ({"goal": {"category": "pilot"}}, "goal"),
+        ({"goal": {"category": ["nurse"]}}, "goal"),
+        ({"categories": 2**62}, "categories"),
         ({"goal": ["total"]}, "goal"),
         ({"p": [0.5, 0.5]}, "p"),
         ({"p": pd.Series({"nurse": 1.0})}, "p"),
