@@ -149,8 +149,8 @@ def recommend(
     >>> found.table[["name", "bits", "loss", "ratio"]].head(3).round(3)
                       name  bits     loss  ratio
     0     Subset selection    64  228.401  1.000
-    1  Projective geometry     7  237.529  1.040
-    2                  OUE    64  237.701  1.041
+    1  Projective geometry     7  237.522  1.040
+    2                  OUE    64  237.677  1.041
     """
     labels = as_labels("categories", categories)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))
