@@ -143,26 +143,18 @@ def recommend(
 
     Examples
     --------
-    >>> print(recommend(("nurse", "cook", "driver"), epsilon=1.0))
-    KRR(k=3, epsilon=1)
-    Of 7 mechanisms k-RR has the smallest summed variance: a sample is worth 13.3%
-    of one without privacy. A single label suits a large e^epsilon for the number
-    of categories. As good, with reports that are no shorter: Projective geometry,
-    OLH, Subset selection. The runner-up, k-RAPPOR, needs 2.47 times the
-    respondents; its reports take 3 bits, those of k-RR 2.
-    <BLANKLINE>
-                   name  bits  loss  ratio  effective_share
-                   k-RR     2 5.027      1           0.1326
-    Projective geometry     2 5.027      1           0.1326
-                    OLH     2 5.027      1           0.1326
-       Subset selection     3 5.027      1           0.1326
-               k-RAPPOR     3 12.42  2.471          0.05368
-                    OUE     3 12.71  2.529          0.05243
-      Hadamard response     3 21.27  4.232          0.03134
+    >>> found = recommend(64, epsilon=1.0)
+    >>> print(found.best)
+    SubsetSelection(k=64, epsilon=1, size=17)
+    >>> found.table[["name", "bits", "loss", "ratio"]].head(3).round(3)
+                      name  bits     loss  ratio
+    0     Subset selection    64  228.401  1.000
+    1  Projective geometry     7  237.522  1.040
+    2                  OUE    64  237.677  1.041
     """
     labels = as_labels("categories", categories)
-    aim = objective(goal, labels)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))
+    aim = objective(goal, labels)
     law = expected_shares(p, labels)
     table = _table(found, aim, law)
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
