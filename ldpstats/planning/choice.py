@@ -161,8 +161,8 @@ def recommend(
       Hadamard response     3 21.27  4.232          0.03134
     """
     labels = as_labels("categories", categories)
-    aim = objective(goal, labels)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))
+    aim = objective(goal, labels)
     law = expected_shares(p, labels)
     table = _table(found, aim, law)
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.binary import Warner
 from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
@@ -22,6 +23,7 @@ __all__ = ["KINDS", "Kind", "contenders", "report_bits"]
 
 _LABEL = "A single label suits a large e^epsilon for the number of categories"
 _SETS = "A report that stands for several categories suits a small e^epsilon for their number"
+MOST_PLANNED = 1 << 22
 _MOST_HASHED = 256  # categories for which the cohorts of hashes are worked out
 _BITS = "A bit for each category suits a small e^epsilon for the number of categories"
 
@@ -58,6 +60,9 @@ def contenders(
     labels: pd.Index[Any], epsilon: float, kinds: Iterable[str] = KINDS
 ) -> dict[str, tuple[Kind, Mechanism]]:
     """The kinds that are for so many categories, with a mechanism of each, by their short names."""
+    if len(labels) > MOST_PLANNED:
+        remedy = f"must be at most {MOST_PLANNED}, of which each has a standard error"
+        raise InvalidArgument("categories", len(labels), remedy)
     found = {name: _KINDS[name] for name in kinds}
     return {
         name: (kind, kind.make(labels, epsilon))

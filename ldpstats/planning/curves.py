@@ -88,9 +88,10 @@ def curves(
     kinds, points = _split(mechanisms)
     labels = _labels(categories, points)
     at = _grid(epsilons)
+    made = contenders(labels, 1.0, kinds)
     law = pd.Series(expected_shares(p, labels), index=labels)
     measure = Measure(law, *_target(n, se), **how)
-    if not contenders(labels, 1.0, kinds) and not points:
+    if not made and not points:
         remedy = f"have none for {len(labels)} categories"
         raise InvalidArgument("mechanisms", kinds, remedy)
     values: dict[str, list[float]] = {}

@@ -29,6 +29,7 @@ __all__ = ["plot_frontier"]
 
 _SIZE = (6.4, 4.8)  # inches
 _DASHES = ("-", (0, (5, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1.2)))
+_WIDEST = 2.8  # points; later lines are thinner, so that those below them can be seen
 _MARKERS = "osD^vP*X"
 _LONGEST = 40  # characters of the name of a mechanism
 _DECADES = 3.0  # of an axis from which on only powers of ten are numbered
@@ -55,8 +56,9 @@ def plot_frontier(
     Parameters
     ----------
     mechanisms : sequence of kinds or Mechanism, optional
-        Kinds ("krr", "warner", "krappor", "oue") are drawn over all epsilons, mechanisms as points
-        at their own. Default: all kinds.
+        Kinds are drawn over all epsilons, mechanisms as points at their own: "krr", "warner",
+        "krappor", "oue", "subset", "hadamard", "projective" and "olh". Default: all kinds that are
+        for so many categories.
     categories : int, or sequence of labels, optional
         Over which the kinds are drawn, and the candidates of mechanisms with an open alphabet.
         Default: those of the first mechanism.
@@ -120,13 +122,13 @@ def _default_title(found: Curves) -> str:
 
 def _draw_lines(ax: Axes, found: Curves) -> None:
     """The kinds, the frontier below them, and the survey without privacy."""
+    how: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
     if len(found.lines) > 1:
         best = np.min(list(found.lines.values()), axis=0)
-        how: dict[str, Any] = {"color": "0.85", "lw": 8, "solid_capstyle": "butt"}
         ax.plot(found.epsilons, best, zorder=1, label="frontier", **how)
     for i, (name, values) in enumerate(found.lines.items()):
-        dash: Any = _DASHES[i % len(_DASHES)]
-        ax.plot(found.epsilons, values, color=f"C{i % 10}", ls=dash, lw=1.8, label=name)
+        how = {"ls": _DASHES[i % len(_DASHES)], "lw": max(_WIDEST - 0.25 * i, 1.2)}
+        ax.plot(found.epsilons, values, color=f"C{i % 10}", label=name, **how)
     if found.direct > 0.0:
         ax.axhline(found.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,8 +80,9 @@ def _sign(weight: float, is_later: bool) -> list[str]:
 
 def _weights(goal: Mapping[Any, Any], labels: pd.Index[Any]) -> Mapping[Any, Any]:
     """``{"category": label}`` as a weight of one, unless "category" is a label itself."""
-    if list(goal) == ["category"] and "category" not in labels:
-        return {goal["category"]: 1.0}
+    ((key, value), *more) = goal.items()
+    if isinstance(key, str) and key == "category" and not more and "category" not in labels:
+        return {value: 1.0} if isinstance(value, Hashable) else {}
     return goal
 
 

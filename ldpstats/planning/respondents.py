@@ -101,7 +101,7 @@ def sample_size(
     3840
     >>> goal = ldp.planning.ValueTest([0.3, 0.7], category="yes", value=0.25)
     >>> sample_size(ldp.KRR(("yes", "no"), epsilon=1.0), goal=goal, power=0.8)
-    3784
+    3469
     """
     if goal is not None:
         without = {"p": p, "category": category, "candidates": candidates}

@@ -86,6 +86,9 @@ class BlockEquations(Equations):
         small = self.k * self.design.n_labels <= _LARGEST_FIT
         return (Check.LAWS,) if small and self.design.n_labels > self.k else (Check.NEGATIVE,)
 
+    def rules_out(self, p: Array) -> bool:
+        return False if self.signed else super().rules_out(p)
+
     def exact_form(self) -> ExactForm | None:
         return None if self.signed else super().exact_form()
 

@@ -98,7 +98,7 @@ class NumberFormat(ReportFormat):
     n_outputs: int
 
     def parse(self, name: str, labels: object) -> Array:
-        series: pd.Series[Any] = pd.Series(labels)
+        series = as_series(name, labels)
         if not pd.api.types.is_numeric_dtype(series.dtype):  # text of any kind
             series = series.map(whole).infer_objects()
         return encode(name, series, pd.RangeIndex(self.n_outputs))[0]

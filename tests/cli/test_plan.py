@@ -87,7 +87,8 @@ def test_numbers_of_categories_and_their_labels(capsys: pytest.CaptureFixture[st
 
 
 def test_files_appear_together(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    how = (*LIST, "--epsilon", "1", "--spec", "urr.json", "--n", "900", "--title", "Jobs")
+    how = (*LIST, "--epsilon", "1", "--spec", "urr.json", "--n", "900", "--title", "Jobs",
+           "--mechanism", "krr")  # fmt: skip
     names = ("--plot", "plan.png", "--csv", "plan.csv", "--json", "plan.json")
     text = printed(capsys, *how, *names)
     assert matplotlib.image.imread("plan.png").shape[0] > 300

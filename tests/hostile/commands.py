@@ -73,6 +73,11 @@ OPTIONS = {
         "--title", "--plot-kind", "--missing", "--na", "--force", "--engine", "--on-error",
     ),
     "audit": ("--json",),
+    "plan": (
+        "--categories", "--epsilon", "--mechanism", "--spec", "--candidates", "--p", "--n", "--se",
+        "--width", "--relative", "--category", "--design-effect", "--alpha", "--json", "--csv",
+        "--plot", "--title", "--force",
+    ),
 }  # fmt: skip
 
 
@@ -175,6 +180,12 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("audit", "spec.json"),
     ("audit", "survey.json", "--json"),
     ("audit", "urap.json"),
+    ("plan", "--categories", "nurse,teacher,driver", "--epsilon", "1", "--n", "100"),
+    ("plan", "--spec", "spec.json", "--spec", "urap.json", "--se", "0.1", "--csv", "out.csv"),
+    (
+        "plan", "--spec", "orr.json", "--candidates", "candidates.txt", "--width", "0.1", "--json",
+        "out.json",
+    ),
 )  # fmt: skip
 RARE = {"discover": 0.1, "associate": 0.5}  # they take longer
 

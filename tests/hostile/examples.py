@@ -133,6 +133,7 @@ class Examples:
             self.strings = self.survey.privatize(["abca", "cc", "bab"] * 60, g)
             self.dictionary = ldp.DictionaryModel(self.strings)
             self.discovered = self.dictionary.fit(false_grams=5.0, max_candidates=20)
+        self._blocks(g)
         self.channel = self.krr.channel()
         self.table_frame = pd.DataFrame({"report": list(JOBS), "count": [3, 2, 1]})
         self._files()
@@ -172,6 +173,20 @@ class Examples:
             "specification": self.krr.to_dict(),
             "audit": self.krr.audit(),
         }
+
+    def _blocks(self, g: np.random.Generator) -> None:
+        """Mechanisms whose reports are blocks of categories."""
+        blocks = {
+            "SubsetSelection": ldp.SubsetSelection(JOBS, epsilon=0.5, size=2),
+            "HadamardResponse": ldp.HadamardResponse(JOBS, epsilon=0.5),
+            "ProjectiveGeometryResponse": ldp.ProjectiveGeometryResponse(7, epsilon=0.5),
+        }
+        self.mechanisms |= blocks
+        for name, m in blocks.items():
+            self.values[name] = g.choice(np.array(m.categories), 60)
+            self.reports[name] = m.privatize(self.values[name], g)
+            self.counts[name] = self.reports[name].tally()
+        self.bits["SubsetSelection"] = self.reports["SubsetSelection"].tally(bits=True)
 
     def _files(self) -> None:
         self.answers = str(self.folder / "answers.csv")

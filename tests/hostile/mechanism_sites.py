@@ -26,6 +26,10 @@ def constructors(e: Examples) -> Iterator[Site]:
     bloom = hashed | {"n_bits": 8, "n_hashes": 2}
     yield Site("KRR", ldp.KRR, some)
     yield Site("KRAPPOR", ldp.KRAPPOR, some | {"theta": 0.5})
+    yield Site("SubsetSelection", ldp.SubsetSelection, some | {"size": 2})
+    yield Site("HadamardResponse", ldp.HadamardResponse, some)
+    yield Site("ProjectiveGeometryResponse", ldp.ProjectiveGeometryResponse, some)
+    yield Site("OLH", ldp.OLH, some | {"n_cohorts": 4})
     yield Site("Warner", ldp.Warner, {"epsilon": 1.0, "categories": (0, 1)})
     yield Site("ForcedResponse", ldp.ForcedResponse, {"p_truth": 0.5, "p_yes": 0.25})
     yield Site("UnrelatedQuestion", ldp.UnrelatedQuestion, {"p": 0.5, "prevalence": 0.5})

@@ -51,10 +51,17 @@ PLANNING: dict[str, Any] = {
 
 
 _OWN = (
+    "compare",
     "minimum_detectable",
+    "one_report_covariance",
     "plan_dictionary",
+    "plot_frontier",
     "power",
+    "precision",
+    "realised_losses",
+    "recommend",
     "recommend_design",
+    "sample_size",
 )  # with sites of their own
 
 

@@ -52,6 +52,8 @@ NO_SCALARS: dict[str, Any] = {
 SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
     "epsilon": lambda v: ldp.KRR(3, v),
     "theta": lambda v: ldp.KRAPPOR(3, 1.0, v),
+    "size": lambda v: ldp.SubsetSelection(3, 1.0, v),
+    "n_cohorts": lambda v: ldp.OLH(9, 1.0, v),
     "p_truth": lambda v: ldp.ForcedResponse(v, 0.2),
     "n_outputs": lambda v: ldp.ORR(v, 2, 1.0),
     "hashing": lambda v: ldp.RAPPOR(8, 1, 2, 0.0, 0.25, 0.75, hashing=v),

@@ -127,7 +127,7 @@ MORE_BAD: dict[str, dict[str, Any]] = {  # in place of the above
 }
 
 
-ELSEWHERE = {  # functions of mechanisms and goals, whose bad arguments have tests of their own
+ELSEWHERE = (  # whose bad arguments are refused in the tests of their own file
     "compare",
     "minimum_detectable",
     "one_report_covariance",
@@ -138,7 +138,7 @@ ELSEWHERE = {  # functions of mechanisms and goals, whose bad arguments have tes
     "realised_losses",
     "recommend",
     "sample_size",
-}
+)
 
 
 def functions() -> Iterator[Callable[..., Any]]:

@@ -90,8 +90,8 @@ def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
 # -- the recommended one ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 8, 64])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("k", [2, 3, 20])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_the_best_is_the_best(k: int, epsilon: float) -> None:
     p = 1.0 / np.arange(1, k + 1)
     p /= p.sum()
@@ -178,6 +178,8 @@ def test_many_categories() -> None:
         ({"goal": {"nurse": "1"}}, "goal['nurse']"),
         ({"goal": {"nurse": np.inf}}, "goal['nurse']"),
         ({"goal": {"category": "pilot"}}, "goal"),
+        ({"goal": {"category": ["nurse"]}}, "goal"),
+        ({"categories": 2**62}, "categories"),
         ({"goal": ["total"]}, "goal"),
         ({"p": [0.5, 0.5]}, "p"),
         ({"p": pd.Series({"nurse": 1.0})}, "p"),

@@ -62,7 +62,7 @@ def test_lines_are_respondents_and_points_mechanisms() -> None:
 
 def test_default_kinds_and_given_axes() -> None:
     figure, (left, right) = plt.subplots(1, 2)
-    assert planning.plot_frontier(categories=2, n=100, ax=left, title="A $b$") is left
+    assert planning.plot_frontier(None, 2, n=100, epsilons=GRID, ax=left, title="A $b$") is left
     assert {"Warner", "k-RR", "k-RAPPOR", "OUE"} < set(lines(left))
     planning.plot_frontier([ldp.KRR(4, 1.0)], n=100, ax=right, title="")
     assert right.get_title() == "" and left.get_title() == r"A \$b\$"

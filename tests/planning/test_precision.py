@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ def test_totals_are_those_of_the_papers(where: str, epsilon: float) -> None:
 
 
 def test_published_worst_cases() -> None:
-    """KBR16 section 4.3 in numbers: k = epsilon-ln 100, 10,000 respondents."""
+    """KBR16 section 4.3 in numbers: k = 100, epsilon = ln k, 10,000 respondents."""
     epsilon, n = float(np.log(100)), 10_000
     krr = planning.precision(ldp.KRR(100, epsilon), None, n)
     assert krr.effective_n == pytest.approx(2475, abs=0.5)
@@ -160,6 +161,39 @@ def test_what_has_no_precision() -> None:
     assert planning.precision(pum.common, None, 10).se.size == 5
     with pytest.raises(NotAvailable, match="8192"):
         planning.precision(ldp.ORR(16, 2, 1.0), None, 10, candidates=names(9000))
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"mechanism": None}, "mechanism"),
+        ({"mechanism": "krr"}, "mechanism"),
+        ({"mechanism": ldp.KRR}, "mechanism"),
+        ({"p": [0.5, 0.5]}, "p"),
+        ({"p": [0.5, 0.3, 0.1]}, "p"),
+        ({"p": [0.5, 0.6, -0.1]}, "p"),
+        ({"p": [np.nan, 0.5, 0.5]}, "p"),
+        ({"p": "abc"}, "p"),
+        ({"p": [[0.5, 0.3, 0.2]]}, "p"),
+        ({"p": {0.5, 0.3, 0.2}}, "p"),
+        ({"p": pd.Series([0.5, 0.3, 0.2], [0, 1, 3])}, "p"),
+        ({"n": 0}, "n"),
+        ({"n": 2.0}, "n"),
+        ({"n": True}, "n"),
+        ({"n": None}, "n"),
+        ({"n": 2**63}, "n"),
+        ({"n": [10]}, "n"),
+        ({"design_effect": 0}, "design_effect"),
+        ({"design_effect": -1.0}, "design_effect"),
+        ({"design_effect": np.inf}, "design_effect"),
+        ({"design_effect": "2"}, "design_effect"),
+        ({"design_effect": None}, "design_effect"),
+    ],
+)
+def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        planning.precision(**({"mechanism": ldp.KRR(3, 1.0), "p": None, "n": 10} | given))
+    assert caught.value.name == name
 
 
 # -- simulation ------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, log2
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ldpstats.arguments.labels import as_labels
 from ldpstats.mechanisms.blocks.base import BlockMechanism
 from ldpstats.problems.blocks.hadamard import HadamardDesign
 
-__all__ = ["HadamardResponse"]
+__all__ = ["HadamardResponse", "best_design", "summed_variance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +21,8 @@ class HadamardResponse(BlockMechanism):
     """Hadamard response (Acharya, Sun and Zhang 2019): labels in the rows of Hadamard matrices.
 
     Each category has its own half of the labels of one of B Hadamard matrices of order b, of B b
-    labels in all; an own label is e^eps times as probable as any other. With B = 1, where epsilon
-    is at most ln 2, the own labels of two categories agree by half and a report takes about log2 k
+    labels in all; an own label is e^eps times as probable as any other. With B = 1, which a small
+    epsilon wants, the own labels of two categories agree by half and a report takes about log2 k
     bits. More matrices make own labels rarer, as a larger epsilon wants them to be.
 
     Parameters
@@ -40,10 +39,14 @@ class HadamardResponse(BlockMechanism):
 
     Notes
     -----
-    ``B = 2^(ceil(log2 min(e^eps, 2k)) - 1)`` and b is the smallest power of two of at least
-    ``k / B + 1``. The linear estimate of p_x is half the share of own labels less that of the
-    others of the same matrix, over ``s (e^eps - 1) / (2 Z)``, with s = b/2 and Z = s (e^eps - 1) +
-    B b. With B = 1 that is a binomial count.
+    Of all powers of two b, with as many matrices as the categories need, ``B = ceil(k / (b - 1))``,
+    the one is taken whose summed variance at the uniform distribution is the smallest. The paper's
+    ``B = 2^(ceil(log2 min(e^eps, 2k)) - 1)`` is of the right order, but may be several times too
+    large: at k = 100,000 and epsilon = 0.7 its variances are 41 % larger.
+
+    The linear estimate of p_x is half the share of own labels less that of the others of the same
+    matrix, over ``s (e^eps - 1) / (2 Z)``, with s = b/2 and Z = s (e^eps - 1) + B b. With B = 1
+    that is a binomial count.
 
     References
     ----------
@@ -70,6 +73,33 @@ class HadamardResponse(BlockMechanism):
 
     @cached_property
     def design(self) -> HadamardDesign:
-        least = min(np.exp(self.epsilon), 2.0 * self.k)
-        parts = 1 << max(ceil(log2(least)) - 1, 0)
-        return HadamardDesign(self.k, parts, 1 << (-(-self.k // parts)).bit_length())
+        return best_design(self.k, self.epsilon)
+
+
+def best_design(k: int, epsilon: float) -> HadamardDesign:
+    """The design with the smallest summed variance, see `HadamardResponse`.
+
+    Examples
+    --------
+    >>> [best_design(1000, epsilon).parts for epsilon in (0.5, 1.0, 2.0, 4.0)]
+    [1, 1, 4, 33]
+    """
+    orders = [1 << i for i in range(1, k.bit_length() + 1)]
+    designs = [HadamardDesign(k, -(-k // (order - 1)), order) for order in orders]
+    return min(designs, key=lambda design: summed_variance(design, epsilon))
+
+
+def summed_variance(design: HadamardDesign, epsilon: float) -> float:
+    """Sum of the variances of the linear estimates at the uniform p, times the number of reports.
+
+    Examples
+    --------
+    >>> round(summed_variance(HadamardDesign(3, 1, 4), 1.0), 2)
+    13.71
+    """
+    k, s, small = design.k, design.size, float(np.exp(-epsilon))
+    high = 1.0 / (s + (design.n_labels - s) * small)
+    gain = -float(np.expm1(-epsilon)) * high
+    inside = float(np.mean(design.part_masses(np.full(k, 1.0 / k))))
+    square = s * (2.0 * small * high + gain * inside) / 4.0
+    return k * square / (s * gain / 2.0) ** 2 - 1.0 / k

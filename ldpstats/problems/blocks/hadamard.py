@@ -28,7 +28,7 @@ class HadamardDesign(BlockDesign):
     k : int
         Number of categories, at most ``parts * (order - 1)``.
     parts, order : int
-        Powers of two.
+        The number of matrices, and their order b, a power of two.
 
     Examples
     --------

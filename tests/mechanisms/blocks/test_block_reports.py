@@ -1,0 +1,104 @@
+"""Reports of block mechanisms: what is refused, and that a wrong mechanism is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+
+SUBSETS = ldp.SubsetSelection(("a", "b", "c", "d"), 0.6, size=2)
+HADAMARD = ldp.HadamardResponse(("a", "b", "c", "d"), 0.6)
+
+
+@pytest.mark.parametrize("text", ["0111", "0001", "011", "0210", "", None, 3, True])
+def test_subsets_of_another_size_are_refused(text: object) -> None:
+    with pytest.raises(ldp.LDPError, match="report"):
+        SUBSETS.parse("reports", ["0011", text])
+
+
+def test_packed_subsets_of_another_size_are_refused() -> None:
+    with pytest.raises(ldp.InvalidArgument, match="3 ones"):
+        ldp.Reports(np.array([[0b0111]], dtype=np.uint8), SUBSETS)
+    with pytest.raises(ldp.InvalidArgument, match="3 ones"):
+        SUBSETS.parse("reports", [b"\x07"])
+
+
+@pytest.mark.parametrize("n", [[1, 1, 1, 0], [5, 0, 0, 0], [3, 3, 0, 0]])
+def test_sums_that_no_reports_have_are_refused(n: list[int]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"2 ones|exceeds"):
+        SUBSETS.counts(n, nobs=2)
+
+
+@pytest.mark.parametrize("label", [8, -1, 1.5, "eight", None])
+def test_labels_that_do_not_exist_are_refused(label: object) -> None:
+    with pytest.raises(ldp.LDPError):
+        HADAMARD.parse("reports", [0, label])
+
+
+@pytest.mark.parametrize("size", [0, 4, 2.5, True, "two", np.nan])
+def test_sizes_that_leave_nothing_out_are_refused(size: object) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="size"):
+        ldp.SubsetSelection(4, 1.0, size)
+
+
+def test_bits_of_subsets_are_not_lumped() -> None:
+    reports = SUBSETS.privatize(["a", "b"] * 50, np.random.default_rng(1))
+    with pytest.raises(ldp.NotAvailable, match="several categories at once"):
+        ldp.lump(reports, ["a"])
+
+
+def test_reports_of_blocks_are_paired() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.choice(list("abcd"), 20_000, p=[0.4, 0.3, 0.2, 0.1])
+    krr = ldp.KRR(tuple("abcd"), 0.8).privatize(values, rng)
+    for mechanism in (SUBSETS, HADAMARD):
+        both = ldp.paired(mechanism.privatize(values, rng), krr)
+        assert both.mechanism.epsilon == pytest.approx(1.4, abs=1e-12)
+        assert abs(ldp.FrequencyModel(both).fit().params["a"] - 0.4) < 0.06  # 4 standard errors
+
+
+def test_goodness_of_fit_sees_another_epsilon() -> None:
+    rng = np.random.default_rng(4)
+    strong = ldp.HadamardResponse(5, 0.5)
+    made = ldp.HadamardResponse(5, 0.69).privatize(rng.choice(5, 100_000), rng)
+    model = ldp.FrequencyModel(ldp.Reports(made.y, strong))
+    with pytest.warns(ldp.MisfitWarning):
+        wrong = model.fit("inversion").goodness_of_fit
+    right = strong.privatize(rng.choice(5, 100_000), rng)
+    assert wrong.pvalue < 1e-4 < ldp.FrequencyModel(right).fit("inversion").goodness_of_fit.pvalue
+
+
+def test_olh_is_the_hashed_mechanism() -> None:
+    olh = ldp.OLH(100, epsilon=1.0)
+    assert isinstance(olh, ldp.ORR)
+    assert (olh.n_outputs, olh.n_cohorts, olh.k) == (4, 1024, 100)
+    assert ldp.OLH(3, epsilon=2.0) == ldp.ORR(3, 1, 2.0, alphabet=3)  # k-RR
+    assert ldp.OLH(3, epsilon=50.0).n_outputs == 3
+    p = np.full(100, 0.01)
+    V = olh.moments(olh.specimen()).covariance(p).variances()
+    g, e = 4, np.e  # Wang et al. 2017, variance with a hash of one's own
+    share = e / (e + g - 1) * 0.01 + 0.99 / g
+    ideal = share * (1 - share) / (e / (e + g - 1) - 1 / g) ** 2
+    assert 0.95 < V.mean() * 1024 / ideal < 1.08
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.SubsetSelection(100_000, 5.0),
+        ldp.HadamardResponse(100_000, 0.5),
+        ldp.HadamardResponse(10_000, 3.0),
+        ldp.ProjectiveGeometryResponse(100_000, 3.0),
+    ],
+    ids=["subsets", "hadamard", "hadamard-parts", "projective"],
+)
+def test_very_many_categories(mechanism: ldp.Mechanism) -> None:
+    rng, k, n = np.random.default_rng(6), mechanism.k, 100 if mechanism.n_bits else 3_000
+    values = np.where(rng.random(n) < 0.7, 1_234, rng.integers(0, k, n))
+    fit = ldp.FrequencyModel(mechanism.privatize(values, rng)).fit("inversion")
+    assert fit.linear_params.idxmax() == 1_234
+    low, high = fit.conf_int(clip=False).loc[1_234]
+    assert low < 0.7 < high
+    assert "1234" in str(fit.summary())
+    assert mechanism.draw(np.full(k, 1.0 / k), 50, rng).nobs == 50
