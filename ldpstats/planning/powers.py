@@ -17,7 +17,7 @@ from ldpstats.planning.variances import effect_of_design
 __all__ = ["asked_power", "needed", "planned", "power", "respondents_for_power"]
 
 _MOST = 2**53  # respondents
-_WINDOW = 1 << 20  # respondents below a solution that are looked at one by one
+_WINDOW = 1 << 15  # respondents below a solution that are looked at one by one
 _BLOCK = 1 << 14
 
 
@@ -108,7 +108,8 @@ def respondents_for_power(
     """The smallest number of respondents with which `power` is at least the one asked for.
 
     Tests of counts have a power that goes up and down as n grows: a few respondents more may then
-    have a little less. Of all numbers this is the first.
+    have a little less. Of all numbers this is the first, up to about a million; beyond, of those
+    near it.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class IndependenceTest(Goal):
     to find that two variables are associated
     >>> krr = ldp.KRR(2, epsilon=2.0)
     >>> round(ldp.planning.power((krr, krr), goal, n=1000), 3)
-    0.956
+    0.957
     """
 
     table: Any

@@ -89,15 +89,28 @@ def _score(m0: float) -> Callable[[Array, Array], Array]:
 
 
 def _least(n: Array, pvalue: Callable[[Array, Array], Array], alpha: float) -> Array:
-    """The smallest tally that is rejected, n + 1 where none is."""
-    low, high = np.full(n.shape, -1.0), n + 1.0  # not rejected, and rejected or impossible
-    while np.any(high - low > 1.0):
+    """The smallest tally that is rejected, n + 1 where none is; it grows with n."""
+    ends = np.array([n.min(), n.max()])
+    low, high = _halved(ends, np.full(2, -1.0), ends + 1.0, pvalue, alpha)
+    return _halved(n, np.full(n.shape, low[0] - 1.0), np.minimum(high[1], n + 1.0), pvalue, alpha)[
+        1
+    ]
+
+
+def _halved(
+    n: Array, low: Array, high: Array, pvalue: Callable[[Array, Array], Array], alpha: float
+) -> tuple[Array, Array]:
+    """Bisection between tallies that are not rejected, and rejected or impossible."""
+    low = np.maximum(low, -1.0)
+    while np.any(inside := high - low > 1.0):
         middle = np.floor((low + high) / 2.0)
+        inside &= (middle > low) & (middle < high)  # beyond 2**53 some are no numbers
+        if not inside.any():
+            break
         rejected = pvalue(np.clip(middle, 0.0, n), n) <= alpha
-        inside = high - low > 1.0
         high = np.where(inside & rejected, middle, high)
         low = np.where(inside & ~rejected, middle, low)
-    return high
+    return low, high
 
 
 def _reached(n: Array, least: Array, m: float) -> Array:
