@@ -53,7 +53,11 @@ PLANNING: dict[str, Any] = {
 def planning_sites(e: Examples) -> Iterator[Site]:
     for name in planning.__all__:
         call = getattr(planning, name)
-        if inspect.isclass(call) or name in ("plan_dictionary", "recommend_design"):
+        if inspect.isclass(call) or name in (
+            "plan_dictionary",
+            "recommend_design",
+            "design_channel",
+        ):
             continue
         given = {n: v for n, v in PLANNING.items() if n in inspect.signature(call).parameters}
         if name.startswith("uldp_") or name == "urr_worst_distribution":
@@ -98,3 +102,14 @@ def planning_sites(e: Examples) -> Iterator[Site]:
         "loss": "l1",
     }
     yield Site("recommend_design", planning.recommend_design, design, slow=True)
+    channel = {
+        "categories": ("nurse", "cook", "driver"),
+        "epsilon": 1.0,
+        "prior": P3,
+        "loss": {"nurse": 1.0, "cook": -1.0},
+        "sensitive": ["nurse", "cook"],
+        "max_outputs": 9,
+    }
+    yield Site("design_channel", planning.design_channel, channel, slow=True)
+    best = planning.design_channel(("nurse", "cook", "driver"), 1.0)
+    yield Site("design_channel sensitivity", best.sensitivity, {"prior": P3}, slow=True)
