@@ -76,7 +76,7 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         more = _better(cone, working, priced, float(own.max()))
         if not len(more):
             break
-        stay = (theta > 1e-7 * theta.max()) | (own > 0.95 * own.max())
+        stay = (theta > 1e-6 * theta.max()) | (own > (0.95 if fine else 0.997) * own.max())
         working = (working.take(np.flatnonzero(stay)) if climbing else working) + more
     assert best is not None
     return Found(best[0], best[1], bound)
