@@ -104,6 +104,7 @@ def manipulation_sites(e: Examples) -> Iterator[Site]:
 
 _OWN = (
     "compare",
+    "design_channel",
     "minimum_detectable",
     "one_report_covariance",
     "plan_dictionary",
@@ -168,3 +169,14 @@ def planning_sites(e: Examples) -> Iterator[Site]:
         "loss": "l1",
     }
     yield Site("recommend_design", planning.recommend_design, design, slow=True)
+    channel = {
+        "categories": ("nurse", "cook", "driver"),
+        "epsilon": 1.0,
+        "prior": P3,
+        "loss": {"nurse": 1.0, "cook": -1.0},
+        "sensitive": ["nurse", "cook"],
+        "max_outputs": 9,
+    }
+    yield Site("design_channel", planning.design_channel, channel, slow=True)
+    best = planning.design_channel(("nurse", "cook", "driver"), 1.0)
+    yield Site("design_channel sensitivity", best.sensitivity, {"prior": P3}, slow=True)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution, one_of
+from ldpstats.arguments.checks import as_array, distribution, one_of
 from ldpstats.arguments.labels import align, encode
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.hypotheses import linear_hypothesis
@@ -31,6 +31,7 @@ _MOST_PRIORS = 50
 def checked_priors(prior: object, labels: pd.Index[Any]) -> Array:
     """Distributions, shape (M, k), without repeats."""
     k = len(labels)
+    rows: list[Any]
     if isinstance(prior, str):
         one_of("prior", prior, ("uniform",))
         return np.full((1, k), 1.0 / k)
@@ -43,10 +44,7 @@ def checked_priors(prior: object, labels: pd.Index[Any]) -> Array:
     elif isinstance(prior, list | tuple) and any(isinstance(row, pd.Series) for row in prior):
         rows = list(prior)
     else:
-        try:
-            given = np.asarray(prior)
-        except Exception:  # rows of several lengths, or somebody else's object
-            raise InvalidArgument("prior", prior, _PRIOR) from None
+        given = as_array("prior", prior, _PRIOR)
         if given.ndim not in (1, 2) or not len(given):
             raise InvalidArgument("prior", prior, _PRIOR)
         rows = list(given) if given.ndim == 2 else [given]
@@ -113,8 +111,6 @@ def _linear(values: Any, k: int) -> Array:
     """An array as contrasts, shape (q, k)."""
     labels: pd.Index[Any] = pd.RangeIndex(k)
     try:
-        return linear_hypothesis(np.asarray(values), labels)[0]
+        return linear_hypothesis(as_array("loss", values, _LOSS), labels)[0]
     except InvalidArgument:
         raise InvalidArgument("loss", values, f"{_LOSS}; here k = {k}") from None
-    except ValueError:
-        raise InvalidArgument("loss", values, _LOSS) from None

@@ -141,7 +141,7 @@ class _Terms:
 
     def ratios(self, first: Any, second: Any) -> Array:
         limit = np.add.outer(first[0] + self.limit[1], second[0])
-        total = np.zeros_like(limit)
+        total: Array = np.zeros_like(limit)
         for (s1, A1, m1), (s2, A2, m2), (_, base) in zip(
             first[1], second[1], self.mass, strict=True
         ):
@@ -151,7 +151,7 @@ class _Terms:
             square /= np.add.outer(m1 + base, m2)
             total += square
         total /= np.where(limit > 0.0, limit, 1e-300)
-        return total
+        return np.asarray(total)
 
 
 def climbed(cone: Staircases, dual: Dual, starts: Array, count: int) -> Priced:
@@ -166,9 +166,9 @@ def climbed(cone: Staircases, dual: Dual, starts: Array, count: int) -> Priced:
         fits &= (total > 0) & (total < cone.codes.size)
         ratio = np.full(len(near), -np.inf)
         ratio[fits] = dual.ratios(cone, cone.columns(near[fits]))
-        ratio = ratio.reshape(len(now), -1)
-        at = ratio.argmax(axis=1)
-        found = ratio[np.arange(len(now)), at]
+        table = ratio.reshape(len(now), -1)
+        at = table.argmax(axis=1)
+        found = table[np.arange(len(now)), at]
         better = found > best * (1.0 + 1e-12)
         if not better.any():
             break

@@ -39,9 +39,15 @@ def solved(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     return theta, Dual(dual.weights, Z, z, dual.level, dual.slope / scale)
 
 
-def _run(problem: Any) -> None:
-    import cvxpy as cp
+def _cvxpy() -> Any:
+    """cvxpy, which is slow to import; much of it has no types."""
+    import cvxpy
 
+    return cvxpy
+
+
+def _run(problem: Any) -> None:
+    cp = _cvxpy()
     try:
         with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
             warnings.simplefilter("ignore")
@@ -54,8 +60,7 @@ def _run(problem: Any) -> None:
 
 def _feasible(columns: Columns) -> tuple[Any, list[Any]]:
     """The variable theta, and the equations that make the rows of Q sum to one."""
-    import cvxpy as cp
-
+    cp = _cvxpy()
     theta = cp.Variable(len(columns), nonneg=True)
     equations = [cp.sum(theta) == 1.0]
     if columns.T.shape[1]:
@@ -72,8 +77,7 @@ def _multiplier(equations: list[Any], width: int) -> tuple[float, Array]:
 
 def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     """The largest of the forms tr A'VA."""
-    import cvxpy as cp
-
+    cp = _cvxpy()
     even = np.full(len(columns), 1.0 / len(columns))
     start = cone.loss(columns, even)  # the columns at hand need not balance: only a size
     size = 1.0 / np.sqrt(start) if 0.0 < start < np.inf else 1.0
@@ -124,8 +128,7 @@ def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
 
 def _determinant(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     """The geometric mean of V's eigenvalues, at the worst prior."""
-    import cvxpy as cp
-
+    cp = _cvxpy()
     theta, equations = _feasible(columns)
     low, limits = cp.Variable(), []
     for m, _, within in cone.scenarios:

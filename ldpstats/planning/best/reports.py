@@ -156,7 +156,7 @@ def _symmetrised(cone: Staircases, target: Array, upper: Any) -> Array:
                 out[block] = np.where(np.eye(len(part), dtype=bool), diagonal, rest)
             else:
                 out[block] = part.mean()
-    return out[upper]
+    return np.asarray(out[upper])
 
 
 def _shifted(cone: Staircases, member: Array, count: int) -> Array:

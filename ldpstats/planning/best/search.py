@@ -23,10 +23,10 @@ _ALL_AT_ONCE = 300  # orbits that are solved for without pricing
 _KEPT = 1 << 17
 SPLIT = 1 << 30
 _CONES = 1500  # entries of estimates beyond which the barrier method is quicker than cones
-_ROUNDS = 40
+_ROUNDS = 120
 _FINE = 1 << 21  # columns up to which a search goes on to the end
 _ROUGH = 1e-4  # improvement of a ratio that counts where there are more
-_CLIMBS = 12  # rounds of local search where there are more
+_CLIMBS = 60  # rounds of local search where there are more
 _CLOSE = 1e-8  # gap at which the search ends
 
 
@@ -57,12 +57,12 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         theta, dual = master(cone, working)
         loss = cone.loss(working, theta)
         own = dual.ratios(cone, working)
-        count = max(40, 2 * cone.codes.size)
+        count = max(40, 4 * cone.codes.size)
         climbing = not isinstance(pricer, Kept)
         if climbing:
             priced = climbed(cone, dual, _seeds(cone, working, theta), count)
             climbing = priced.kappa > own.max() * (1.0 + (1e-7 if fine else _ROUGH))
-            climbing &= fine or turn - 6 * passes < _CLIMBS
+            climbing &= fine or turn - 20 * passes < _CLIMBS
         if not climbing and pricer is not None:
             priced, passes = pricer.price(dual, count), passes + 1
             kappa = max(priced.kappa, float(own.max()))
@@ -76,7 +76,7 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         more = _better(cone, working, priced, float(own.max()))
         if not len(more):
             break
-        stay = (theta > 1e-7 * theta.max()) | (own > 0.95 * own.max())
+        stay = (theta > 1e-6 * theta.max()) | (own > (0.95 if fine else 0.997) * own.max())
         working = (working.take(np.flatnonzero(stay)) if climbing else working) + more
     assert best is not None
     return Found(best[0], best[1], bound)
@@ -119,13 +119,15 @@ def _start(cone: Staircases | Rays) -> Columns:
     k, G = cone.codes.size, cone.G
     one = np.eye(G, dtype=np.int64)
     order = np.argsort(-cone.prior.mean(axis=0), kind="stable")
-    runs = []  # runs of neighbours in the order of the priors, around the end
-    for length in sorted({2, 3, max(2, round(G / 4)), max(2, round(G / 3)), max(2, G // 2)}):
-        if length < G:
-            high = (np.arange(G)[:, None] + np.arange(length)) % G
-            run = np.zeros((G, G), dtype=np.int64)
-            run[np.arange(G)[:, None], order[high]] = 1
-            runs.append(run)
+    usual = max(2, round(k / (1.0 + float(np.exp(cone.limits.mean())))))
+    pairs = [(n, 1) for n in (2, 3, round(G / 4), round(G / 3), G // 2)]
+    pairs += [(n, stride) for n in (usual, usual + 1) for stride in (1, 2, 3, 4, 5, 7)]
+    runs = []  # categories in the order of the priors, so many steps apart, around the end
+    for length, stride in sorted({(n, s) for n, s in pairs if 1 < n < G}):
+        high = (np.arange(G)[:, None] + stride * np.arange(length)) % G
+        run = np.zeros((G, G), dtype=np.int64)
+        run[np.arange(G)[:, None], order[high]] = 1
+        runs.append(run)
     grid = np.linspace(0.1, 0.9, 9)[:, None] * cone.sizes
     members = np.concatenate([one, cone.sizes - one, *runs, np.rint(grid).astype(np.int64)])
     total = members.sum(axis=1)
