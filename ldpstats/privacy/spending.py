@@ -289,7 +289,7 @@ class Ledger(Specified):
     def merge(self, other: Ledger, repeated: str = "refuse") -> Ledger:
         """The entries of two ledgers of one respondent, with the smaller of their limits.
 
-        A limit that they exceed together is no error, as what was spent is spent: nothing remains.
+        If they exceed it together nothing remains, but that is no error.
 
         Parameters
         ----------
