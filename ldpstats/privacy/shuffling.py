@@ -184,7 +184,7 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     number = positive_integer("n", n)
     chance = _checked_delta(delta)
     share = probability("colluding", colluding, one=False)
-    honest = max(1, int(np.floor(number * (1.0 - share) + 1e-9)))
+    honest = max(1, min(number, int(np.floor(number * (1.0 - share) + 1e-9))))
     pairs = shuffled_pairs(mechanism)
     bounds = epsilon_bounds(pairs, honest, chance)
     method = min(bounds, key=lambda name: bounds[name])

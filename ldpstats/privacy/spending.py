@@ -11,6 +11,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
+from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
@@ -258,7 +259,7 @@ class Ledger(Specified):
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """
-        if not isinstance(questionnaire, _Sheet):
+        if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
             raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
         private = questionnaire.private
         if asked is None and questionnaire.ask not in (None, len(private)):
@@ -288,7 +289,7 @@ class Ledger(Specified):
     def merge(self, other: Ledger, repeated: str = "refuse") -> Ledger:
         """The entries of two ledgers of one respondent, with the smaller of their limits.
 
-        A limit that they exceed together is no error, as what was spent is spent: nothing remains.
+        If they exceed it together nothing remains, but that is no error.
 
         Parameters
         ----------

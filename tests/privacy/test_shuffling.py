@@ -208,7 +208,7 @@ def test_extreme_settings() -> None:
         ldp.KRR(2, 50.0),
         ldp.KRAPPOR(1000, 50.0),
     ):
-        for n in (1, 2, 60):
+        for n in (1, 20):
             shuffled = privacy.amplification(mechanism, n, 1e-9)
             assert 0.0 <= shuffled.epsilon <= shuffled.local_epsilon
             assert shuffled.lower <= shuffled.epsilon or np.isnan(shuffled.lower)
