@@ -1,7 +1,13 @@
-"""Expected losses before any data are collected, and the design of surveys of hashed answers.
+"""What to know before any data are collected: precision, power, and the best mechanism.
 
-`design_channel` finds the best channel that a privacy limit allows, with a certificate. For hashed
-answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
+For any mechanism `precision` has the standard errors that n respondents will give, `sample_size`
+the respondents that a precision, or the power of a test, needs. `compare` sets mechanisms side by
+side, `recommend` names the best one for a goal, and `plot_frontier` shows what privacy costs.
+`power` and `minimum_detectable` are of the package's own tests. `design_channel` finds the best
+channel that a privacy limit allows, with a certificate, and `manipulation` says how far malicious
+respondents can move an estimate.
+
+For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
 `cells_needed` gives the cells that keep candidates apart. For unknown strings see
 `plan_dictionary`. The rest of this page is about k-RR and k-RAPPOR (KBR16 section 4).
 
