@@ -212,7 +212,7 @@ def test_every_kind_can_be_made(kind: str, tmp_path: Path) -> None:
 
 
 def test_numbers_are_put_in_bins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.csv").write_text("age\n5\n15.5\n50\n1e1\n" * 20)
+    (tmp_path / "a.csv").write_text("age\n" + "5\n15.5\n50\n1e1\n" * 20)
     paths = [str(tmp_path / "a.csv"), str(tmp_path / "r.csv")]
     spec = str(tmp_path / "s.json")
     made = ["--mechanism", "square-wave", "--epsilon", "1", "--write-spec", spec, "--column", "age"]

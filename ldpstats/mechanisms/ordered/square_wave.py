@@ -71,7 +71,7 @@ class SquareWave(Enumerated):
         `optimal_half_width`, which serves means. A smaller one serves the distribution function,
         and none (k-RR) serves single frequencies if bins are few: for k = 16 and epsilon 1,
         n times the variance of the mean of uniform answers on [0, 1] is 1.00, 1.26 and 8.83 for
-        b = 4, 2 and 0, and the summed variance of the frequencies 385, 494 and 100.
+        b = 4, 2 and 0, and the summed variance of the frequencies 385, 334 and 100.
 
     References
     ----------

@@ -79,12 +79,18 @@ def test_coverage(
     truth: Callable[[int], Array],
     replications: Callable[..., int],
 ) -> None:
-    """Means and functions cover 95 %, medians at least; 4 Monte Carlo standard errors."""
+    """Means and functions cover 95 %, medians at least; 4 Monte Carlo standard errors.
+
+    Under geometric noise single values of the function are estimated with errors beyond one, so
+    that their intervals are [0, 1] or nearly, and cover more often.
+    """
     R, p = replications(1000, least=60), truth(k)
     mechanism = MECHANISMS[kind](k, epsilon)
     said = repeat(R, lambda r: survey(mechanism, p, r))
     assert near(said["mean"].mean(), 0.95, R)
-    assert near(said["function"].mean(axis=0), 0.95, R)
+    assert at_least(said["function"].mean(axis=0), 0.95, R)
+    if kind == "square":  # whose errors are smaller than one: intervals are rarely cut
+        assert near(said["function"].mean(axis=0), 0.95, R)
     assert at_least(said["median"].mean(), 0.95, R)
     assert not near(said["control"].mean(), 0.95, R)  # half as wide: 67 %
     error = said["estimate"].mean() - scores(mechanism) @ p
@@ -111,7 +117,7 @@ def test_means_are_much_better_than_those_of_krr(k: int, epsilon: float, factor:
 
 @pytest.mark.parametrize(("truth", "gain"), [(smooth, 3.0), (spiked, 1.5)])
 def test_smoothing_brings_estimates_nearer(truth: Callable[[int], Array], gain: float) -> None:
-    # total variation of six surveys; the measured gains are 5 and 2.2
+    # total variation of six surveys; the measured gains are 11 and 2.2
     p, mechanism = truth(64), MECHANISMS["square"](64, 1.0)
     far: dict[str, list[float]] = {"smoothed": [], "mle": []}
     for seed in range(6):
