@@ -14,8 +14,8 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged, NotIden
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.krr import KRR
-from ldpstats.planning.best.coarse import coarse_bound
-from ldpstats.planning.best.cones import Rays, Staircases, groups_of
+from ldpstats.planning.best.bounds import design_loss, searched
+from ldpstats.planning.best.cones import Staircases
 from ldpstats.planning.best.goals import Goal, loss_of_matrix
 from ldpstats.planning.best.limits import Limits, privacy_limits, sensitive_places
 from ldpstats.planning.best.losses import checked_goal, checked_priors
@@ -23,17 +23,13 @@ from ldpstats.planning.best.polish import channel_of
 from ldpstats.planning.best.recognised import as_mechanism, of_subsets
 from ldpstats.planning.best.reports import explicit, few, merged, sampled, supported
 from ldpstats.planning.best.result import ChannelDesign
-from ldpstats.planning.best.rivals import rival_losses, subset_loss
-from ldpstats.planning.best.search import SPLIT, Found, optimum
-from ldpstats.planning.best.vertices import extreme_rays
+from ldpstats.planning.best.rivals import rival_losses
 
-__all__ = ["bound_of", "design_channel", "design_loss"]
+__all__ = ["design_channel"]
 
 Array = npt.NDArray[Any]
 
 _MOST_CATEGORIES = 1000
-_RAYS = 4000  # of limits of pairs, beyond which they are not all listed
-_CLIMBED = 48  # categories up to which columns are searched for where they cannot all be priced
 _SAMPLED = 40  # categories up to which a short list of a large orbit's columns is looked for
 
 
@@ -121,7 +117,7 @@ def design_channel(
 
     >>> jobs = ("nurse", "teacher", "driver", "cook")
     >>> best = design_channel(jobs, epsilon=1.0, loss="nurse - cook")
-    >>> round(best.loss, 3), round(best.efficiency["KRR"], 2)
+    >>> round(best.loss, 3), float(best.efficiency["KRR"].round(2))
     (4.433, 1.25)
     """
     labels = _checked_labels(categories)
@@ -165,50 +161,11 @@ def _result(
     )
 
 
-def design_loss(mechanism: Mechanism, goal: Goal) -> float:
-    """The loss of a mechanism at one respondent."""
-    if isinstance(mechanism, SubsetSelection):
-        return subset_loss(mechanism, goal)
-    return loss_of_matrix(mechanism.channel().matrix(), goal)
-
-
-def bound_of(goal: Goal, limits: Limits, open_: Array) -> float:
-    """The bound on the loss of any channel within these limits."""
-    return _searched(goal, limits, open_)[1].bound
-
-
-def _cone(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays, bool]:
-    """The cone of columns, and whether it has all rays."""
-    if limits.kind != "pairs":
-        return Staircases(groups_of(goal, limits.own, open_), goal, open_, limits.own), True
-    rays, all_ = extreme_rays(limits.pairs, _RAYS)
-    units = np.eye(goal.k)[open_]
-    return Rays(np.arange(goal.k), goal, open_, np.concatenate([rays, units])), all_
-
-
-def _searched(goal: Goal, limits: Limits, open_: Array) -> tuple[Staircases | Rays | None, Found]:
-    """The best columns, and a bound; no columns where there are too many categories to search."""
-    cone, all_ = _cone(goal, limits, open_)
-    if isinstance(cone, Rays):
-        found = optimum(cone)
-        if not all_:  # the rows' largest limits allow more
-            wider = Limits(np.where(np.eye(goal.k) > 0, 0.0, limits.own[:, None]), "own")
-            found = Found(found.columns, found.theta, bound_of(goal, wider, open_))
-        return cone, found
-    if cone.n_orbits <= SPLIT:
-        return cone, optimum(cone)
-    bound = coarse_bound(goal, limits.own, open_)
-    if cone.G > _CLIMBED:
-        return None, Found(cone.columns(cone.units()), np.zeros(cone.open_groups.size), bound)
-    found = optimum(cone)
-    return cone, Found(found.columns, found.theta, bound)
-
-
 def _designed(
     goal: Goal, labels: pd.Index[Any], limits: Limits, open_: Array, most: int | None
 ) -> tuple[Mechanism, str, float]:
     """The mechanism, its name, and the bound."""
-    cone, found = _searched(goal, limits, open_)
+    cone, found = searched(goal, limits, open_)
     if cone is None:
         return (*_named(goal, labels, limits, open_, most), found.bound)
     found = supported(cone, found)

@@ -13,8 +13,6 @@ from ldpstats.models.shared.axes import axes_of, axis_labels, set_title, title_t
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ldpstats.planning.best.result import ChannelDesign
-
 __all__ = ["plot_design"]
 
 Array = npt.NDArray[Any]
@@ -22,7 +20,7 @@ Array = npt.NDArray[Any]
 _REPORTS, _CATEGORIES = 400, 100
 
 
-def plot_design(design: ChannelDesign, ax: Axes | None, title: str | None) -> Axes:
+def plot_design(design: Any, ax: Axes | None, title: str | None) -> Axes:
     """Draw Q, reports by falling probability: dark cells are the categories that make a report."""
     k, l = design.mechanism.channel().shape  # noqa: E741
     if l > _REPORTS or k > _CATEGORIES:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.planning.best.bounds import bound_of, design_loss
 from ldpstats.planning.best.goals import Goal
 from ldpstats.planning.best.limits import Limits
 from ldpstats.planning.best.losses import checked_priors
@@ -109,8 +110,6 @@ class ChannelDesign:
             loss  optimum  respondents
         0  8.1212    8.094       1.0034
         """
-        from ldpstats.planning.best.designing import bound_of, design_loss
-
         rows = []
         for p in checked_priors(prior, self.mechanism.categories):
             goal = Goal(self.goal.kind, p[None], self.goal.contrasts)

@@ -11,8 +11,6 @@ from ldpstats.models.shared.tables import SummaryTable
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-    from ldpstats.planning.best.result import ChannelDesign
-
 __all__ = ["design_summary"]
 
 _LOSSES = {
@@ -23,7 +21,7 @@ _LOSSES = {
 }
 
 
-def design_summary(design: ChannelDesign) -> Summary:
+def design_summary(design: Any) -> Summary:
     """The design as a statsmodels `Summary`."""
     goal, k = design.goal, design.mechanism.k
     n_outputs = design.mechanism.channel().shape[1]
@@ -56,7 +54,7 @@ def _ratio(value: float) -> str:
     return "not identified" if np.isinf(value) else f"{value:.3f}"
 
 
-def _epsilon(design: ChannelDesign) -> str:
+def _epsilon(design: Any) -> str:
     if design.limits.kind == "one":
         return f"{design.limits.least:.6g}"
     off = design.epsilon[~np.eye(len(design.epsilon), dtype=bool)]
@@ -64,7 +62,7 @@ def _epsilon(design: ChannelDesign) -> str:
     return f"{off.min():.4g} to {off.max():.4g}, by {whose}"
 
 
-def _notes(design: ChannelDesign) -> list[str]:
+def _notes(design: Any) -> list[str]:
     notes = [
         f"Loss: {_LOSSES[design.goal.kind]}, for one respondent; divide by the number.",
         f"No channel within the limits needs fewer respondents by more than {_share(design.gap)}.",
