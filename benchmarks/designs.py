@@ -96,7 +96,7 @@ def peers(scale: Scale) -> list[Row]:
             {
                 "ours": lambda m=mechanism: m.privatize(values, rng),
                 "theirs": lambda f=privatise, v=few: f(v.tolist()),
-                "estimate": lambda c=ours: ldp.FrequencyModel(c).fit("inversion"),
+                "estimate": lambda m=mechanism, c=ours: m.moments(c).estimate(),
                 "their estimate": lambda f=estimate, r=theirs: f(r),
             },
             3,

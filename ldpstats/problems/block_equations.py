@@ -19,7 +19,7 @@ __all__ = ["BlockEquations", "block_equations"]
 
 _MOST_OPERATIONS = 4e10  # multiplications that a covariance may take: about 2 s
 _LARGEST = 2048  # categories up to which a covariance is formed
-_LARGEST_FIT = 1 << 22  # entries of Q up to which the distance from its laws is tested
+_LARGEST_FIT = 1 << 18  # entries of Q up to which the distance from its laws is tested
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
