@@ -42,9 +42,9 @@ print(planning.precision(krr, p, n=2000).summary())
 # %% [markdown]
 # ## Which mechanism
 #
-# `compare` sets mechanisms side by side, and `recommend` looks through those of the package. For six
-# categories and epsilon 1 it is a subset of two: a report names two kinds of work, and the true one
-# is among them more often than another.
+# `compare` sets mechanisms side by side, and `recommend` searches those of the package. For six
+# categories and epsilon 1 it is subset selection: a report names two kinds of work, and the true
+# one is among them more often than any other.
 
 # %%
 choice = planning.recommend(jobs, epsilon=1.0, p=p)
@@ -113,9 +113,9 @@ print(pd.DataFrame({"power": power, "n for .8": needed}).round(3).to_string())
 print(planning.minimum_detectable(warner, moved, n))
 
 # %% [markdown]
-# The first question will be answered; the others will not. That is better known now. What they would
-# take is far more women, or a larger epsilon: nothing else is on sale. The prediction is checked
-# against surveys that are simulated and tested as the real one will be.
+# The first question will be answered; the others will not, unless far more women answer or epsilon
+# is larger. The prediction is checked against simulated surveys, which are tested as the real one
+# will be.
 
 # %%
 surveys = 400
@@ -131,7 +131,8 @@ assert abs(found / surveys - power["moved"]) < 4 * np.sqrt(
 # %% [markdown]
 # ## The best channel that exists
 #
-# Named mechanisms serve all purposes alike. If one comparison matters, a channel can be made for it.
+# Named mechanisms treat all categories alike. If one comparison matters most, a channel can be made
+# for it.
 # `design_channel` solves the convex programme over all channels with that epsilon and proves how
 # close it came: no channel needs fewer respondents by more than the gap.
 
@@ -144,40 +145,41 @@ assert max(best.gap, only.gap) < 1e-4
 assert privacy.epsilon(best.mechanism) <= 1.0 + 1e-12
 
 # %% [markdown]
-# For all shares together there is little to gain over subsets of two. For a single contrast there is
-# much, but that channel answers no other question.
+# For all shares together subset selection is within one per cent of the best. For a single contrast
+# there is much to gain, but that channel answers no other question.
 #
 # ## What can go wrong
 #
-# *Too few respondents.* A survey that cannot answer says so. With 30 women the estimates are worth
-# less than the guess that all shares are equal.
+# *Too few respondents.* A survey that cannot answer says so. With 60 women at epsilon 0.5 the
+# estimates are worth less than the guess that all shares are equal.
 
 # %%
-small = ldp.FrequencyModel(krr.draw(p, 30, rng)).fit()
+small = ldp.FrequencyModel(ldp.KRR(jobs, 0.5).draw(p, 60, rng)).fit()
 text = str(small.summary())
 print(text[text.index("WARNING") :].split("\nGoodness")[0])
 assert "too small or too private" in text
 
 # %% [markdown]
-# *Respondents who lie on purpose.* A report weighs the more, the smaller epsilon is, so that one per
-# cent of the respondents who always send what serves them move a rare share by more than it is. If
+# *Respondents who lie on purpose.* The smaller epsilon is, the more a single report weighs. One per
+# cent of respondents who always report "law" raise its estimate by more than its true share. As
 # their reports look like those of another population, no test finds them.
 
 # %%
 print(planning.manipulation(krr, 0.01, p, n=n).summary())
 
 # %% [markdown]
-# *A channel that another replaces.* Whatever k-RR at epsilon 1 reports, k-RR at epsilon 2 can be
-# garbled to; k-RR and subsets of two cannot be compared.
+# *A channel that is worse for every purpose.* Reports of k-RR at epsilon 2 can be turned into those
+# of k-RR at epsilon 1, so the latter is never better. Of k-RR and subset selection neither is.
 
 # %%
 print(privacy.dominates(ldp.KRR(jobs, 2.0), krr), privacy.dominates(krr, ldp.KRR(jobs, 2.0)))
 print(privacy.dominates(krr, subsets), privacy.dominates(subsets, krr))
 
 # %% [markdown]
-# *Several waves.* A woman who answers both questions in two waves spends four times. The ledger adds
-# up, and refuses what goes beyond the limit that she was promised. If all reports pass through a
-# shuffler that removes names, outsiders learn far less from them than epsilon says.
+# *Several waves.* A woman who answers both questions in two waves spends epsilon four times. The
+# ledger adds up what she has spent, and refuses what exceeds the limit that she was promised. If a
+# shuffler that she can trust removes names and order, whoever sees the shuffled reports learns far
+# less about her than epsilon says.
 
 # %%
 ledger = privacy.Ledger(limit=4.0)

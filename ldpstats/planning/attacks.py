@@ -162,8 +162,8 @@ class Manipulation:
 
     def _notes(self) -> list[str]:
         notes = [
-            "Of the expected linear estimate, each category attacked alone. Attackers whose reports "
-            "look like those of another population are not found by goodness of fit."
+            "Of the expected linear estimate, each category attacked alone. Goodness of fit does "
+            "not find attackers whose reports look like those of another population."
         ]
         if self.mechanism.n_cohorts > 1:
             how = {

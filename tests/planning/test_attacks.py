@@ -132,7 +132,7 @@ def test_what_a_share_of_one_standard_error_is() -> None:
     precise = np.sqrt(planning.expected_loss(ldp.KRR(4, 1.0), p, 10_000, loss="l2"))
     assert np.sqrt((found.se**2).sum()) == pytest.approx(precise)
     text = str(found.summary())
-    for words in ("raised by", "std err", "10,000", "1%", "goodness of"):
+    for words in ("raised by", "std err", "10,000", "1%", "Goodness of fit"):
         assert words in text
     assert "std err" not in str(planning.manipulation(ldp.KRR(4, 1.0), 0.01, p))
     hashed = planning.manipulation(ldp.ORR(4, 8, 1.0), 0.01, candidates=("a", "b"))
