@@ -220,84 +220,49 @@ for kind in kinds:
 #
 # ## How much epsilon matters
 #
-# Figure 8 of the paper: total variation against epsilon. A point is the mean of five surveys, the
-# line without privacy that of twenty; bars are two standard errors. Where epsilon is small the
-# noise of the reports hides what is not known about homes (at .1 knowing pi lowers the loss by
-# about a tenth or less; the paper finds no difference below 1, here there is one from .3 on). Where
-# it is large, that alone limits the map. With pi known exactly the loss even falls below that of a
-# survey without privacy, which does not have this knowledge.
+# Figures 8 and 13 of the paper: total variation and squared l2 loss against epsilon. A point is the
+# mean of five surveys, the line without privacy that of twenty; bars are two standard errors. Where
+# epsilon is small the noise of the reports hides what is not known about homes (the paper finds no
+# difference below 1, here there is one from .3 on). Where it is large, that alone limits the map,
+# and more so in squares, as what is not known falls on few cells: (I) has nearly forty times the
+# loss of (III) at ln k. With pi known exactly total variation even falls below that of a survey
+# without privacy. (`benchmarks/studies/personal_places.py` has more surveys, and inversion.)
 
 # %%
 grid = np.array([0.1, 0.3, 1.0, 3.0, np.log(SIDE**2), 10.0])
-runs = {
-    (kind, epsilon): realisations(kind, float(epsilon), FEW).groupby("case")
-    for kind in kinds
-    for epsilon in grid
-}
-rows = {setting: found["TV"] for setting, found in runs.items()}
-means = pd.DataFrame({key: tv.mean() for key, tv in rows.items()}).T.stack().unstack(1)
-sems = pd.DataFrame({key: tv.sem() for key, tv in rows.items()}).T.stack().unstack(1)
-samples = rng.multivariate_hypergeometric(people, n, size=REALISATIONS, method="marginals")
-nothing_hidden = np.abs(samples / n - p).sum(axis=1) / 2
-plain = float(nothing_hidden.mean())
-print(f"total variation by epsilon: means of {FEW} surveys")
-print(means.rename(columns=lambda e: f"{e:.3g}").round(4).to_string())
-print("and their standard errors")
-print(sems.rename(columns=lambda e: f"{e:.3g}").round(4).to_string())
-error = nothing_hidden.std(ddof=1) / np.sqrt(REALISATIONS)
-print(f"no privacy: {plain:.4f}, standard error {error:.4f} ({REALISATIONS} surveys)")
-for kind in kinds:
-    one, two, three = (means.loc[kind, case].to_numpy() for case in cases)
-    assert one[0] < 1.25 * three[0]  # at epsilon = .1 knowing pi hardly helps
-    assert one[-1] > 1.5 * three[-1] and three[-1] < two[-1] < one[-1]
-    assert three[-1] < 1.25 * plain  # as if nothing were hidden
-
-fig, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-for (kind, case), values in means.iterrows():
-    style = {"I": ":", "II": "--", "III": "-"}[case]
-    colour = {"uRR": "C0", "uRAP": "C1"}[kind]
-    ax.errorbar(grid, values, 2 * sems.loc[kind, case], fmt=style, color=colour, capsize=2,
-                label=f"{kind} ({case})")  # fmt: skip
-ax.axhline(plain, color="0.5", linewidth=1)
-ax.annotate("no privacy", (0.11, plain * 1.04), color="0.4", fontsize=9)
-ax.axvline(np.log(SIDE**2), color="0.8", linewidth=1, zorder=0)
-ax.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="total variation")
-ax.text(np.log(SIDE**2) * 0.97, 0.97, "ln k", color="0.4", fontsize=9, ha="right", va="top",
-        transform=ax.get_xaxis_transform())  # fmt: skip
-ax.legend(ncols=2, frameon=False)
+runs = {(kind, e): realisations(kind, float(e), FEW) for kind in kinds for e in grid}
+samples = rng.multivariate_hypergeometric(people, n, size=REALISATIONS, method="marginals") / n - p
+plain = {"TV": np.abs(samples).sum(axis=1) / 2, "squared l2": (samples**2).sum(axis=1)}
+fig, axes = plt.subplots(1, 2, figsize=(11.0, 4.2), layout="constrained")
+means = {}
+for ax, (loss, bare) in zip(axes, plain.items(), strict=True):
+    rows = {key: found.groupby("case")[loss] for key, found in runs.items()}
+    found = pd.DataFrame({key: row.mean() for key, row in rows.items()}).T.stack().unstack(1)
+    sems = pd.DataFrame({key: row.sem() for key, row in rows.items()}).T.stack().unstack(1)
+    print(f"{loss} by epsilon: means of {FEW} surveys, and their standard errors")
+    print(f"no privacy: {bare.mean():.3g}, standard error {bare.std(ddof=1) / 20**0.5:.2g}")
+    for table in (found, sems):
+        print(table.rename(columns=lambda e: f"{e:.3g}").map("{:.3g}".format).to_string())
+    for (kind, case), values in found.iterrows():
+        style = {"I": ":", "II": "--", "III": "-"}[case]
+        colour = {"uRR": "C0", "uRAP": "C1"}[kind]
+        ax.errorbar(grid, values, 2 * sems.loc[kind, case], fmt=style, color=colour, capsize=2,
+                    label=f"{kind} ({case})")  # fmt: skip
+    ax.axhline(bare.mean(), color="0.5", linewidth=1)
+    ax.axvline(np.log(SIDE**2), color="0.8", linewidth=1)
+    ax.set(xscale="log", yscale="log", xlabel="epsilon (grey: ln k, no privacy)", ylabel=loss)
+    means[loss] = found
+axes[0].legend(ncols=2, frameon=False)
 if figures is not None:
     fig.savefig(figures / "07_epsilon.png", dpi=150)
-
-# %% [markdown]
-# Figure 13 of the paper is the same for the squared l2 loss (its MSE), of which appendix E.3 says
-# only that it behaves alike. So it does, and more sharply, as what is not known about homes and
-# workplaces falls on few cells. The loss of (I) is about that of (III) at epsilon = .1, up to a
-# sixth larger at .3, about one and a half times that at 1 and nearly forty times that at ln k.
-# (`benchmarks/studies/personal_places.py` has ten surveys a point, inversion beside maximum
-# likelihood, and the loss that theory expects.)
-
-# %%
-squares = pd.DataFrame({key: found["squared l2"].mean() for key, found in runs.items()})
-squares = squares.T.stack().unstack(1)
-bare = float(((samples / n - p) ** 2).sum(axis=1).mean())
-print(f"squared l2 loss by epsilon: means of {FEW} surveys; without privacy {bare:.3g}")
-print(squares.rename(columns=lambda e: f"{e:.3g}").map("{:.3g}".format).to_string())
 for kind in kinds:
-    one, two, three = (squares.loc[kind, case].to_numpy() for case in cases)
-    assert one[0] < 1.1 * three[0] and one[1] < 1.3 * three[1]
+    one, two, three = (means["TV"].loc[kind, case].to_numpy() for case in cases)
+    assert one[0] < 1.25 * three[0]  # at epsilon = .1 knowing pi hardly helps
+    assert one[-1] > 1.5 * three[-1] and three[-1] < two[-1] < one[-1]
+    assert three[-1] < 1.25 * plain["TV"].mean()  # as if nothing were hidden
+    one, two, three = (means["squared l2"].loc[kind, case].to_numpy() for case in cases)
+    assert one[0] < 1.1 * three[0] and np.all(one[-2:] > 10.0 * three[-2:])
     assert np.all(three[-3:] < two[-3:]) and np.all(two[-3:] < one[-3:])
-    assert np.all(one[-2:] > 10.0 * three[-2:])
-
-fig, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-for (kind, case), values in squares.iterrows():
-    style = {"I": ":", "II": "--", "III": "-"}[case]
-    ax.plot(grid, values, style, color={"uRR": "C0", "uRAP": "C1"}[kind], label=f"{kind} ({case})")
-ax.axhline(bare, color="0.5", linewidth=1)
-ax.axvline(np.log(SIDE**2), color="0.8", linewidth=1, zorder=0)
-ax.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="squared l2 loss")
-ax.legend(ncols=2, frameon=False)
-if figures is not None:
-    fig.savefig(figures / "07_squares.png", dpi=150)
 
 # %% [markdown]
 # Figure 9 of the paper: what the address book says of homes and workplaces, and what is true.
