@@ -9,7 +9,7 @@ import numpy as np
 
 from ldpstats.problems.blocks.base import BlockDesign
 from ldpstats.problems.blocks.hadamard import HadamardDesign
-from ldpstats.problems.covariance import Covariance, probabilities
+from ldpstats.problems.covariance import Covariance, finite_array
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.estimates import ExactForm, PathLaw, Tallies, Uncertain
 from ldpstats.problems.moments import Array, Check, OwnCounts
@@ -57,7 +57,7 @@ class BlockEquations(Equations):
         return k <= _LARGEST and float(k) * k * self.design.n_labels <= _MOST_OPERATIONS
 
     def estimate_variances(self, p: Array | None = None) -> Array:
-        law = probabilities("p", self.plug_in() if p is None else p)
+        law = finite_array("p", self.plug_in() if p is None else p, 1)
         t = self.offset + self.A * law
         return np.asarray((self._squares(law) - t**2) / self.nobs / np.square(self.A))
 
@@ -137,7 +137,7 @@ def block_equations(
         weight = nobs / (centre * (1.0 - centre))
 
     def covariance(p: Array) -> Covariance:
-        law = probabilities("p", p)
+        law = finite_array("p", p, 1)
         held = design.features(np.arange(design.n_labels))
         m = low + gain * design.masses(law)
         mean = offset + slope * law

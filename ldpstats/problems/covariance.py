@@ -311,7 +311,7 @@ def subset_bits(p: npt.ArrayLike, size: int, own: float, left_out: float, n: flo
     others at random. Two categories are in one report with probability ``a = own (d-1)/(k-1)`` if
     one is the answer, and with b if neither is, so with ``b + (a - b)(p_i + p_j)`` in all.
     """
-    p = probabilities("p", p)
+    p = finite_array("p", p, 1)
     n, k, d = positive("n", n), p.size, size
     pair = (d - 1) / (k - 1)
     a = own * pair
