@@ -96,12 +96,12 @@ def _evaluated(cone: Cone, columns: Columns, theta: Array) -> _Point | None:
         inner = within > 0.0
         if cone.goal.kind == "D":
             f.append(float(np.linalg.slogdet(V)[1] - within[inner] @ np.log(omega[inner])))
-            pull = (half**2).sum(axis=1) + columns.W[:, inner] @ (within / omega)[inner]
+            pull = (half**2).sum(axis=1) + columns.W[:, inner] @ (within[inner] / omega[inner])
         else:
             VA = V @ A
             f.append(float((A * VA).sum() + (within[inner] / omega[inner]).sum()))
             pull = ((columns.T @ VA) ** 2).sum(axis=1)
-            pull = pull + columns.W[:, inner] @ (within / omega**2)[inner]
+            pull = pull + columns.W[:, inner] @ (within[inner] / omega[inner] ** 2)
         gradient.append(-pull / columns.mass[:, m])
         Vs.append(V)
         omegas.append(omega)
@@ -128,9 +128,9 @@ def _hessian(cone: Cone, columns: Columns, at: _Point, weights: Array) -> Array:
             out += 2.0 * (R @ R.T) * cross
         within = sum(weights[s] * cone.scenarios[s][2] for s in at_m)
         inner = within > 0.0
-        power = within / omega**2 if D else 2.0 * within / omega**3
+        power = within[inner] / (omega[inner] ** 2 if D else omega[inner] ** 3 / 2.0)
         scaled = (columns.W / mass[:, None])[:, inner]
-        out += (scaled * power[inner]) @ scaled.T
+        out += (scaled * power) @ scaled.T
     return out
 
 

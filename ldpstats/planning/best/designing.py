@@ -178,7 +178,10 @@ def _designed(
     if listed is None:
         if not isinstance(cone, Staircases) or goal.k > _SAMPLED:
             return (*_named(goal, labels, limits, open_, most), found.bound)
-        listed = sampled(cone, found, goal.k * (goal.k + 1))
+        try:
+            listed = sampled(cone, found, 2 * goal.k * (goal.k + 1))
+        except NotConverged:
+            return (*_named(goal, labels, limits, open_, most), found.bound)
     Q = channel_of(*listed)
     if most is not None and Q.shape[1] > most:
         Q = _shortened(Q, listed, goal, limits, most)

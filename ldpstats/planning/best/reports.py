@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -110,11 +109,11 @@ def sampled(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
 
     The laws of the columns with that information are a polytope; one of its vertices, of which a
     linear programme finds one, has at most k (k + 1) / 2 columns. The columns to choose from are
-    blocks that are shifted around their group, so that all categories are in equally many.
+    spread evenly over the orbits.
     """
     from scipy.optimize import linprog
 
-    parts = [_shifted(cone, row, count) for row in found.columns.members]
+    parts = [_spread(cone, row, count) for row in found.columns.members]
     S = np.concatenate(parts, axis=1)
     S = S / S.mean(axis=0)
     sizes = [part.shape[1] for part in parts]
@@ -159,32 +158,34 @@ def _symmetrised(cone: Staircases, target: Array, upper: Any) -> Array:
     return np.asarray(out[upper])
 
 
-def _shifted(cone: Staircases, member: Array, count: int) -> Array:
-    """Columns of one orbit: all of them where they are few, else shifts of some."""
+def _spread(cone: Staircases, member: Array, count: int) -> Array:
+    """Columns of one orbit: all of them where they are few, else some that are spread evenly.
+
+    Turn t ranks the categories of a group by the fractional parts of t times the roots of primes.
+    """
     if cone.orbit_size(member) <= count:
         return cone.orbit(member)
     where = [np.flatnonzero(cone.codes == g) for g in range(cone.G)]
+    roots = np.sqrt(_primes(cone.codes.size))
     subsets: set[tuple[int, ...]] = set()
-    for step in islice(_steps(), 50 * count):
-        high: list[int] = []
-        for at, n in zip(where, member.tolist(), strict=True):
-            a, b, c = step
-            order = np.argsort(
-                (np.arange(at.size) * a + np.arange(at.size) ** 2 * b + c) % (at.size + 0.5),
-                kind="stable",
-            )
-            high += at[order[:n]].tolist()
-        subsets.add(tuple(sorted(high)))
+    for turn in range(1, 20 * count):
+        rank = np.mod(turn * roots, 1.0)
+        parts = [
+            at[np.argsort(rank[at], kind="stable")[:n]].tolist()
+            for at, n in zip(where, member.tolist(), strict=True)
+        ]
+        subsets.add(tuple(sorted(x for part in parts for x in part)))
         if len(subsets) >= count:
             break
     return cone.of_subsets(sorted(subsets))
 
 
-def _steps() -> Any:
-    """Coefficients of quadratic shifts, all different."""
-    total = 0
-    while True:
-        for a in range(total + 1):
-            for b in range(total + 1 - a):
-                yield 0.618 * a + 1.0, 0.377 * b + 0.1, 1.0 * (total - a - b)
-        total += 1
+def _primes(n: int) -> Array:
+    """The first n primes."""
+    found: list[int] = []
+    number = 2
+    while len(found) < n:
+        if all(number % prime for prime in found):
+            found.append(number)
+        number += 1
+    return np.array(found, dtype=np.float64)
