@@ -15,7 +15,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.shared.notes import epsilon_text, rest_notes
 from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, distinct_lines
-from ldpstats.planning.variances import check_mechanism, expected_shares, one_report_covariance
+from ldpstats.planning.variances import check_mechanism, expected_shares, one_report_variances
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.reach import Pair
@@ -248,7 +248,7 @@ def manipulation(
     low, high = _moved(problem, law, portion, how, None)
     shares, se = pd.Series(law, index=labels, name="p"), None
     if respondents is not None:
-        variances = one_report_covariance(mechanism, law, candidates).variances()
+        variances = one_report_variances(mechanism, law, candidates, "inversion")
         se = pd.Series(np.sqrt(variances / respondents), index=labels, name="se")
     up, down = (
         pd.Series(v, index=labels, name=s) for v, s in ((high, "upward"), (low, "downward"))

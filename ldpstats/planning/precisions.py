@@ -59,7 +59,7 @@ class Precision:
 
     @cached_property
     def se(self) -> pd.Series[Any]:
-        """Standard error of the unconstrained linear estimate of each category."""
+        """Standard error of the unconstrained estimate of each category."""
         return self._named(standard_errors(self.variances, self.n, self.design_effect), "se")
 
     @property
@@ -148,7 +148,7 @@ class Precision:
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
             notes=[
                 *rest_notes(len(shown), len(frame)),
-                "Of the unconstrained linear estimate, on which intervals and tests rest.",
+                "Of the unconstrained estimate, on which intervals and tests rest.",
             ],
         )
         return table.layout()
@@ -176,13 +176,13 @@ def precision(
     n: int,
     design_effect: float = 1.0,
     candidates: Any = None,
+    method: str = "mle",
 ) -> Precision:
     """Standard errors of the estimates from n respondents, before there are any.
 
-    Those of the unconstrained linear estimate (`inversion`), exactly; where a mechanism has
-    cohorts, given their hashes and cohorts of equal size. Intervals and tests of
-    `FrequencyModel` rest on this estimate. The constrained ones (mle) vary less where shares are
-    near zero.
+    Those of the unconstrained estimate, on which intervals and tests of `FrequencyModel` rest; where
+    a mechanism has cohorts, given their hashes and cohorts of equal size. The constrained ones vary
+    less where shares are near zero.
 
     Parameters
     ----------
@@ -199,6 +199,8 @@ def precision(
         drawn for each respondent: using it errs on the safe side.
     candidates : sequence of str, optional
         The strings whose distribution is p; only for mechanisms with an open alphabet.
+    method : {"mle", "inversion"}
+        How the reports will be fitted: as in `one_report_covariance`.
 
     Returns
     -------
@@ -215,7 +217,7 @@ def precision(
 
     Notes
     -----
-    For k-RR and k-RAPPOR the totals are KBR16 Propositions 3 and 4.
+    For k-RR, and k-RAPPOR by inversion, the totals are KBR16 Propositions 3 and 4.
 
     Examples
     --------
@@ -224,7 +226,7 @@ def precision(
     >>> precision(krr, [0.5, 0.3, 0.2], n=2000).se.round(4).to_dict()
     {'nurse': 0.03, 'cook': 0.0287, 'driver': 0.0277}
     """
-    variances = one_report_variances(mechanism, p, candidates)
+    variances = one_report_variances(mechanism, p, candidates, method)
     labels = mechanism.labels(candidates)
     shares = expected_shares(p, labels, partial=mechanism.is_open)
     respondents, effect = positive_integer("n", n), effect_of_design(design_effect)

@@ -44,6 +44,7 @@ def sample_size(
     candidates: Any = None,
     goal: Goal | None = None,
     power: float | None = None,
+    method: str = "mle",
 ) -> int:
     """The smallest number of respondents whose estimates are as precise, or powerful, as asked.
 
@@ -75,6 +76,8 @@ def sample_size(
         Tests of counts have a power that goes up and down as n grows: the first n that has it.
     power : float, optional
         Power of that test, above `alpha`. Default with a goal: 0.8.
+    method : {"mle", "inversion"}
+        As in `precision`; not for a goal.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def sample_size(
         raise InvalidArgument("power", power, "goes with goal= only")
     kind, target = _target(se, width, relative)
     alpha = level(alpha)
-    one = precision(mechanism, p, 1, design_effect, candidates)
+    one = precision(mechanism, p, 1, design_effect, candidates, method)
     shares = one.p.to_numpy()
     place = slice(None) if category is None else [place_of_category(category, one.p.index)]
     variances, shares = one.variances[place], shares[place]

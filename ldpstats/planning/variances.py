@@ -1,4 +1,4 @@
-"""Covariance of the linear estimate at one respondent, on which every plan rests."""
+"""Covariance of the unconstrained estimate at one respondent, on which every plan rests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution, positive_number
+from ldpstats.arguments.checks import distribution, one_of, positive_number
 from ldpstats.arguments.labels import align
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.sensitive.pum import PUM
+from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 
@@ -20,22 +22,30 @@ __all__ = [
     "check_mechanism",
     "effect_of_design",
     "expected_shares",
+    "has_scores",
     "one_report_covariance",
     "one_report_variances",
+    "score_covariance",
 ]
 
 Array = npt.NDArray[Any]
 
 _EFFECTS = (1e-6, 1e6)
+_METHODS = ("mle", "inversion")
+_LEAST = 1e-12  # frequency of an answer that nobody gives
 
 
 def one_report_covariance(
-    mechanism: Mechanism, p: npt.ArrayLike | None = None, candidates: Any = None
+    mechanism: Mechanism,
+    p: npt.ArrayLike | None = None,
+    candidates: Any = None,
+    method: str = "mle",
 ) -> Covariance:
-    """Covariance of the unconstrained linear estimate (`inversion`) of one respondent's reports.
+    """Covariance of the unconstrained estimate from one respondent's report.
 
-    Divided by n it is the covariance of the estimates from n respondents. It is exact; where a
-    mechanism has cohorts, given their hashes and cohorts of equal size.
+    Divided by n it is the covariance of `FrequencyResults.linear_params` from n respondents, on
+    which intervals and tests rest. It is exact; where a mechanism has cohorts, given their hashes
+    and cohorts of equal size.
 
     Parameters
     ----------
@@ -46,6 +56,11 @@ def one_report_covariance(
         may sum to less than one: other answers are then taken to hash evenly. Default: uniform.
     candidates : sequence of str, optional
         The strings whose distribution is p; only for mechanisms with an open alphabet.
+    method : {"mle", "inversion"}
+        How the reports will be fitted. Beside "mle", reports of bits and of block designs have an
+        unconstrained estimate from their likelihood, whose variance is the inverse information;
+        with "inversion", or where only sums of bits are kept, they have the linear one from counts.
+        For other mechanisms the two are one.
 
     Returns
     -------
@@ -59,7 +74,8 @@ def one_report_covariance(
     NotAvailable
         If the categories are too many for a covariance, or candidates for standard errors.
     InvalidArgument
-        If `mechanism` is not a mechanism, or `p` is not a distribution over the categories.
+        If `mechanism` is not a mechanism, `p` is not a distribution over the categories, or
+        `method` is another.
 
     Examples
     --------
@@ -68,7 +84,9 @@ def one_report_covariance(
     >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
     array([2.304, 2.157, 1.991, 1.804])
     """
-    problem, law = _planned(mechanism, p, candidates)
+    problem, law, scored = _planned(mechanism, p, candidates, method)
+    if scored is not None:
+        return scored
     if not problem.has_covariance:
         raise NotAvailable(
             f"the covariance of {problem.k} categories of {mechanism} is too large to form: "
@@ -77,17 +95,44 @@ def one_report_covariance(
     return problem.covariance(law).scaled(float(problem.nobs))
 
 
-def one_report_variances(mechanism: Mechanism, p: Any = None, candidates: Any = None) -> Array:
+def one_report_variances(
+    mechanism: Mechanism, p: Any = None, candidates: Any = None, method: str = "mle"
+) -> Array:
     """The diagonal of `one_report_covariance`, shape (k,), for very many categories too."""
-    problem, law = _planned(mechanism, p, candidates)
+    problem, law, scored = _planned(mechanism, p, candidates, method)
+    if scored is not None:
+        return scored.variances()
     return np.asarray(problem.estimate_variances(law) * problem.nobs)
 
 
-def _planned(mechanism: Mechanism, p: Any, candidates: Any) -> tuple[Moments, Array]:
-    """The equations of one report in each cohort, and the distribution."""
+def _planned(
+    mechanism: Mechanism, p: Any, candidates: Any, method: str
+) -> tuple[Moments, Array, Covariance | None]:
+    """The equations of one report in each cohort, the distribution, and what scores know."""
     check_mechanism(mechanism)
+    how = one_of("method", method, _METHODS)
     law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
-    return mechanism.moments(mechanism.specimen(), candidates), law
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    if how == "inversion" or not has_scores(mechanism):
+        return problem, law, None
+    try:
+        return problem, law, score_covariance(mechanism, law)[1]
+    except (NotAvailable, NotIdentified):  # inversion has the milder demands
+        return problem, law, None
+
+
+def has_scores(mechanism: Mechanism) -> bool:
+    """Whether results rest on the likelihood of bits or blocks, see `models.frequency.one_step`."""
+    if mechanism.n_cohorts or mechanism.k > LARGEST_INFORMATION:
+        return False
+    return bool(mechanism.n_bits or mechanism.moments(mechanism.specimen()).has_blocks)
+
+
+def score_covariance(mechanism: Mechanism, p: Array) -> tuple[Array, Covariance]:
+    """The inverse information at p on the tangent space, after p with no frequency at zero."""
+    start = np.maximum(p, _LEAST)
+    start = start / start.sum()
+    return start, observed_tangent_inverse(mechanism.channel().information(start))
 
 
 def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:

@@ -10,19 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
-from ldpstats.planning.variances import one_report_covariance
+from ldpstats.planning.variances import (
+    has_scores,
+    one_report_covariance,
+    one_report_variances,
+    score_covariance,
+)
 from ldpstats.problems.estimates import OwnTally, PathLaw
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.moments import Moments
 
-__all__ = ["FrequencyLaw", "by_scores", "estimate_covariance", "frequency_law"]
+__all__ = ["FrequencyLaw", "estimate_covariance", "frequency_law"]
 
 Array = npt.NDArray[Any]
 
-_LEAST = 1e-12  # frequency of an answer that nobody gives
 _COHORT = 10**7  # reports of each cohort of a survey whose reports are as expected
 
 
@@ -68,17 +70,8 @@ def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None
     tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
     if isinstance(tally, PathLaw):
         return FrequencyLaw(_on_path(tally, x, float(problem.nobs)))
-    variance = float(one_report_covariance(mechanism, p, candidates).variances()[x])
+    variance = float(one_report_variances(mechanism, p, candidates)[x])
     return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
-
-
-def by_scores(mechanism: Mechanism) -> bool:
-    """Whether results rest on the likelihood of bits, see `models.frequency.one_step`."""
-    return bool(
-        mechanism.n_bits
-        and not mechanism.n_cohorts
-        and len(mechanism.categories) <= LARGEST_INFORMATION
-    )
 
 
 def estimate_covariance(
@@ -86,23 +79,17 @@ def estimate_covariance(
 ) -> Array:
     """Covariance, (k, k), of one respondent's unconstrained estimate."""
     if not scores:
-        return one_report_covariance(mechanism, p, candidates).matrix()
-    return _information_inverse(mechanism, p)[1]
-
-
-def _information_inverse(mechanism: Mechanism, p: Array) -> tuple[Array, Array]:
-    start = np.maximum(p, _LEAST)
-    start = start / start.sum()
-    return start, observed_tangent_inverse(mechanism.channel().information(start)).core
+        return one_report_covariance(mechanism, p, candidates, "inversion").matrix()
+    return score_covariance(mechanism, p)[1].matrix()
 
 
 def _score_law(mechanism: Mechanism, p: Array) -> PathLaw | None:
     """Of the one-step estimate; None where results do not rest on it."""
-    if not by_scores(mechanism):
+    if not has_scores(mechanism):
         return None
     try:
-        start, V = _information_inverse(mechanism, p)
-        moments = mechanism.channel().score_moments(start, V)
+        start, V = score_covariance(mechanism, p)
+        moments = mechanism.channel().score_moments(start, V.core)
     except (NotAvailable, NotIdentified):  # inversion has the milder demands
         return None
     return PathLaw.around(start, (1,), [moments])

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.laws.forms import FormTest
-from ldpstats.planning.laws.frequencies import by_scores, estimate_covariance
+from ldpstats.planning.laws.frequencies import estimate_covariance
+from ldpstats.planning.variances import has_scores
 
 __all__ = ["homogeneity_form"]
 
@@ -31,7 +32,7 @@ def homogeneity_form(
         means = p @ Q
         null = [_multinomial(pooled @ Q)] * len(p)
         return _compared(means, shares, null, [_multinomial(m) for m in means], alpha)
-    scores = all(by_scores(one) for one in mechanisms)
+    scores = all(has_scores(one) for one in mechanisms)
     null = [estimate_covariance(one, pooled, candidates, scores) for one in mechanisms]
     pairs = zip(mechanisms, p, strict=True)
     truth = [estimate_covariance(one, row, candidates, scores) for one, row in pairs]
