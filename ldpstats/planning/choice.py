@@ -117,7 +117,7 @@ def recommend(
     Of those of the package that protect all categories alike: k-RR, k-RAPPOR (symmetric and OUE),
     subset selection, Hadamard and projective geometry response; up to 256 categories OLH, and for
     two Warner's. Of mechanisms that are equally good the one with the shortest reports. Variances
-    are those of the unconstrained linear estimates. Beyond 2,048 categories a contrast of several
+    are those of the unconstrained estimates. Beyond 2,048 categories a contrast of several
     leaves out those whose covariance is too large to form.
 
     Parameters
@@ -148,9 +148,9 @@ def recommend(
     SubsetSelection(k=64, epsilon=1, size=17)
     >>> found.table[["name", "bits", "loss", "ratio"]].head(3).round(3)
                       name  bits     loss  ratio
-    0     Subset selection    64  228.401  1.000
-    1  Projective geometry     7  237.522  1.040
-    2                  OUE    64  237.677  1.041
+    0     Subset selection    64  228.401   1.00
+    1                  OUE    64  233.033   1.02
+    2  Projective geometry     7  235.285   1.03
     """
     labels = as_labels("categories", categories)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))

@@ -180,9 +180,9 @@ def precision(
 ) -> Precision:
     """Standard errors of the estimates from n respondents, before there are any.
 
-    Those of the unconstrained estimate, on which intervals and tests of `FrequencyModel` rest; where
-    a mechanism has cohorts, given their hashes and cohorts of equal size. The constrained ones vary
-    less where shares are near zero.
+    Those of the unconstrained estimate, on which intervals and tests of `FrequencyModel` rest.
+    Where a mechanism has cohorts, they are given their hashes and cohorts of equal size. The
+    constrained estimates vary less where shares are near zero.
 
     Parameters
     ----------

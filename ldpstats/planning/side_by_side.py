@@ -74,8 +74,8 @@ def compare(
     >>> columns = ["bits", "worst_se", "effective_share", "total_ratio"]
     >>> compare(mechanisms, [0.4, 0.3, 0.2, 0.1], n=1000)[columns].round(3)
           bits  worst_se  effective_share  total_ratio
-    k-RR     2     0.048            0.085         1.00
-    OUE      4     0.066            0.043         1.99
+    k-RR     2     0.048            0.085        1.000
+    OUE      4     0.057            0.058        1.465
     """
     named = _named(mechanisms)
     given = check_mechanism(next(iter(named.values())))

@@ -36,7 +36,7 @@ def test_totals_are_those_of_the_papers(where: str, epsilon: float) -> None:
     p, s = laws(k)[where], [0, 1, 2]
 
     def total(mechanism: ldp.Mechanism) -> float:
-        return planning.precision(mechanism, p, n).total
+        return planning.precision(mechanism, p, n, method="inversion").total
 
     # KBR16 Propositions 3 and 4, and MK19 Propositions 15 and 18, as functions of the rates
     assert total(ldp.KRR(k, epsilon)) == pytest.approx(planning.krr_l2(p, epsilon, n))
@@ -55,7 +55,7 @@ def test_published_worst_cases() -> None:
     epsilon, n = float(np.log(100)), 10_000
     krr = planning.precision(ldp.KRR(100, epsilon), None, n)
     assert krr.effective_n == pytest.approx(2475, abs=0.5)
-    krappor = planning.precision(ldp.KRAPPOR(100, epsilon), None, n)
+    krappor = planning.precision(ldp.KRAPPOR(100, epsilon), None, n, method="inversion")
     assert krappor.effective_n == pytest.approx(742, abs=0.5)
     # MK19 eq. 12 and Proposition 16 at the worst p of uRR
     p = planning.urr_worst_distribution(100, 10, 1.0)
@@ -87,7 +87,45 @@ def test_bits_have_the_covariance_of_their_patterns() -> None:
     estimates = (patterns - low) / (high - low)
     V = (estimates * law[:, None]).T @ estimates - np.outer(*2 * [law @ estimates])
     assert np.allclose(law @ estimates, p)
-    assert np.allclose(planning.one_report_covariance(mechanism, p).matrix(), V)
+    found = planning.one_report_covariance(mechanism, p, method="inversion")
+    assert np.allclose(found.matrix(), V)
+
+
+def test_bits_and_blocks_have_the_information_of_their_reports() -> None:
+    """n times the summed variance at epsilon 1 and p_i ~ 1/i, by listing all reports."""
+    p = 1.0 / np.arange(1, 9)
+    p /= p.sum()
+    subsets, oue = ldp.SubsetSelection(8, 1.0), ldp.KRAPPOR(8, 1.0, theta=0.5)
+    for mechanism, total in ((subsets, 22.21), (ldp.KRR(8, 1.0), 27.91), (oue, 26.45)):
+        assert planning.precision(mechanism, p, 1).total == pytest.approx(total, abs=0.005)
+        Q = mechanism.channel().matrix()
+        Q = Q[:, Q.any(axis=0)]
+        V = np.linalg.inv((Q / (p @ Q)) @ Q.T) - np.outer(p, p)
+        assert np.allclose(planning.one_report_covariance(mechanism, p).matrix(), V)
+
+
+FITTED = {
+    "subsets": ldp.SubsetSelection(6, 1.0),
+    "hadamard": ldp.HadamardResponse(6, 3.0),
+    "geometry": ldp.ProjectiveGeometryResponse(9, 0.7),
+    "krappor": ldp.KRAPPOR(6, 1.0),
+    "urap": ldp.URAP(6, [0, 2], 1.0),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_precision_is_that_of_the_default_fit(name: str) -> None:
+    """Summed squared errors of fits from whole reports, within 4 Monte Carlo errors (R = 150)."""
+    mechanism, R, n = FITTED[name], 150, 2000
+    p, rng = geometric(mechanism.k), np.random.default_rng(5)
+    truth = np.searchsorted(np.cumsum(p)[:-1], rng.random((R, n)))
+    fits = [ldp.FrequencyModel(mechanism.privatize(row, rng)).fit() for row in truth]
+    losses = np.array([((fit.linear_params.to_numpy() - p) ** 2).sum() for fit in fits])
+    found = planning.precision(mechanism, p, n)
+    error = losses.std() / np.sqrt(R)
+    assert abs(losses.mean() - found.total) < 4.0 * error < 0.5 * found.total
+    se = np.array([np.sqrt(np.diag(fit.linear_cov)) for fit in fits])
+    assert np.allclose(se.mean(axis=0), found.se, rtol=0.03)  # those that results report
 
 
 @pytest.mark.parametrize(
@@ -235,7 +273,7 @@ def discrepancy(setting: tuple[str, int, str, int], R: int, control: float = 1.0
     rng = np.random.default_rng(20)
     draws = (mechanism.moments(mechanism.draw(p, n, rng)) for _ in range(R))
     estimates = np.array([problem.estimate()[0] for problem in draws])
-    found = planning.precision(mechanism, p, n)
+    found = planning.precision(mechanism, p, n, method="inversion")
     variances = np.append(found.se**2, found.total) * control
     squares = (estimates - p) ** 2
     squares = np.column_stack([squares, squares.sum(axis=1)])
