@@ -168,6 +168,7 @@ print(total, {run(at)[1] for at in moments})
 """
 
 
+@pytest.mark.slow
 def test_an_interruption_at_any_line_is_no_traceback() -> None:
     """From the first line on: the streams, the handlers of signals, the arguments, the end."""
     environment = os.environ | {"PYTHONPATH": str(Path(ldp.__file__).parents[1])}
