@@ -72,8 +72,8 @@ class Unweighted(MomentsEstimator):
         (source,) = printed.sources
         C = source.design.n_cohorts
         means = source.design.by_cohort(source.cell_means(p).reshape(-1))
-        total = means.sum(axis=0)
-        sizes = C / problem.nobs * (means.T @ means - np.outer(total, total) / C)
+        apart = means - means.mean(axis=0)  # exact zeros where cohorts do not differ
+        sizes = C / problem.nobs * apart.T @ apart
         return Covariance(np.zeros(problem.k), printed.spread(p) + sizes, printed.inverse)
 
 

@@ -127,7 +127,8 @@ def negative_estimates(
     -------
     z, pvalue : ndarray, shape (k,)
         One-sided: the larger of the normal and the Pearson type III tail, because the latter has
-        bounded support.
+        bounded support; and at least the probability of these very counts under `law`, which is
+        above both tails where reports are few.
 
     Raises
     ------
@@ -153,7 +154,15 @@ def negative_estimates(
     third = (deviation * deviation * deviation) @ m  # quicker than a power
     skewness = np.where(random, third / scale**3 / np.sqrt(n), 0.0)
     pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
-    return z, pvalue
+    return z, np.maximum(pvalue, np.where(np.isneginf(z), 0.0, _probability(c, m)))
+
+
+def _probability(counts: Array, law: Array) -> float:
+    """Multinomial probability of counts: no tail that holds them has less."""
+    from scipy.special import gammaln, xlogy
+
+    log = gammaln(counts.sum() + 1.0) + np.sum(xlogy(counts, law) - gammaln(counts + 1.0))
+    return float(np.exp(min(log, 0.0)))
 
 
 def any_answers_fit(

@@ -47,9 +47,11 @@ _KINDS = {
     "warner": Kind("Warner", lambda labels, epsilon: Warner(epsilon, labels), _LABEL, most=2),
     "krappor": Kind("k-RAPPOR", KRAPPOR, _BITS),
     "oue": Kind("OUE", lambda labels, epsilon: KRAPPOR(labels, epsilon, theta=0.5), _BITS),
-    "subset": Kind("Subset selection", SubsetSelection, _SETS),
-    "hadamard": Kind("Hadamard response", HadamardResponse, _SETS),
-    "projective": Kind("Projective geometry", ProjectiveGeometryResponse, _SETS),
+    "subset-selection": Kind("Subset selection", SubsetSelection, _SETS),
+    "hadamard-response": Kind("Hadamard response", HadamardResponse, _SETS),
+    "projective-geometry-response": Kind(
+        "Projective geometry", ProjectiveGeometryResponse, _SETS
+    ),
     "olh": Kind("OLH", OLH, _SETS, most=_MOST_HASHED),
 }
 

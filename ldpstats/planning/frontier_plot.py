@@ -57,8 +57,8 @@ def plot_frontier(
     ----------
     mechanisms : sequence of kinds or Mechanism, optional
         Kinds are drawn over all epsilons, mechanisms as points at their own: "krr", "warner",
-        "krappor", "oue", "subset", "hadamard", "projective" and "olh". Default: all kinds that are
-        for so many categories.
+        "krappor", "oue", "subset-selection", "hadamard-response", "projective-geometry-response"
+        and "olh". Default: all kinds that are for so many categories.
     categories : int, or sequence of labels, optional
         Over which the kinds are drawn, and the candidates of mechanisms with an open alphabet.
         Default: those of the first mechanism.
