@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
-from ldpstats.errors import NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.observed import Observed
 from ldpstats.models.shared.spelling import count_of
@@ -24,7 +24,7 @@ from ldpstats.planning.variances import expected_shares
 __all__ = ["MechanismChoice", "recommend"]
 
 _FEW = 1.1  # times the respondents that are worth naming for much shorter reports
-_TIED = 1e-9  # relative difference of losses that is rounding
+_TIED = 1e-6  # relative difference of losses that is rounding, at small epsilons
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,8 @@ class MechanismChoice:
         Where mechanisms of this kind are good, in words.
     table : DataFrame
         A row for each mechanism, best first: "name" and "mechanism"; "bits" of a report; "loss",
-        the variance that the goal asks for, of one respondent; "ratio", how many times the
+        the variance that the goal asks for, of one respondent, or the respondents for power 0.8 of
+        a test; "ratio", how many times the
         respondents of the best it needs; "effective_share" of the sample, against a survey without
         privacy.
 
@@ -90,8 +91,12 @@ class MechanismChoice:
 
     def __str__(self) -> str:
         columns = ["name", "bits", "loss", "ratio", "effective_share"]
-        rows = self.table[columns].to_string(index=False, float_format="{:.4g}".format)
+        rows = self.table[columns].to_string(index=False, float_format=_number)
         return "\n".join([str(self.best), *textwrap.wrap(self.reason, 79), "", rows])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
 
 
 def _more(row: Any) -> str:
@@ -125,12 +130,14 @@ def recommend(
     categories : int, or sequence of labels
     epsilon : float
         Privacy of a report, in nats.
-    goal : {"total", "worst"} or mapping
+    goal : {"total", "worst"}, mapping, or test
         The summed variance of all categories, the largest standard error, or the variance of a
         contrast, a mapping from labels to weights: ``{"nurse": 1, "cook": -1}``; for one category
-        ``{"nurse": 1}``, or ``{"category": "nurse"}``.
+        ``{"nurse": 1}``, or ``{"category": "nurse"}``. A `ValueTest`, `GroupsTest`, `PresenceTest`
+        or `CoefficientTest` asks for the fewest respondents whose test has power 0.8 at level 0.05.
     p : array-like, shape (k,), or Series, optional
-        Expected distribution, a Series by label. Default: uniform.
+        Expected distribution, a Series by label. Default: uniform. Not with a test, which has its
+        own.
 
     Returns
     -------
@@ -140,9 +147,12 @@ def recommend(
     ------
     InvalidArgument
         If an argument is out of range, or `goal` is no goal over the categories.
+    NotAvailable
+        If no number of respondents gives a test its power.
 
     Examples
     --------
+    >>> import ldpstats as ldp
     >>> found = recommend(64, epsilon=1.0)
     >>> print(found.best)
     SubsetSelection(k=64, epsilon=1, size=17)
@@ -151,12 +161,21 @@ def recommend(
     0     Subset selection    64  228.401   1.00
     1                  OUE    64  233.033   1.02
     2  Projective geometry     7  235.285   1.03
+
+    The fewest respondents who show that two groups differ, with probability 0.8:
+
+    >>> goal = ldp.planning.GroupsTest([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    >>> recommend(3, 1.0, goal).table[["name", "loss"]].head(1)
+       name    loss
+    0  k-RR  4873.0
     """
     labels = as_labels("categories", categories)
     found = contenders(labels, positive_epsilon("epsilon", epsilon))
     aim = objective(goal, labels)
+    if aim.test is not None and p is not None:
+        raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
-    table = _table(found, aim, law)
+    table = _table(found, aim, law, labels)
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
     places = (0, int(worse[0]) if worse.size else 1)
     (kind, best), (_, second) = (found[table.index[place]] for place in places)
@@ -164,15 +183,18 @@ def recommend(
 
 
 def _table(
-    found: dict[str, tuple[Kind, Mechanism]], aim: Objective, p: npt.NDArray[Any]
+    found: dict[str, tuple[Kind, Mechanism]],
+    aim: Objective,
+    p: npt.NDArray[Any],
+    labels: pd.Index[Any],
 ) -> pd.DataFrame:
     """The table of a `MechanismChoice`, by kind."""
-    by_kind = {name: _loss(aim, mechanism, p) for name, (_, mechanism) in found.items()}
-    found = {name: found[name] for name, loss in by_kind.items() if loss is not None}
+    by_kind = _losses(found, aim, p)
+    found = {name: found[name] for name in by_kind}
     mechanisms = [mechanism for _, mechanism in found.values()]
-    losses = np.array([by_kind[name] for name in found])
+    losses = np.array(list(by_kind.values()))
     times = ratios(losses)
-    direct = aim.loss(Observed(len(p)), p)
+    direct = aim.loss(Observed(labels), p)
     frame = pd.DataFrame(
         {
             "name": [kind.title for kind, _ in found.values()],
@@ -186,13 +208,21 @@ def _table(
         },
         index=list(found),
     )
-    alike = np.array([float(f"{value:.9g}") for value in frame["ratio"]])
+    alike = np.array([float(f"{value:.6g}") for value in frame["ratio"]])
     return frame.iloc[np.lexsort([frame["bits"].to_numpy(), alike])]
 
 
-def _loss(aim: Objective, mechanism: Mechanism, p: npt.NDArray[Any]) -> float | None:
-    """The loss of a mechanism; None where its covariance is too large to form."""
-    try:
-        return aim.loss(mechanism, p)
-    except NotAvailable:
-        return None
+def _losses(
+    found: dict[str, tuple[Kind, Mechanism]], aim: Objective, p: npt.NDArray[Any]
+) -> dict[str, float]:
+    """The loss of each mechanism for which it can be computed; at least one."""
+    losses: dict[str, float] = {}
+    failures = []
+    for name, (_, mechanism) in found.items():
+        try:
+            losses[name] = aim.loss(mechanism, p)
+        except NotAvailable as error:
+            failures.append(error)
+    if not losses:
+        raise failures[0]
+    return losses

@@ -161,10 +161,13 @@ def _name_axes(ax: Axes, found: Curves) -> None:
     ax.grid(color="0.93", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("epsilon of a report, in nats")
-    target = f" of {percent_text(float(found.measure.se))}" if found.measure.se else ""
     which = one_line(found.measure.category, _LONGEST // 2)
-    error = "largest standard error" if found.measure.category is None else f"std err of {which}"
-    ax.set_ylabel(plain(error if percent else f"respondents: {error}{target}"))
+    worst = found.measure.category is None
+    error = "largest standard error" if worst else f"standard error of {which}"
+    if found.measure.se is not None:
+        target = percent_text(float(found.measure.se))
+        error = f"respondents for a {error}" + (f" of {target}" if worst else f": {target}")
+    ax.set_ylabel(plain(error))
 
 
 def _number(value: float, _: Any) -> str:

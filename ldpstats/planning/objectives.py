@@ -15,6 +15,9 @@ from ldpstats.arguments.labels import position, preview
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.shared.tables import one_line
+from ldpstats.planning.goals.base import Goal
+from ldpstats.planning.goals.independence import IndependenceTest
+from ldpstats.planning.powers import respondents_for_power
 from ldpstats.planning.variances import one_report_covariance, one_report_variances
 
 __all__ = ["Objective", "objective"]
@@ -29,15 +32,19 @@ _LONGEST = 12  # terms of a contrast that are written out
 class Objective:
     """A loss of one respondent, to which the respondents that are needed are proportional.
 
-    `weights` of a contrast, shape (k,), or None; `words` say what is to be small.
+    `weights` of a contrast, shape (k,), or None; `words` say what is to be small. The loss of a
+    `test` is the number of respondents itself.
     """
 
     name: str
     words: str
     weights: Array | None = None
+    test: Goal | None = None
 
     def loss(self, mechanism: Mechanism, p: Array) -> float:
         """Of one respondent; for weights of one category only its variance is needed."""
+        if self.test is not None:
+            return float(respondents_for_power(mechanism, self.test))
         if self.weights is not None and np.count_nonzero(self.weights) > 1:
             covariance = one_report_covariance(mechanism, p)
             return max(float(covariance.forms(self.weights[None])[0]), 0.0)
@@ -48,10 +55,12 @@ class Objective:
 
 
 def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
-    """The objective that `goal` stands for: "total", "worst", or weights by label."""
+    """The objective that `goal` stands for: "total", "worst", weights by label, or a test."""
+    if isinstance(goal, Goal):
+        return _of_test(goal)
     if not isinstance(goal, Mapping):
         if not isinstance(goal, str):
-            remedy = 'must be "total", "worst", or a mapping from labels to weights'
+            remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'
             raise InvalidArgument("goal", goal, remedy)
         name = one_of("goal", goal, _GOALS)
         words = {"total": "summed variance", "worst": "maximal standard error"}
@@ -70,6 +79,13 @@ def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
     what = " ".join(terms) if len(terms) < _LONGEST else "the contrast"
     what = f"the share of {what}" if len(terms) == 1 else what
     return Objective("contrast", f"variance of {what}", weights)
+
+
+def _of_test(goal: Goal) -> Objective:
+    if isinstance(goal, IndependenceTest):
+        remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
+        raise InvalidArgument("goal", str(goal), remedy)
+    return Objective("test", f"number of respondents for power 0.8 {goal}", test=goal)
 
 
 def _sign(weight: float, is_later: bool) -> list[str]:

@@ -11,7 +11,7 @@ from shared.word_laws import names
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.planning.contenders import KINDS, contenders
 
 JOBS = ("nurse", "cook", "driver")
@@ -212,3 +212,43 @@ def test_large_block_designs_have_standard_errors_but_no_covariance() -> None:
 def test_every_kind_is_made() -> None:
     assert set(contenders(ldp.KRR(2, 1.0).categories, 1.0)) == set(KINDS)
     assert set(contenders(ldp.KRR(300, 1.0).categories, 1.0)) == set(KINDS) - {"warner", "olh"}
+
+
+# -- a test as the goal ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        planning.ValueTest(pd.Series([0.2, 0.3, 0.5], JOBS[::-1]), "cook", 0.25),
+        planning.GroupsTest([P, [0.4, 0.3, 0.3]], shares=[0.8, 0.2]),
+        planning.PresenceTest(pd.Series([0.6, 0.37, 0.03], JOBS), "driver"),
+        planning.CoefficientTest([[0.2, 0.1], [0.4, 0.0]], np.eye(2) + 1.0, (0, "cook"), "mnlogit"),
+    ],
+    ids=["value", "groups", "presence", "coefficient"],
+)
+def test_a_test_is_a_goal(goal: Any) -> None:
+    found = planning.recommend(JOBS, 1.0, goal)
+    needed = {m: planning.sample_size(m, goal=goal) for m in (found.best, found.runner_up)}
+    losses = found.table.set_index("mechanism")["loss"]
+    assert all(losses[str(m)] == n for m, n in needed.items())
+    assert needed[found.best] == losses.min() < needed[found.runner_up]
+    direct = planning.sample_size(ldp.Observed(JOBS), goal=goal)
+    assert found.table["effective_share"].iloc[0] == pytest.approx(direct / losses.min())
+    assert f"respondents for power 0.8 {goal}" in str(found).replace("\n", " ")
+
+
+def test_tests_that_are_no_goal() -> None:
+    goal = planning.ValueTest(P, 0, 0.4)
+    with pytest.raises(InvalidArgument, match="of two variables"):
+        planning.recommend(2, 1.0, planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]]))
+    with pytest.raises(InvalidArgument, match="which has its own truth"):
+        planning.recommend(3, 1.0, goal, p=P)
+    with pytest.raises(InvalidArgument, match="null hypothesis for its truth"):
+        planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5))
+    with pytest.raises(NotAvailable, match="no number of respondents"):
+        planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5 + 1e-9))
+
+
+def test_rounding_at_small_epsilons_is_a_tie() -> None:
+    assert isinstance(planning.recommend(3, 1e-4).best, ldp.KRR)  # subsets of one are k-RR
