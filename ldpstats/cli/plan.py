@@ -26,7 +26,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.notes import epsilon_text
 from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
 from ldpstats.planning.contenders import KINDS, contenders
-from ldpstats.planning.side_by_side import ratios
+from ldpstats.planning.mechanism_comparison import ratios
 
 __all__ = ["add_plan"]
 

@@ -22,7 +22,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.observed import Observed
 from ldpstats.planning.contenders import KINDS, contenders
-from ldpstats.planning.precisions import place_of_category, precision
+from ldpstats.planning.expected_precision import place_of_category, precision
 from ldpstats.planning.respondents import sample_size
 from ldpstats.planning.variances import check_mechanism, expected_shares
 

@@ -10,7 +10,7 @@ import pandas as pd
 from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.planning.goals.base import Goal, Ray
-from ldpstats.planning.powers import asked_power, needed, planned, power_at
+from ldpstats.planning.power_of_tests import asked_power, needed, planned, power_at
 from ldpstats.planning.variances import effect_of_design
 
 __all__ = ["Detectable", "minimum_detectable"]

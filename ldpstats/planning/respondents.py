@@ -11,15 +11,15 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import level, positive_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.planning.goals.base import Goal
-from ldpstats.planning.powers import respondents_for_power
-from ldpstats.planning.precisions import (
+from ldpstats.planning.expected_precision import (
     place_of_category,
     precision,
     relatives,
     standard_errors,
     widths,
 )
+from ldpstats.planning.goals.base import Goal
+from ldpstats.planning.power_of_tests import respondents_for_power
 
 __all__ = ["sample_size", "smallest_sample"]
 

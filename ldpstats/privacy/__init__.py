@@ -5,10 +5,10 @@ from ldpstats.channels.certificate import ULDP, Guarded, uldp
 from ldpstats.channels.processing import post_process, sequential
 from ldpstats.privacy.budget import compose, split_budget
 from ldpstats.privacy.garbling import deficiency, dominates
+from ldpstats.privacy.ledger import Ledger
+from ldpstats.privacy.ledger_entries import Spending
 from ldpstats.privacy.one_sided import OSLDP, Factors, osldp, osldp_factors
 from ldpstats.privacy.shuffling import Amplification, amplification
-from ldpstats.privacy.spending import Ledger
-from ldpstats.privacy.spendings import Spending
 
 __all__ = [
     "OSLDP",

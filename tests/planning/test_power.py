@@ -20,7 +20,7 @@ from ldpstats.planning.laws.counts import CountTest
 from ldpstats.planning.laws.estimates import EstimateTest
 from ldpstats.planning.laws.forms import FormTest
 from ldpstats.planning.laws.frequencies import frequency_law
-from ldpstats.planning.powers import respondents_for_power
+from ldpstats.planning.power_of_tests import respondents_for_power
 
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotConverged
+
 __all__ = ["channel_of", "row_sums"]
 
 Array = npt.NDArray[Any]
@@ -46,8 +48,8 @@ def _given_back(Q: Array, rest: Array) -> Array:
     # the constant c with (high + rest + c) / (low + rest + c) <= high / low
     spread = float(np.log(column.max() / low))
     c = 4.0 * float(np.abs(rest).max()) / max(np.expm1(min(spread, 1.0)), 1e-300)
-    if c > 1e-6:
-        return np.asarray(Q / Q.sum(axis=1, keepdims=True))
+    if c >= 1.0:
+        raise NotConverged("the probabilities that the solver found do not make a channel")
     Q = Q * (1.0 - c)
     Q[:, largest] += c + rest * (1.0 - c)
     return np.asarray(Q)

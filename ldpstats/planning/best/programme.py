@@ -24,19 +24,51 @@ __all__ = ["solved"]
 Array = npt.NDArray[Any]
 
 _TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+_Scenario = tuple[int, Array, Array]
+
 _NOTHING = 1e-7  # weight of a scenario, relative to the largest, that does not matter
 
 
 def solved(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     """Optimal probabilities of these columns, shape (N,), and dual variables."""
-    scale = float(np.abs(columns.T).max(initial=0.0)) if cone.G > 1 else 0.0
-    scale = max(scale, float(np.sqrt(columns.W.max(initial=0.0))))
-    unit = Columns(columns.members, columns.T / scale, columns.W / scale**2, columns.mass)
-    make = _determinant if cone.goal.kind == "D" else _forms
-    theta, dual = make(cone, unit)
-    Z = tuple(Z / scale for Z in dual.Z)
-    z = tuple(z / scale for z in dual.z)
-    return theta, Dual(dual.weights, Z, z, dual.level, dual.slope / scale)
+    level = _levels(columns)
+    root = np.sqrt(level)[:, None]
+    R, s = _units(root * columns.T, root**2 * columns.W)
+    T, W = level[:, None] * columns.T @ R, level[:, None] ** 2 * columns.W / s**2
+    unit = Columns(columns.members, T, W, level[:, None] * columns.mass)
+    if cone.goal.kind == "D":
+        theta, dual = _determinant(cone.scenarios, unit, level)
+        z = tuple(z / s for z in dual.z)
+    else:
+        even = np.full(len(columns), 1.0 / len(columns))
+        start = cone.loss(columns, even)  # the columns at hand need not balance: only a size
+        size = 1.0 / np.sqrt(start) if 0.0 < start < np.inf else 1.0
+        scenarios = [(m, R.T @ A, within / s**2) for m, A, within in cone.scenarios]
+        theta, dual = _forms(scenarios, unit, level, size)
+        z = tuple(z / s**2 for z in dual.z)
+    Z = tuple(R @ Z for Z in dual.Z)
+    return level * theta, Dual(dual.weights, Z, z, dual.level, R @ dual.slope)
+
+
+def _levels(columns: Columns) -> Array:
+    """Means of the columns, shape (N,), for which they differ from constant ones by as much.
+
+    At a small epsilon staircases are almost constant, and reveal with a probability of its order.
+    """
+    size = np.sqrt((columns.T**2).sum(axis=1) + columns.W.sum(axis=1))
+    typical = float(np.median(size))
+    return np.minimum(1.0, typical / np.where(size > typical, size, max(typical, 1e-300)))
+
+
+def _units(T: Array, W: Array) -> tuple[Array, Array]:
+    """Coordinates R, (G - 1, G - 1), and s, (G,), in which all directions are of like size."""
+    _, size, turn = np.linalg.svd(T, full_matrices=len(T) < T.shape[1])
+    sizes = np.zeros(T.shape[1])
+    sizes[: size.size] = size / np.sqrt(len(T))
+    most = max(float(sizes.max(initial=0.0)), 1e-300)
+    sizes = np.where(sizes > 1e-10 * most, sizes, most)  # what these columns do not see is left
+    s = np.sqrt(W.mean(axis=0))
+    return turn.T / sizes, np.where(s > 0.0, s, 1.0)
 
 
 def _cvxpy() -> Any:
@@ -58,11 +90,11 @@ def _run(problem: Any) -> None:
         raise NotConverged(f"the solver found the design {problem.status}")
 
 
-def _feasible(columns: Columns) -> tuple[Any, list[Any]]:
+def _feasible(columns: Columns, level: Array) -> tuple[Any, list[Any]]:
     """The variable theta, and the equations that make the rows of Q sum to one."""
     cp = _cvxpy()
     theta = cp.Variable(len(columns), nonneg=True)
-    equations = [cp.sum(theta) == 1.0]
+    equations = [level @ theta == 1.0]
     if columns.T.shape[1]:
         equations.append(columns.T.T @ theta == 0.0)
     return theta, equations
@@ -75,16 +107,15 @@ def _multiplier(equations: list[Any], width: int) -> tuple[float, Array]:
     return (level, slope) if level > 0.0 else (-level, -slope)
 
 
-def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
-    """The largest of the forms tr A'VA."""
+def _forms(
+    scenarios: list[_Scenario], columns: Columns, level: Array, size: float
+) -> tuple[Array, Dual]:
+    """The largest of the forms tr A'VA, in units of 1 / size^2."""
     cp = _cvxpy()
-    even = np.full(len(columns), 1.0 / len(columns))
-    start = cone.loss(columns, even)  # the columns at hand need not balance: only a size
-    size = 1.0 / np.sqrt(start) if 0.0 < start < np.inf else 1.0
-    theta, equations = _feasible(columns)
+    theta, equations = _feasible(columns, level)
     top, limits, estimates = cp.Variable(), [], []
     constraints = list(equations)
-    for m, A, within in cone.scenarios:
+    for m, A, within in scenarios:
         inner = np.flatnonzero(within > 0.0)
         r = A.shape[1] if len(A) else 0
         u = cp.Variable((r + inner.size, len(columns)))
@@ -113,25 +144,23 @@ def _forms(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     weights = np.array([float(c.dual_value) for c in limits]) if len(limits) > 1 else np.ones(1)
     weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
     Z, z = [], []
-    for weight, (r, inner, of), (_, A, within) in zip(
-        weights, estimates, cone.scenarios, strict=True
-    ):
+    for weight, (r, inner, of), (_, A, within) in zip(weights, estimates, scenarios, strict=True):
         share = 1.0 / weight if weight > 0.0 else 0.0
         Z.append(share * np.asarray(of[0].dual_value).T if r else np.zeros(A.shape))
         across = np.zeros(within.size)
         if inner.size:
             across[inner] = share * np.asarray(of[-1].dual_value) / np.sqrt(within[inner])
         z.append(across)
-    level, slope = _multiplier(equations, columns.T.shape[1])
-    return np.maximum(theta.value, 0.0), Dual(weights, tuple(Z), tuple(z), level, slope)
+    multiplier = _multiplier(equations, columns.T.shape[1])
+    return np.maximum(theta.value, 0.0), Dual(weights, tuple(Z), tuple(z), *multiplier)
 
 
-def _determinant(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
+def _determinant(scenarios: list[_Scenario], columns: Columns, level: Array) -> tuple[Array, Dual]:
     """The geometric mean of V's eigenvalues, at the worst prior."""
     cp = _cvxpy()
-    theta, equations = _feasible(columns)
+    theta, equations = _feasible(columns, level)
     low, limits = cp.Variable(), []
-    for m, _, within in cone.scenarios:
+    for m, _, within in scenarios:
         inner = np.flatnonzero(within > 0.0)
         share = cp.multiply(theta, 1.0 / columns.mass[:, m])
         total = 0.0
@@ -145,11 +174,11 @@ def _determinant(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     weights = np.where(weights > _NOTHING * weights.max(), weights, 0.0)
     found = np.maximum(theta.value, 0.0)
     Z, z = [], []
-    for m, _, within in cone.scenarios:
+    for m, _, within in scenarios:
         share = found / columns.mass[:, m]
         J = columns.T.T @ (share[:, None] * columns.T)
         Z.append(np.linalg.cholesky(np.linalg.inv(J)) if len(J) else np.zeros((0, 0)))
         with np.errstate(divide="ignore"):
             z.append(np.where(within > 0.0, 1.0 / np.sqrt(share @ columns.W), 0.0))
-    level, slope = _multiplier(equations, columns.T.shape[1])
-    return found, Dual(weights, tuple(Z), tuple(z), level, slope)
+    multiplier = _multiplier(equations, columns.T.shape[1])
+    return found, Dual(weights, tuple(Z), tuple(z), *multiplier)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments.checks import listed, positive_integer, real_number
 from ldpstats.arguments.documents import number_to_json
@@ -17,16 +16,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.rappor import RAPPOR
 from ldpstats.mechanisms.sensitive.pum import PUM
 
-__all__ = [
-    "Spending",
-    "costs",
-    "independent",
-    "spending_from_dict",
-    "spending_of",
-    "spendings_table",
-]
-
-_MOST_REPORTS = 100_000  # that are composed one by one
+__all__ = ["Spending", "spending_from_dict", "spending_of", "spendings_of_sheet", "unmatched"]
 
 _NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
 
@@ -156,49 +146,51 @@ def spending_from_dict(place: int, document: object) -> Spending:
         raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
 
 
-def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
-    """What each entry added to the total: less where a permanent answer was paid for."""
-    paid: dict[Any, float] = {}
-    found = []
-    for entry in entries:
-        cost = entry.reports * entry.epsilon
-        if entry.permanent is not None:
-            before = paid.get(entry.answer, 0.0)
-            paid[entry.answer] = min(before + cost, entry.lifetime)
-            cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
-        found.append((entry, cost))
-    return found
+@runtime_checkable
+class _Sheet(Protocol):
+    """What `spendings_of_sheet` needs to know of a questionnaire."""
+
+    @property
+    def private(self) -> tuple[str, ...]: ...
+    @property
+    def ask(self) -> int | None: ...
+    @property
+    def mechanisms(self) -> Mapping[str, Any]: ...
 
 
-def independent(entries: Sequence[Spending]) -> list[float]:
-    """Epsilons of reports with independent noise: all reports of a permanent answer are one."""
-    together: dict[Any, float] = {}
-    found: list[float] = []
-    for entry, cost in costs(entries):
-        if entry.permanent is not None:
-            together[entry.answer] = together.get(entry.answer, 0.0) + cost
-        elif len(found) + entry.reports > _MOST_REPORTS:
-            found.append(cost)
-        else:
-            found += [entry.epsilon] * entry.reports
-    return [*found, *together.values()]
+def spendings_of_sheet(
+    questionnaire: Any, wave: str, asked: Iterable[str] | None
+) -> list[Spending]:
+    """An entry for each private question of a sheet that was asked; by default all were."""
+    if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
+        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+    private = questionnaire.private
+    if asked is None and questionnaire.ask not in (None, len(private)):
+        remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
+        raise InvalidArgument("asked", None, remedy)
+    names = list(private) if asked is None else listed("asked", asked, "must be a list of names")
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
+            remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
+            raise InvalidArgument(f"asked[{i}]", name, remedy)
+    return [spending_of(name, questionnaire.mechanisms[name], wave, 1, None) for name in names]
 
 
-def spendings_table(entries: Sequence[Spending]) -> pd.DataFrame:
-    """A row an entry."""
-    columns = {
-        "question": [entry.question for entry in entries],
-        "wave": [entry.wave for entry in entries],
-        "mechanism": [entry.mechanism for entry in entries],
-        "reports": [entry.reports for entry in entries],
-        "epsilon": [entry.alone for entry in entries],
-        "added": [cost for _, cost in costs(entries)],
-        "permanent": [entry.permanent for entry in entries],
-        "protects": [
-            "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
-        ],
-    }
-    return pd.DataFrame(columns)
+def unmatched(
+    entries: Sequence[Spending], others: Sequence[Spending], repeated: str
+) -> list[Spending]:
+    """The other ledger's entries that count beside these; `repeated` as in `Ledger.merge`."""
+    more, left = [], list(entries)
+    for entry in others:
+        if entry not in left or repeated == "add":
+            more.append(entry)
+            continue
+        if repeated == "refuse":
+            which = f"{entry.question!r} of wave {entry.wave!r}"
+            remedy = f"both ledgers have {which}: is that one report?"
+            raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
+        left.remove(entry)
+    return more
 
 
 def _protected(instrument: Any) -> tuple[Any, ...] | None:

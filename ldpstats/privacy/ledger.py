@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
-from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
-from ldpstats.privacy.spendings import (
+from ldpstats.privacy.ledger_entries import (
     Spending,
-    costs,
-    independent,
     spending_from_dict,
     spending_of,
-    spendings_table,
+    spendings_of_sheet,
+    unmatched,
 )
+from ldpstats.privacy.ledger_sums import costs, entries_table, independent, shares
 
 __all__ = ["Ledger"]
 
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
 _ROUNDING = 1e-12  # relative, of sums
-
-
-@runtime_checkable
-class _Sheet(Protocol):
-    """What `spend_sheet` needs to know of a questionnaire."""
-
-    @property
-    def private(self) -> tuple[str, ...]: ...
-    @property
-    def ask(self) -> int | None: ...
-    @property
-    def mechanisms(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,7 +46,7 @@ class Ledger(Specified):
     Raises
     ------
     InvalidArgument
-        For entries that are none, and a limit that is not positive.
+        If an entry is not a Spending, or the limit is not positive.
 
     Notes
     -----
@@ -119,8 +106,8 @@ class Ledger(Specified):
         Raises
         ------
         NotAvailable
-            For a positive delta where some entry protects only some categories, as theorems of
-            optimal composition do not cover that.
+            If delta is positive and an entry protects some categories only: the theorems of optimal
+            composition do not cover that.
 
         Examples
         --------
@@ -144,12 +131,12 @@ class Ledger(Specified):
     def epsilon_of(self, question: str, category: Any) -> float:
         """What reports of one question spent of the protection of one category, in nats.
 
-        Infinite if some mechanism does not protect it, as every category that it does not know.
+        Infinite if some mechanism does not protect it, or does not know it.
 
         Raises
         ------
         InvalidArgument
-            For a question without entries.
+            If the question has no entries.
 
         Examples
         --------
@@ -169,18 +156,11 @@ class Ledger(Specified):
 
     def by(self, what: str = "question") -> pd.Series[float]:
         """Epsilon by "question", "wave" or "mechanism", in nats; the sum is the total."""
-        column = one_of("what", what, ("question", "wave", "mechanism"))
-        shares: dict[str, list[float]] = {}
-        for entry, cost in costs(self.entries):
-            shares.setdefault(getattr(entry, column), []).append(cost)
-        spent = [compose(values) for values in shares.values()]
-        return pd.Series(
-            spent, index=pd.Index(list(shares), name=column), name="epsilon", dtype=float
-        )
+        return shares(self.entries, one_of("what", what, ("question", "wave", "mechanism")))
 
     def table(self) -> pd.DataFrame:
         """A row an entry, with what it would spend alone and what it added to the total."""
-        return spendings_table(self.entries)
+        return entries_table(self.entries)
 
     # -- spending ----------------------------------------------------------------------------
 
@@ -218,7 +198,7 @@ class Ledger(Specified):
         BudgetSpent
             If the total would exceed the limit.
         InvalidArgument
-            For what is no mechanism or epsilon, and other bad arguments.
+            If `mechanism` is neither a mechanism nor an epsilon, or another argument is invalid.
 
         Examples
         --------
@@ -250,7 +230,7 @@ class Ledger(Specified):
         BudgetSpent
             If the total would exceed the limit; then nothing is added.
         InvalidArgument
-            For what is no questionnaire, and questions that it does not have.
+            If `questionnaire` is not a Questionnaire, or has no such question.
 
         Examples
         --------
@@ -259,21 +239,7 @@ class Ledger(Specified):
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """
-        if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
-            raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
-        private = questionnaire.private
-        if asked is None and questionnaire.ask not in (None, len(private)):
-            remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
-            raise InvalidArgument("asked", None, remedy)
-        names = (
-            list(private) if asked is None else listed("asked", asked, "must be a list of names")
-        )
-        for i, name in enumerate(names):
-            if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
-                remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
-                raise InvalidArgument(f"asked[{i}]", name, remedy)
-        made = [spending_of(n, questionnaire.mechanisms[n], wave, 1, None) for n in names]
-        return self._with(made)
+        return self._with(spendings_of_sheet(questionnaire, wave, asked))
 
     def _with(self, more: list[Spending]) -> Ledger:
         grown = replace(self, entries=(*self.entries, *more))
@@ -301,7 +267,7 @@ class Ledger(Specified):
         Raises
         ------
         InvalidArgument
-            For what is no ledger, and entries in both unless `repeated` says what they are.
+            If `other` is not a Ledger, or both have an entry and `repeated` is "refuse".
 
         Examples
         --------
@@ -312,16 +278,7 @@ class Ledger(Specified):
         if not isinstance(other, Ledger):
             raise InvalidArgument("other", other, "must be a Ledger")
         choice = one_of("repeated", repeated, ("refuse", "once", "add"))
-        more, left = [], list(self.entries)
-        for entry in other.entries:
-            if entry not in left or choice == "add":
-                more.append(entry)
-                continue
-            if choice == "refuse":
-                which = f"{entry.question!r} of wave {entry.wave!r}"
-                remedy = f"both ledgers have {which}: is that one report?"
-                raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
-            left.remove(entry)
+        more = unmatched(self.entries, other.entries, choice)
         limits = [limit for limit in (self.limit, other.limit) if limit is not None]
         return Ledger((*self.entries, *more), min(limits) if limits else None)
 
@@ -342,8 +299,8 @@ class Ledger(Specified):
         Raises
         ------
         InvalidArgument
-            For another document, or one of another version, and a fingerprint that is not that of
-            the other fields.
+            If the document is not a ledger of this version, or its fingerprint does not match its
+            fields.
 
         Examples
         --------

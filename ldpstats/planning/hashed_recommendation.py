@@ -22,7 +22,7 @@ from ldpstats.arguments.checks import (
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
-from ldpstats.planning.design import expected_loss, random_design_loss
+from ldpstats.planning.hashed_losses import expected_loss, random_design_loss
 from ldpstats.planning.hashing import distinguishable_probability, identification_rank
 
 __all__ = ["Recommendation", "recommend_design"]

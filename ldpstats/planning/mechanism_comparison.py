@@ -13,7 +13,7 @@ from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.contenders import report_bits
-from ldpstats.planning.precisions import Precision, precision
+from ldpstats.planning.expected_precision import Precision, precision
 from ldpstats.planning.variances import check_mechanism, expected_shares
 
 __all__ = ["compare"]

@@ -11,7 +11,7 @@ from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.planning.recommendation import _beyond_doubt
+from ldpstats.planning.hashed_recommendation import _beyond_doubt
 
 LOSSES = ("l1", "l2")
 

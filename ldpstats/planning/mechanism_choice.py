@@ -17,8 +17,8 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.observed import Observed
 from ldpstats.models.shared.spelling import count_of
 from ldpstats.planning.contenders import Kind, contenders, report_bits
+from ldpstats.planning.mechanism_comparison import ratios
 from ldpstats.planning.objectives import Objective, objective
-from ldpstats.planning.side_by_side import ratios
 from ldpstats.planning.variances import expected_shares
 
 __all__ = ["MechanismChoice", "recommend"]
