@@ -17,7 +17,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.shared.tables import one_line
 from ldpstats.planning.goals.base import Goal
 from ldpstats.planning.goals.independence import IndependenceTest
-from ldpstats.planning.powers import respondents_for_power
+from ldpstats.planning.power_of_tests import respondents_for_power
 from ldpstats.planning.variances import one_report_covariance, one_report_variances
 
 __all__ = ["Objective", "objective"]
