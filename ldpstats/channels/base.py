@@ -149,6 +149,15 @@ class Channel(ABC):
         own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
         return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
 
+    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Least and largest ``sum_x features[i, x] Q[x, y] / m_y`` of any report y, m = p Q.
+
+        `features` has the shape (q, k), both results have (q,).
+        """
+        Q, m = self._emitted(p)
+        u = features @ (Q / m)
+        return u.min(axis=1), u.max(axis=1)
+
     def _emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
         Q = self.matrix()

@@ -95,6 +95,22 @@ class BitScores:
         )
         return own, mean
 
+    def reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Least and largest ``features . w / d`` of any pattern of bits; features (q, k)."""
+        return -self._largest(p, -features), self._largest(p, features)
+
+    def _largest(self, p: Array, F: Array) -> Array:
+        """Maximum of a ratio of sums over bits, by Dinkelbach's steps: each is a better pattern."""
+        value = np.full(len(F), -np.inf)
+        y = np.zeros(F.shape)
+        while True:
+            w = self.constant + self.gain * y
+            found = (F * w).sum(axis=1) / (w @ p)
+            if not np.any(found > value):
+                return value
+            value = np.maximum(value, found)
+            y = np.where(self.gain * (F - value[:, None] * p) > 0.0, 1.0, 0.0)
+
     def _nodes(self, p: Array) -> tuple[Array, Array]:
         """Values of t and their weights, both of shape (T,)."""
         least = float(self.constant @ p)

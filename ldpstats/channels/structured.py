@@ -292,6 +292,12 @@ class Bits(Channel):
             return super().score_moments(p, features)
         return scores.moments(p, features)
 
+    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        scores = self._scores()
+        if scores is None:
+            return super().score_reach(p, features)
+        return scores.reach(p, features)
+
     def output_classes(self) -> OutputClasses:
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
             return super().output_classes()

@@ -11,14 +11,21 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of, positive_integer, probability
 from ldpstats.arguments.labels import position, preview
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.shared.notes import epsilon_text, rest_notes
 from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, distinct_lines
-from ldpstats.planning.variances import check_mechanism, expected_shares, one_report_variances
+from ldpstats.planning.variances import (
+    METHODS,
+    check_mechanism,
+    expected_shares,
+    has_scores,
+    one_report_variances,
+    score_covariance,
+)
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.moments import Moments
-from ldpstats.problems.reach import Pair
+from ldpstats.problems.reach import Pair, picked
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -73,6 +80,8 @@ class Manipulation:
     n : int or None
     cohorts : {"assigned", "chosen"}
         Whether a malicious respondent is in the cohort that she was given, or in any she likes.
+    method : {"mle", "inversion"}
+        How the reports will be fitted.
 
     Examples
     --------
@@ -90,6 +99,11 @@ class Manipulation:
     se: pd.Series[Any] | None
     n: int | None
     cohorts: str
+    method: str = "mle"
+
+    def __repr__(self) -> str:
+        far = max(self.upward.max(), -self.downward.min())
+        return f"Manipulation({self.mechanism}, share={self.share:g}, largest shift={far:.4g})"
 
     @property
     def table(self) -> pd.DataFrame:
@@ -123,9 +137,9 @@ class Manipulation:
         if places[0] == places[1]:
             raise InvalidArgument("second", second, "must be another category than first")
         candidates = self.p.index if self.mechanism.is_open else None
-        problem = self.mechanism.moments(self.mechanism.specimen(), candidates)
         pair, p = (places[0], places[1]), self.p.to_numpy()
-        low, high = _moved(problem, p, self.share, self.cohorts, pair)
+        how = self.share, self.cohorts, self.method
+        low, high = _moved(self.mechanism, candidates, p, *how, pair)
         return Shift(float(high[0]), float(low[0]))
 
     def summary(self, max_rows: int = 40) -> Summary:
@@ -162,7 +176,7 @@ class Manipulation:
 
     def _notes(self) -> list[str]:
         notes = [
-            "Of the expected linear estimate, each category attacked alone. Goodness of fit does "
+            "Of the unconstrained estimate, each category attacked alone. Goodness of fit does "
             "not find attackers whose reports look like those of another population."
         ]
         if self.mechanism.n_cohorts > 1:
@@ -184,11 +198,12 @@ def manipulation(
     candidates: Any = None,
     n: int | None = None,
     cohorts: str = "assigned",
+    method: str = "mle",
 ) -> Manipulation:
     """Largest shift of each estimate by respondents who send the report that serves them.
 
-    A report r alone has the linear estimate G[x, r] of category x, so that a share s of respondents
-    who all send it moves the expected estimate by ``s (G[x, r] - p_x)``. The shifts are those of
+    A report r alone has the estimate G[x, r] of category x, so that a share s of respondents who
+    all send it moves the expected estimate by ``s (G[x, r] - p_x)``. The shifts are those of
     the r that goes furthest, up and down. The smaller epsilon is, the larger is G, and the more a
     malicious respondent counts: this is the price of plausible denial, no fault of a mechanism.
 
@@ -209,6 +224,9 @@ def manipulation(
         Where the mechanism has cohorts: malicious respondents are spread over them like others
         (the collector gave out cohorts and checks them), or all report in the cohort that serves
         them best. Cohorts are taken to be of equal size otherwise.
+    method : {"mle", "inversion"}
+        How the reports will be fitted: as in `one_report_covariance`. The estimate from the
+        likelihood of bits and of blocks weighs an odd report more, and can be moved further.
 
     Returns
     -------
@@ -225,10 +243,14 @@ def manipulation(
 
     Notes
     -----
-    The shifts are exact for the expected unconstrained estimate (`inversion`), on which intervals
-    and tests rest. Constrained estimates move by about as much away from the boundary. Known as
-    poisoning or manipulation attacks on local differential privacy: Cheu, Smith and Ullman (IEEE
-    S&P 2021); Cao, Jia and Gong (USENIX Security 2021).
+    The shifts are those of the expected unconstrained estimate, on which intervals and tests rest.
+    They are exact for inversion. For an estimate from the likelihood, ``s V a_r`` with the score
+    a_r of the report and the inverse information V, they are of first order in the share. In a
+    large survey goodness of fit may see patterns of bits that no population makes. Constrained
+    estimates move by about as much away from the boundary.
+
+    Known as poisoning or manipulation attacks on local differential privacy: Cheu, Smith and Ullman
+    (IEEE S&P 2021); Cao, Jia and Gong (USENIX Security 2021).
 
     Examples
     --------
@@ -244,22 +266,43 @@ def manipulation(
     how = one_of("cohorts", cohorts, _COHORTS)
     labels = mechanism.labels(candidates)
     law = expected_shares(p, labels)
-    problem = mechanism.moments(mechanism.specimen(), candidates)
-    low, high = _moved(problem, law, portion, how, None)
+    fitted = one_of("method", method, METHODS)
+    low, high = _moved(mechanism, candidates, law, portion, how, fitted, None)
     shares, se = pd.Series(law, index=labels, name="p"), None
     if respondents is not None:
-        variances = one_report_variances(mechanism, law, candidates, "inversion")
+        variances = one_report_variances(mechanism, law, candidates, fitted)
         se = pd.Series(np.sqrt(variances / respondents), index=labels, name="se")
     up, down = (
         pd.Series(v, index=labels, name=s) for v, s in ((high, "upward"), (low, "downward"))
     )
-    return Manipulation(mechanism, portion, shares, up, down, se, respondents, how)
+    return Manipulation(mechanism, portion, shares, up, down, se, respondents, how, fitted)
 
 
 def _moved(
-    problem: Moments, p: Array, share: float, cohorts: str, pair: Pair | None
+    mechanism: Mechanism,
+    candidates: Any,
+    p: Array,
+    share: float,
+    cohorts: str,
+    method: str,
+    pair: Pair | None,
 ) -> tuple[Array, Array]:
     """Least and largest shift of each estimate, or of a difference."""
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    if method == "mle" and cohorts == "assigned" and has_scores(mechanism):
+        try:
+            start, V = score_covariance(mechanism, p)
+            low, high = mechanism.channel().score_reach(start, picked(V.matrix(), pair))
+            return share * low, share * high
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            pass
+    return _shifted(problem, p, share, cohorts, pair)
+
+
+def _shifted(
+    problem: Moments, p: Array, share: float, cohorts: str, pair: Pair | None
+) -> tuple[Array, Array]:
+    """The same by inversion."""
     truth = p if pair is None else p[[pair[0]]] - p[[pair[1]]]
     if cohorts == "assigned":
         low, high = problem.reach(pair)

@@ -57,6 +57,9 @@ class Detectable:
     alpha: float
     design_effect: float
 
+    def __repr__(self) -> str:
+        return f"Detectable({self.value:.6g}, {self.unit}, power={self.power:g}, n={self.n})"
+
     def __float__(self) -> float:
         return self.value
 

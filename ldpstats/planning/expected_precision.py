@@ -57,6 +57,9 @@ class Precision:
     design_effect: float
     variances: Array
 
+    def __repr__(self) -> str:
+        return f"Precision({self.mechanism}, n={self.n}, largest se={self.se.max():.4g})"
+
     @cached_property
     def se(self) -> pd.Series[Any]:
         """Standard error of the unconstrained estimate of each category."""

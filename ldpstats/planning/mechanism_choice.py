@@ -58,6 +58,9 @@ class MechanismChoice:
     why: str
     table: pd.DataFrame
 
+    def __repr__(self) -> str:
+        return f"MechanismChoice({self.best}, of {len(self.table)} by the smallest {self.goal})"
+
     @property
     def cost(self) -> float:
         """How many times the respondents of the best mechanism the runner-up needs, at least 1."""

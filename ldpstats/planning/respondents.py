@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import level, positive_number
+from ldpstats.arguments.checks import level, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.expected_precision import (
@@ -149,9 +149,10 @@ def _target(*given: Any) -> tuple[str, float]:
         remedy = "give exactly one of se=, width=, relative= and goal="
         raise InvalidArgument("se", named or None, remedy)
     ((name, value),) = named.items()
-    number = positive_number(name, value, (0.0, np.inf))
-    if number < _LEAST:
-        raise InvalidArgument(name, value, "must be positive, for example 0.01")
+    remedy = "must be a positive finite number, for example 0.01"
+    number = real_number(name, value, remedy)
+    if not _LEAST <= number < np.inf:
+        raise InvalidArgument(name, value, remedy)
     return name, number
 
 

@@ -19,6 +19,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 
 __all__ = [
+    "METHODS",
     "check_mechanism",
     "effect_of_design",
     "expected_shares",
@@ -31,7 +32,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _EFFECTS = (1e-6, 1e6)
-_METHODS = ("mle", "inversion")
+METHODS = ("mle", "inversion")
 _LEAST = 1e-12  # frequency of an answer that nobody gives
 
 
@@ -110,7 +111,7 @@ def _planned(
 ) -> tuple[Moments, Array, Covariance | None]:
     """The equations of one report in each cohort, the distribution, and what scores know."""
     check_mechanism(mechanism)
-    how = one_of("method", method, _METHODS)
+    how = one_of("method", method, METHODS)
     law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
     problem = mechanism.moments(mechanism.specimen(), candidates)
     if how == "inversion" or not has_scores(mechanism):

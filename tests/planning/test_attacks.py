@@ -54,7 +54,7 @@ def attacked(
 def test_shifts_are_those_of_the_best_report(name: str) -> None:
     """By brute force over all reports, for every mechanism of the grid without cohorts."""
     mechanism, p, candidates = setting(name)
-    found = planning.manipulation(mechanism, SHARE, p, candidates)
+    found = planning.manipulation(mechanism, SHARE, p, candidates, method="inversion")
     columns = np.flatnonzero(grid.channel(mechanism).matrix().any(axis=0))
     moved = np.array([attacked(mechanism, p, candidates, {y: SHARE}) - p for y in columns])
     np.testing.assert_allclose(found.upward, moved.max(axis=0), atol=1e-9)
@@ -112,7 +112,7 @@ def test_bits_are_free_and_labels_are_not() -> None:
     k, s = 5, 0.02
     unary, krr = ldp.KRAPPOR(k, 1.0), ldp.KRR(k, 1.0)
     d, a = unary.p1 - unary.p0, (np.e - 1) / (np.e + k - 1)
-    bits, labels = planning.manipulation(unary, s), planning.manipulation(krr, s)
+    bits, labels = (planning.manipulation(m, s, method="inversion") for m in (unary, krr))
     assert bits.upward.to_numpy() == pytest.approx(s * ((1 - unary.p0) / d - 1 / k))
     assert bits.downward.to_numpy() == pytest.approx(s * (-unary.p0 / d - 1 / k))
     assert labels.upward.to_numpy() == pytest.approx(s * ((1 - (1 - a) / k) / a - 1 / k))
@@ -270,3 +270,45 @@ def test_candidates_are_for_open_alphabets() -> None:
         planning.manipulation(ldp.CustomMechanism([[0.5, 0.5], [0.5, 0.5]]), 0.1)
     with pytest.raises(ldp.LDPError, match="candidates"):
         planning.manipulation(ORR, 0.1)
+
+
+# -- the estimate from the likelihood --------------------------------------------------------
+
+ODD = np.array([0.05, 0.25, 0.3, 0.25, 0.1, 0.05])
+BITS_AND_BLOCKS = [
+    ldp.KRAPPOR(6, 1.0),
+    ldp.KRAPPOR(6, 2.0, theta=0.5),
+    ldp.URAP(6, [1, 4], 1.5),
+    ldp.SubsetSelection(6, 1.0),
+    ldp.HadamardResponse(6, 1.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", BITS_AND_BLOCKS, ids=str)
+def test_shifts_of_the_estimate_from_the_likelihood(mechanism: ldp.Mechanism) -> None:
+    """By the influence of every possible report, from the matrix of the channel."""
+    found = planning.manipulation(mechanism, 0.01, ODD)
+    Q = np.asarray(mechanism.channel().matrix())
+    Q = Q[:, Q.any(axis=0)]
+    scores = Q / (ODD @ Q)
+    V = np.linalg.inv(scores @ Q.T) - np.outer(ODD, ODD)
+    moved = 0.01 * V @ scores
+    np.testing.assert_allclose(found.upward, moved.max(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(found.downward, moved.min(axis=1), rtol=1e-6)
+    apart = moved[0] - moved[3]
+    assert found.difference(0, 3).upward == pytest.approx(apart.max(), rel=1e-6)
+
+
+def test_default_fits_are_moved_as_far() -> None:
+    """The worst pattern of bits, sent by one per cent of a survey."""
+    mechanism, n, share = ldp.KRAPPOR(6, 1.0), 200_000, 0.01
+    rng = np.random.default_rng(5)
+    honest = mechanism.privatize(rng.choice(6, int(n * (1.0 - share)), p=ODD), rng)
+    bad = np.repeat(np.array([[1]], dtype=np.uint8), int(n * share), axis=0)  # bit 0 alone
+    both = ldp.Reports(np.concatenate([honest.y, bad]), mechanism)
+    with pytest.warns(ldp.errors.MisfitWarning, match="number of ones"):
+        fit = ldp.FrequencyModel(both).fit()
+    found = planning.manipulation(mechanism, share, ODD, n=n)
+    assert found.upward[0] == pytest.approx(fit.linear_params[0] - ODD[0], rel=0.15)
+    inversion = planning.manipulation(mechanism, share, ODD, method="inversion")
+    assert found.upward[0] > 1.9 * inversion.upward[0]

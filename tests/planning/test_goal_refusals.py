@@ -11,7 +11,7 @@ from shared.bad_values import Refusal, refuses
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.errors import NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable
 
 P = (0.5, 0.3, 0.2)
 KRR, WARNER = ldp.KRR(("a", "b", "c"), 1.0), ldp.Warner(epsilon=1.0)
@@ -145,3 +145,10 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_the_error_begins_with_what_is_wrong(case: Refusal) -> None:
     case.check()
+
+
+def test_a_table_of_another_shape_names_its_shape() -> None:
+    goal = planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]])
+    pair = (ldp.KRR(3, 1.0), ldp.KRR(2, 1.0))
+    with pytest.raises(InvalidArgument, match=r"table='array of shape \(2, 2\)'.*\(3, 2\)"):
+        planning.power(pair, goal, 100)

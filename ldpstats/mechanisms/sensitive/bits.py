@@ -101,6 +101,18 @@ class SensitiveBits(Channel):
             mean[j] += self.told * (u ** (j + 1) @ p[others])
         return own, mean
 
+    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        others = self._others
+        told = features[:, others] / p[others]
+        if not self._at.size:
+            return told.min(axis=1), told.max(axis=1)
+        order = np.concatenate([self._at, others])
+        low, high = self._scores().reach(p[order], features[:, order])
+        return (
+            np.minimum(low, told.min(axis=1, initial=np.inf)),
+            np.maximum(high, told.max(axis=1, initial=-np.inf)),
+        )
+
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
         revealed = self.format.revealed(y)
         protected = np.count_nonzero(revealed == 0)

@@ -67,6 +67,12 @@ class ChannelDesign:
     limits: Limits
     unprotected: Array
 
+    def __repr__(self) -> str:
+        name = f"{self.name}, " if self.name else ""
+        return (
+            f"ChannelDesign({name}k={self.mechanism.k}, loss={self.loss:.6g}, gap={self.gap:.2g})"
+        )
+
     @property
     def gap(self) -> float:
         """``1 - bound / loss``: no channel within the limits needs fewer respondents by more."""
