@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
 from typing import Any
 
 import ldpstats as ldp
@@ -48,7 +49,7 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
     "n_outputs": (int, "orr: labels that an answer is hashed to"),
     "n_bits": (int, "orappor, rappor: bits of a report"),
     "n_hashes": (int, "orappor, rappor: hashes of an answer"),
-    "n_cohorts": (int, "orr, orappor, rappor: cohorts"),
+    "n_cohorts": (int, "orr, orappor, rappor, olh: cohorts"),
     "size": (int, "subset-selection: categories in a report (default: the best number)"),
     "hashing": (str, "rappor: ldpstats (default) or google"),
 }
@@ -57,17 +58,23 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
 _LABELS = ("categories", "alphabet")
 
 
-def _mechanisms() -> dict[str, type[ldp.Mechanism]]:
+def _oue(categories: Any, epsilon: float) -> ldp.KRAPPOR:
+    """Optimised unary encoding, under the name that it has in plans."""
+    return ldp.KRAPPOR(categories, epsilon, theta=0.5)
+
+
+def _mechanisms() -> dict[str, Callable[..., ldp.Mechanism]]:
     """The mechanisms that these options can specify, by their names on the command line."""
-    return {
+    found: dict[str, Callable[..., ldp.Mechanism]] = {
         re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower(): kind
         for name, kind in MECHANISMS.items()
-        if all(f.name in _PARAMETERS or f.default is not MISSING for f in _fields(kind))
+        if all(f.name in _PARAMETERS or f.default is not f.empty for f in _parameters(kind))
     }
+    return found | {"olh": ldp.OLH, "oue": _oue}
 
 
-def _fields(kind: type[ldp.Mechanism]) -> tuple[Field[Any], ...]:
-    return fields(kind)  # type: ignore[arg-type]  # every mechanism is a dataclass
+def _parameters(kind: Callable[..., ldp.Mechanism]) -> Iterable[Parameter]:
+    return signature(kind).parameters.values()
 
 
 _PRIVATIZE = """\
@@ -99,9 +106,10 @@ answer, a report of the category that the questionnaire names). See ldpstats que
 
 _KNOWN_AS = {  # names that the field uses, and ours
     "grr": "krr",
-    "olh": "orr with --n-outputs near exp(epsilon) + 1",
-    "oue": "krappor with --theta 0.5",
     "sue": "krappor",
+    "subset": "subset-selection",
+    "hadamard": "hadamard-response",
+    "projective": "projective-geometry-response",
 }
 
 
@@ -222,8 +230,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         )
     kind = _mechanisms()[given.mechanism]
     known = {
-        field.name: field.default is MISSING or field.name in ("sensitive", "epsilon")
-        for field in _fields(kind)
+        field.name: field.default is field.empty or field.name in ("sensitive", "epsilon")
+        for field in _parameters(kind)
         if field.name in _PARAMETERS
     }
     for name in options:

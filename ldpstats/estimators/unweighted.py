@@ -19,6 +19,8 @@ __all__ = ["Unweighted"]
 
 Array = npt.NDArray[Any]
 
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True)
 class Unweighted(MomentsEstimator):
@@ -72,9 +74,12 @@ class Unweighted(MomentsEstimator):
         (source,) = printed.sources
         C = source.design.n_cohorts
         means = source.design.by_cohort(source.cell_means(p).reshape(-1))
-        apart = means - means.mean(axis=0)  # exact zeros where cohorts do not differ
-        sizes = C / problem.nobs * apart.T @ apart
-        return Covariance(np.zeros(problem.k), printed.spread(p) + sizes, printed.inverse)
+        apart, scale = means - means.mean(axis=0), C / problem.nobs
+        spread = printed.spread(p) + scale * apart.T @ apart
+        # almost without noise, all that is left of the terms that cancel is rounding
+        terms = np.sqrt(scale) * np.linalg.norm(means, axis=0)
+        spread[np.abs(spread) <= _ROUNDING * np.outer(terms, terms)] = 0.0
+        return Covariance(np.zeros(problem.k), spread, printed.inverse)
 
 
 def _printed(problem: Moments) -> CohortMoments:

@@ -33,6 +33,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.distinct import is_text
+from ldpstats.arguments.labels import missing_entries
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named, whole_counts
@@ -67,7 +68,7 @@ def reports_in(
     `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
     row, from 1.
     """
-    values, absent = _present(column)
+    values, absent = _present(where, column)
     groups = None
     if cohort is not None:
         groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
@@ -90,7 +91,7 @@ def parsed(
         return mechanism.parse("reports", values, groups)
 
 
-def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
+def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     """The reports of a column in any form, and which rows have none."""
     if holds_bytes(column):
         return present_bytes(column)
@@ -101,6 +102,7 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
     if isinstance(column.dtype, pd.ArrowDtype) and is_text(column.dtype.pyarrow_dtype):
         empty = (column == "").fillna(True).to_numpy(dtype=bool)
         return column[~empty].reset_index(drop=True), empty
+    missing_entries(where, column)  # refuses what cannot be told to be missing or not
     values = objects(column)
     absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     return values[~absent], absent

@@ -49,9 +49,7 @@ _KINDS = {
     "oue": Kind("OUE", lambda labels, epsilon: KRAPPOR(labels, epsilon, theta=0.5), _BITS),
     "subset-selection": Kind("Subset selection", SubsetSelection, _SETS),
     "hadamard-response": Kind("Hadamard response", HadamardResponse, _SETS),
-    "projective-geometry-response": Kind(
-        "Projective geometry", ProjectiveGeometryResponse, _SETS
-    ),
+    "projective-geometry-response": Kind("Projective geometry", ProjectiveGeometryResponse, _SETS),
     "olh": Kind("OLH", OLH, _SETS, most=_MOST_HASHED),
 }
 

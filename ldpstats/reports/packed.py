@@ -58,7 +58,10 @@ def holds_bytes(column: pd.Series[Any]) -> bool:
         return is_of_bytes(column.dtype.pyarrow_dtype)
     if column.dtype != object:
         return False
-    first = column.first_valid_index()
+    try:
+        first = column.first_valid_index()
+    except ArithmeticError:  # a signalling NaN, which whoever reads the column refuses
+        return False
     return first is not None and isinstance(column.loc[first], bytes | bytearray)
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.reports.fingerprints import check_fingerprints
@@ -108,8 +109,8 @@ class Table(ABC):
     def first(self, name: str) -> Any:
         """The first report of a column that is not missing; None if all are."""
         column = self.reports(name, None)
-        found = column.first_valid_index()
-        return None if found is None else column.loc[found]
+        present = np.flatnonzero(~missing_entries(name, column))
+        return column.iloc[present[0]] if present.size else None
 
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""

@@ -15,6 +15,7 @@ import ldpstats as ldp
 from ldpstats import io as files
 from ldpstats.cli.common import label_list
 from ldpstats.cli.program import main
+from ldpstats.planning.contenders import KINDS, contenders
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -193,6 +194,19 @@ MADE = {
         ldp.RAPPOR(4, 1, 3, 0.2, 0.1, 0.8, alphabet=("no", "yes")),
     ),
 }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_are_spelled_as_in_plans(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("ill\n" + "yes\nno\n" * 20)
+    made = ["--mechanism", kind, "--epsilon", "2", "--write-spec", str(tmp_path / "s.json")]
+    if kind != "warner":
+        made += ["--categories", "no,yes"]
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "r.csv")]
+    assert main(["privatize", *paths, "--column", "ill", *made]) == 0
+    labels = pd.Index(["no", "yes"])
+    (_, mechanism), *_ = contenders(labels, 2.0, [kind]).values()
+    assert files.read_mechanism(str(tmp_path / "s.json")) == mechanism
 
 
 @pytest.mark.parametrize("kind", MADE)

@@ -103,6 +103,14 @@ def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(
     assert control > (tolerance if bits else 0.0)
 
 
+@pytest.mark.parametrize(("k", "epsilon", "n_cohorts"), [(2, 36.0, 64), (2, 45.0, 2), (6, 50.0, 8)])
+def test_unweighted_almost_without_noise(k: int, epsilon: float, n_cohorts: int) -> None:
+    # one report: what cancels in its variance leaves rounding, of either sign
+    counts = ldp.OLH(k, epsilon, n_cohorts).privatize([0], np.random.default_rng(1)).tally()
+    results = ldp.FrequencyModel(counts).fit_quietly("unweighted")
+    assert np.all(results.bse >= 0.0) and "unweighted" in str(results.summary())
+
+
 def test_unweighted_is_for_hashes_only() -> None:
     for mechanism in (ldp.KRR(3, 1.0), ldp.KRAPPOR(3, 1.0), ldp.SquareWave([0, 1, 2, 3], 1.0)):
         counts = mechanism.draw(np.full(3, 1 / 3), 100, np.random.default_rng(1))

@@ -11,7 +11,7 @@ import pytest
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import goodness
-from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 
 Array = npt.NDArray[Any]
 
@@ -107,3 +107,26 @@ def test_popcount_refusals() -> None:
         goodness.bit_total_fit(10, 10, k=3, p1=1.0, p0=0.0)
     with pytest.raises(InvalidArgument, match="total_ones"):
         goodness.bit_total_fit(31, 10, k=3, p1=0.7, p0=0.2)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+def test_few_reports_do_not_contradict_a_channel(epsilon: float) -> None:
+    """P(p < alpha) is at most alpha for one report of geometric noise, whatever the answer.
+
+    By enumeration: every report, and the law that makes it likeliest, as a fit has it. The two
+    tails alone fall far below the probability of a report in the middle (the control).
+    """
+    k = 8
+    a = np.exp(-epsilon / (k - 1))
+    Q = (1 - a) / (1 + a) * a ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    Q[:, [0, -1]] /= 1 - a
+    inverse, found = np.linalg.inv(Q).T, np.empty(k)
+    for y in range(k):
+        law = Q[np.argmax(Q[:, y])]
+        z, p = goodness.negative_estimates(np.eye(k, dtype=int)[y], inverse, law)
+        found[y] = min(1.0, k * p.min())
+        assert np.all(p >= law[y] - 1e-15)
+        if epsilon < 1.0 and 0 < y < k - 1:
+            assert normal_pvalue(z.min(), "smaller") < 1e-3 * law[y]
+    for alpha in (1e-3, 0.01, 0.05):
+        assert np.all(Q @ (found < alpha) <= alpha)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms import lump, paired, withhold
 
 JOBS = ("nurse", "cook", "driver")
@@ -177,3 +179,17 @@ def test_lists_of_categories_with_a_slip_are_not_called_columns() -> None:
     assert ldp.KRR(pd.Series(JOBS), 1.0).categories.tolist() == list(JOBS)
     with pytest.raises(ldp.InvalidArgument, match="pass the list of possible labels"):
         ldp.KRR(FRAME, 1.0)
+
+
+@pytest.mark.parametrize("report", [Decimal("NaN"), Decimal("sNaN"), [Decimal("sNaN")]])
+@pytest.mark.parametrize("mechanism", [ldp.URAP(("a", "b"), {"a"}, 1.0), ldp.KRR(3, 1.0)])
+def test_nans_of_decimals_are_no_reports(mechanism: ldp.Mechanism, report: object) -> None:
+    with pytest.raises(InvalidArgument, match="labels"):
+        mechanism.parse("labels", report)
+
+
+@pytest.mark.parametrize("mechanism", [ldp.URAP(JOBS, {"cook"}, 1.0), ldp.SubsetSelection(3, 1.0)])
+def test_nans_of_decimals_in_surveys(mechanism: ldp.Mechanism) -> None:
+    frame = pd.DataFrame({"job": pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object)})
+    with pytest.raises(InvalidArgument, match="job"):
+        ldp.Survey(frame, {"job": mechanism}).frequencies("job")

@@ -188,10 +188,11 @@ def _selection_notes(fit: Fit, k: int) -> list[str]:
 def _penalty_notes(fit: Fit) -> list[str]:
     if not fit.is_penalised:
         return []
+    how = fit.message.partition(", ")[0].removeprefix("likelihood with ")
     return [
-        "NOTE: the estimate is penalised for roughness, which biases it towards smooth "
-        f"frequencies ({fit.message.partition(', ')[0]}): it has no standard errors, and intervals "
-        "and p-values rest on the unconstrained estimate."
+        f"NOTE: the estimate is penalised for roughness ({how.replace(' (chosen)', ', chosen')}), "
+        "which biases it towards smooth frequencies; intervals and p-values rest on the "
+        "unconstrained estimate."
     ]
 
 

@@ -288,13 +288,13 @@ def test_private_predictor(name: str, n: int, replications: Callable[..., int]) 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3000, 20000])
 def test_private_predictor_of_a_private_response(n: int, replications: Callable[..., int]) -> None:
-    R = replications(400, 60)
+    R = replications(400 if n < 10_000 else 200, 60)
     estimates, variances, _ = surveys("logit", n, R, noisy_response=2.0)
     check(estimates, variances)
 
 
 @pytest.mark.slow
 def test_a_predictor_reported_in_bits(replications: Callable[..., int]) -> None:
-    R = replications(400, 60)
+    R = replications(200, 60)
     estimates, variances, _ = surveys("logit", 20000, R, made=ldp.KRAPPOR(3, 1.0))
     check(estimates, variances)

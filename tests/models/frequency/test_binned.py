@@ -84,7 +84,7 @@ def test_coverage(
     Under geometric noise single values of the function are estimated with errors beyond one, so
     that their intervals are [0, 1] or nearly, and cover more often.
     """
-    R, p = replications(1000, least=60), truth(k)
+    R, p = replications(400, least=60), truth(k)  # .1 CPU seconds each
     mechanism = MECHANISMS[kind](k, epsilon)
     said = repeat(R, lambda r: survey(mechanism, p, r))
     assert near(said["mean"].mean(), 0.95, R)
