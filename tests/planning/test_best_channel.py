@@ -13,7 +13,8 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.planning import ChannelDesign, design_channel
 from ldpstats.planning.best.goals import loss_of_matrix
-from ldpstats.planning.best.polish import row_sums
+from ldpstats.planning.best.limits import privacy_limits
+from ldpstats.planning.best.polish import channel_of, row_sums
 from ldpstats.planning.best.vertices import extreme_rays
 
 Array = npt.NDArray[Any]
@@ -135,7 +136,7 @@ def test_urr_where_sensitive_answers_are_rare(
 
 @pytest.mark.parametrize(
     ("epsilon", "prior", "loss", "sensitive", "value"),
-    [  # revealing columns beside staircases that are almost constant; the value by an independent search
+    [  # revealing columns beside staircases that are almost constant; one value by random search
         (1e-3, [0.26, 0.36, 0.38], "D", [0, 1], 47740.28),
         (1e-3, [0.02, 0.02, 0.06, 0.28, 0.62], "total", [2], None),
         (1e-3, [0.27, 0.31, 0.42], {0: 1}, [0], None),
@@ -158,6 +159,17 @@ def test_a_few_sensitive_categories_at_extreme_epsilon(
     check(design)
     assert value is None or design.loss == pytest.approx(value, rel=1e-3)
     assert design.mechanism.channel().matrix().any(axis=0).all()
+
+
+def test_a_channel_of_unbalanced_columns_keeps_its_limits() -> None:
+    """Dividing the rows by their sums exceeded the epsilon asked for."""
+    high = np.array([[0, 1, 1], [0, 1, 0], [1, 0, 0]])
+    S = np.exp(1e-3 * high)
+    S = S / S.mean(axis=0)
+    Q = channel_of(S, np.array([0.4995, 0.4995, 0.001]))
+    closed = np.zeros(3, dtype=bool)
+    assert privacy_limits(1e-3, pd.RangeIndex(3)).excess(Q, closed) <= 1e-12
+    assert row_sums(Q) <= 4e-16
 
 
 def test_an_epsilon_of_each_category_gives_urr() -> None:
