@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.checks import positive_epsilon, positive_integer
 from ldpstats.arguments.labels import as_labels
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.blocks.base import BlockMechanism
 from ldpstats.problems.blocks.hadamard import HadamardDesign
 
@@ -31,11 +32,14 @@ class HadamardResponse(BlockMechanism):
         The k >= 2 categories; an int k means the labels 0 .. k-1.
     epsilon : float
         Privacy of one report, in nats.
+    order : int, optional
+        Order b of the matrices, a power of two. By default the one with the smallest variance; it
+        is part of the specification, so that a device and an analyst have the same matrices.
 
     Raises
     ------
     InvalidArgument
-        For an epsilon that is not positive, or categories that are none.
+        If epsilon is not positive, or `order` is no power of two, or larger than twice k.
 
     Notes
     -----
@@ -66,14 +70,29 @@ class HadamardResponse(BlockMechanism):
 
     categories: Any
     epsilon: float
+    order: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if self.order is None:
+            order = best_design(self.k, self.epsilon).order
+        else:
+            order = positive_integer("order", self.order, 2)
+            if order & (order - 1) or order > 2 * self.k:
+                remedy = f"must be a power of two from 2 to {1 << self.k.bit_length()}"
+                raise InvalidArgument("order", self.order, remedy)
+        object.__setattr__(self, "order", order)
 
     @cached_property
     def design(self) -> HadamardDesign:
-        return best_design(self.k, self.epsilon)
+        assert self.order is not None
+        return _design(self.k, self.order)
+
+
+def _design(k: int, order: int) -> HadamardDesign:
+    """As many matrices as the categories need."""
+    return HadamardDesign(k, -(-k // (order - 1)), order)
 
 
 def best_design(k: int, epsilon: float) -> HadamardDesign:
@@ -85,7 +104,7 @@ def best_design(k: int, epsilon: float) -> HadamardDesign:
     [1, 1, 4, 33]
     """
     orders = [1 << i for i in range(1, k.bit_length() + 1)]
-    designs = [HadamardDesign(k, -(-k // (order - 1)), order) for order in orders]
+    designs = [_design(k, order) for order in orders]
     return min(designs, key=lambda design: summed_variance(design, epsilon))
 
 

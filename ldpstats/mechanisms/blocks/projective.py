@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.checks import positive_epsilon, positive_integer
 from ldpstats.arguments.labels import as_labels
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.blocks.base import BlockMechanism
 from ldpstats.problems.blocks.base import BlockDesign
 from ldpstats.problems.blocks.projective import ProjectiveDesign
@@ -35,18 +36,23 @@ class ProjectiveGeometryResponse(BlockMechanism):
         The k >= 2 categories; an int k means the labels 0 .. k-1.
     epsilon : float
         Privacy of one report, in nats.
+    q, t : int, optional
+        Size of the field, a prime, and length of its vectors, at least 2: both or neither. By
+        default those with nearly the smallest variance; they are part of the specification, so that
+        a device and an analyst have the same design.
 
     Raises
     ------
     InvalidArgument
-        For an epsilon that is not positive, or categories that are none.
+        If epsilon is not positive, or q and t make no design with k labels or more and q^t at most
+        2^25 (t = 2 has no such limit).
 
     Notes
     -----
     The prime q and the length t of the vectors are those with the smallest summed variance at the
     uniform distribution, of all with ``k <= (q^t - 1) / (q - 1)`` labels and q^t at most 2^25,
     which bounds time and memory; of those within 1 % of the smallest, the one with the fewest
-    labels. Where e^eps is about k or more, that is t = 2, a label for each category: k-RR.
+    labels. Where e^eps is about k or more, that is t = 2, of whose labels k are used: k-RR.
     The number of reports with an own label of category x is binomial, ``Bin(n, other + (own -
     other) p_x)``.
 
@@ -66,14 +72,39 @@ class ProjectiveGeometryResponse(BlockMechanism):
 
     categories: Any
     epsilon: float
+    q: int | None = None
+    t: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if self.q is None and self.t is None:
+            best = best_design(self.k, self.epsilon)
+            q, t = _next_prime(max(self.k - 2, 1)), 2
+            if isinstance(best, ProjectiveDesign):
+                q, t = best.q, best.t
+        else:
+            q, t = _checked(self.k, self.q, self.t)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "t", t)
 
     @cached_property
     def design(self) -> BlockDesign:
-        return best_design(self.k, self.epsilon)
+        assert self.q is not None and self.t is not None
+        return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
+
+
+def _checked(k: int, q: Any, t: Any) -> tuple[int, int]:
+    """The size of a field and the length of vectors that the caller asks for."""
+    field, length = positive_integer("q", q, 2), positive_integer("t", t, 2)
+    if length > 2 and (length > 25 or field**length > _MOST_WORK):
+        raise InvalidArgument("q, t", (field, length), f"q^t must be at most {_MOST_WORK}")
+    if field > _MOST_WORK or _next_prime(field - 1) != field:
+        raise InvalidArgument("q", q, f"must be a prime of at most {_MOST_WORK}, such as 2, 3 or 5")
+    if (field**length - 1) // (field - 1) < k:
+        remedy = f"have fewer than {k} labels: increase t, or q"
+        raise InvalidArgument("q, t", (field, length), remedy)
+    return field, length
 
 
 def best_design(k: int, epsilon: float) -> BlockDesign:

@@ -305,7 +305,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
     def plot(
         self,
         alpha: float = 0.05,
-        sort: bool | str = True,
+        sort: bool | str | None = None,
         most: int = 25,
         title: str | None = None,
         figure: Any = None,
@@ -316,9 +316,9 @@ class GroupedResults(FittedGroups, Stored, Presented):
         ----------
         alpha : float
             One minus the coverage of the intervals.
-        sort : bool
+        sort : bool, optional
             Whether the category that is largest on average is on top; False (or "none") keeps the
-            order of the categories.
+            order of the categories. Default: True, but False for bins of numbers.
         most : int
             Categories to draw at most: the largest. A line says how many more there are. Of the
             groups, the first 24 are drawn.

@@ -32,7 +32,7 @@ class CategoryResults(FittedResults):
         ax: Axes | None = None,
         alpha: float = 0.05,
         truth: Any = None,
-        sort: bool | str = True,
+        sort: bool | str | None = None,
         most: int = 25,
         title: str | None = None,
     ) -> Axes:
@@ -45,9 +45,9 @@ class CategoryResults(FittedResults):
             One minus the coverage of the intervals.
         truth : Series or array, shape (k,), optional
             True frequencies to mark.
-        sort : bool
+        sort : bool, optional
             Whether the largest estimate is on top; False (or "none") keeps the order of the
-            categories, for ordered answers.
+            categories, for ordered answers. Default: True, but False for bins of numbers.
         most : int
             Categories to draw at most: those with the largest estimates. A line says how many more
             there are.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import numbers, positive_integer
+from ldpstats.arguments.intervals import midpoints
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.axes import (
@@ -59,7 +60,7 @@ def plot_frequencies(
     ax: Axes | None,
     alpha: float,
     truth: Any = None,
-    sort: Any = True,
+    sort: Any = None,
     most: int = 25,
     title: str | None = None,
 ) -> Axes:
@@ -67,7 +68,7 @@ def plot_frequencies(
     true, most = _truth(truth, frame.index), positive_integer("most", most)
     source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
     words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
-    shown = shown_rows(frame["params"], frame["linear"], sorts(sort), most)
+    shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
     own = ax is None
     ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
     at = np.arange(len(shown))[::-1]
@@ -80,8 +81,10 @@ def plot_frequencies(
     return ax
 
 
-def sorts(sort: Any) -> bool:
-    """Whether rows are sorted by their estimates."""
+def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
+    """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
+    if sort is None and labels is not None:
+        return midpoints(labels) is None
     if isinstance(sort, bool | np.bool_):
         return bool(sort)
     if isinstance(sort, str) and sort == "none":

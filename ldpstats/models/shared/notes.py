@@ -131,7 +131,11 @@ def protection_notes(fit: Fit) -> list[str]:
 def closing_notes(fit: Fit, condition: float) -> list[str]:
     """Notes on standard errors, convergence and the channel that every fit may need."""
     notes = []
-    if fit.cov_type in WITHOUT_ERRORS and not np.isnan(fit.linear.bse()).any():
+    if (
+        fit.cov_type in WITHOUT_ERRORS
+        and not fit.is_penalised
+        and not np.isnan(fit.linear.bse()).any()
+    ):
         notes.append(
             f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
         )

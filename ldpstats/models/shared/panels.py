@@ -39,7 +39,7 @@ def plot_groups(
     alpha: float,
     title: str | None = None,
     default: str = "",
-    sort: Any = True,
+    sort: Any = None,
     most: int = 25,
     most_groups: int = 24,
     sizes: Sequence[int] = (),
@@ -55,7 +55,7 @@ def plot_groups(
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
     params = pd.DataFrame({place: f["params"] for place, f in enumerate(frames.values())})
     mean = params.mean(axis=1)
-    shown = mean.index[shown_rows(mean, mean, sorts(sort), most)]
+    shown = mean.index[shown_rows(mean, mean, sorts(sort, mean.index), most)]
     n, n_more = min(len(frames), most_groups), len(mean) - len(shown)
     labels = axis_labels(shown, LONGEST_LABEL)
     rows = -(-n // _COLUMNS)

@@ -20,7 +20,7 @@ def plot_domains(
     frame: pd.DataFrame,
     alpha: float,
     *,
-    sort: bool | str,
+    sort: bool | str | None,
     most: int,
     title: str | None,
     figure: Any,

@@ -183,7 +183,7 @@ class WeightedResults(DomainShares):
         alpha: float = 0.05,
         ax: Axes | None = None,
         truth: Any = None,
-        sort: bool | str = True,
+        sort: bool | str | None = None,
         most: int = 25,
         title: str | None = None,
         figure: Figure | None = None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,36 @@ def test_likelihoods_of_many_categories_are_maximised(epsilon: float) -> None:
     reports = mechanism.privatize(rng.choice(4_000, 50_000, p=p / p.sum()), rng)
     solution = MLE().solve(mechanism.likelihood(reports.tally()))
     assert solution.converged and solution.n_iter < 20
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8, 30, 1000])
+@pytest.mark.parametrize("kind", [ldp.HadamardResponse, ldp.ProjectiveGeometryResponse])
+def test_the_design_is_part_of_the_specification(kind: Any, k: int) -> None:
+    """So that a later choice of designs changes no device and no analysis."""
+    names = ("order",) if kind is ldp.HadamardResponse else ("q", "t")
+    for epsilon in (0.1, 1.0, 2.0, 5.0, 12.0):
+        made = kind(k, epsilon)
+        document = made.to_dict()
+        assert all(isinstance(document[name], int) for name in names)
+        again = kind(k, epsilon, *(document[name] for name in names))
+        assert again == made and again.design == made.design
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "match"),
+    [
+        (ldp.HadamardResponse, {"order": 3}, "power of two from 2 to 16"),
+        (ldp.HadamardResponse, {"order": 32}, "power of two from 2 to 16"),
+        (ldp.HadamardResponse, {"order": 1}, "order=1"),
+        (ldp.HadamardResponse, {"order": 4.0}, "order=4.0"),
+        (ldp.ProjectiveGeometryResponse, {"q": 2}, "t=None"),
+        (ldp.ProjectiveGeometryResponse, {"t": 3}, "q=None"),
+        (ldp.ProjectiveGeometryResponse, {"q": 4, "t": 3}, "must be a prime"),
+        (ldp.ProjectiveGeometryResponse, {"q": 2, "t": 3}, "fewer than 8 labels"),
+        (ldp.ProjectiveGeometryResponse, {"q": 2, "t": 60}, "at most"),
+        (ldp.ProjectiveGeometryResponse, {"q": 2**61 - 1, "t": 2}, "must be a prime"),
+    ],
+)
+def test_designs_that_are_none(kind: Any, given: dict[str, Any], match: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=match):
+        kind(8, 1.0, **given)

@@ -126,3 +126,11 @@ def test_smoothing_brings_estimates_nearer(truth: Callable[[int], Array], gain: 
             params = ldp.FrequencyModel(counts).fit_quietly(method).params
             distances.append(0.5 * float(np.abs(params - p).sum()))
     assert np.mean(far["mle"]) > gain * np.mean(far["smoothed"])
+
+
+def test_bins_are_drawn_in_their_order() -> None:
+    rng = np.random.default_rng(8)
+    square = ldp.SquareWave([0, 10, 20, 30], 1.0)
+    results = ldp.FrequencyModel(square.draw([0.2, 0.7, 0.1], 20_000, rng)).fit()
+    drawn = [[t.get_text() for t in results.plot(sort=s).get_yticklabels()] for s in (None, True)]
+    assert drawn[0] == list(square.categories) and drawn[1][0] == "[10, 20)"
