@@ -151,29 +151,25 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
 
     Notes
     -----
-    The guarantee is that of one report each: those of several surveys add up (`compose`). It
-    assumes that all respondents who do not collude use this mechanism with independent randomness,
-    that the shuffler can be trusted, and that it drops everything else, such as the time of a
-    report or an address. The observer may know all other respondents' true answers. Where reports
-    carry a cohort, it counts as part of the report: the device drew it at random, and the observer
-    does not know whose cohort is which. If the observer does know (cohorts that were assigned, or
-    kept over several surveys), pass the size of the smallest cohort as `n`.
+    Each respondent sends one report; the guarantees of several surveys add up (`compose`). All
+    respondents who do not collude use this mechanism, with independent randomness. The shuffler
+    drops everything but the report, such as its time or an address. The observer may know the true
+    answers of all others. A cohort is part of the report; if the observer knows whose it is, pass
+    the size of the smallest cohort as `n`.
 
-    Methods, of which the smallest bound is taken:
+    The smallest of these bounds is taken:
 
-    - "two reports": exact for reports of two kinds (Warner, k = 2), over all answers of the others;
-      beyond 400 respondents within about one per cent, beyond a few million not computed.
+    - "two reports": exact for Warner and k = 2, over all answers of the others; beyond 400
+      respondents within about one per cent, beyond a few million not computed.
     - "blanket": Balle, Bell, Gascon and Nissim (CRYPTO 2019), Lemma 5.3, computed for each pair of
-      answers with the mechanism's own blanket ``min_x Q[x, y]``. No other decomposition of reports
-      into a common part and a rest gives a better bound (Su, Cheng, Wang, arXiv 2504.07414).
-    - "clones": Feldman, McMillan and Talwar (FOCS 2021), Theorem 3.2, for any mechanism with this
-      epsilon; their Theorem 3.1 is "clones, closed form".
+      answers with the mechanism's own blanket ``min_x Q[x, y]``.
+    - "clones": Feldman, McMillan and Talwar (FOCS 2021), Theorem 3.2; "clones, closed form" is
+      their Theorem 3.1.
     - "blanket, Hoeffding": the closed form of Balle et al., section 5.
 
-    The tighter bounds of Feldman, McMillan and Talwar (SODA 2023), before their erratum, and of
-    Wang et al. (PVLDB 2024, "variation-ratio") are not upper bounds for all mechanisms: for k-RR
-    with k = 3, epsilon 0.5 and n = 2 the divergence at epsilon 0.3 is 0.0370, and the latter's
-    formula gives 0.0332. They are not used.
+    "Variation-ratio" bounds (Wang et al., PVLDB 2024) are not used, as they do not bound every
+    mechanism: k-RR with k = 3, epsilon 0.5 and n = 2 has delta 0.0370 at epsilon 0.3; they give
+    0.0332.
 
     Examples
     --------

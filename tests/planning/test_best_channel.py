@@ -13,7 +13,8 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.planning import ChannelDesign, design_channel
 from ldpstats.planning.best.goals import loss_of_matrix
-from ldpstats.planning.best.polish import row_sums
+from ldpstats.planning.best.limits import privacy_limits
+from ldpstats.planning.best.polish import channel_of, row_sums
 from ldpstats.planning.best.vertices import extreme_rays
 
 Array = npt.NDArray[Any]
@@ -113,6 +114,62 @@ def test_sensitive_categories(epsilon: float, ratio: float) -> None:
     check(design)
     document = design.mechanism.to_dict()
     assert ldp.mechanism_from_dict(document) == design.mechanism
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "prior", "ratio"),
+    [  # independent programmes: all staircases and revealing columns, 4 of 8 sensitive
+        (0.5, [1 / x for x in range(1, 9)], 1.0795),  # the four most frequent are sensitive
+        (1.0, [1 / x for x in range(1, 9)], 1.0008),
+        (0.5, [1] * 4 + [9] * 4, 1.2364),  # one answer in ten is sensitive
+        (1.0, [1] * 4 + [9] * 4, 1.1485),
+    ],
+)
+def test_urr_where_sensitive_answers_are_rare(
+    epsilon: float, prior: list[float], ratio: float
+) -> None:
+    law = np.array(prior) / np.sum(prior)
+    design = design_channel(8, epsilon, law, sensitive=[0, 1, 2, 3])
+    assert design.efficiency["URR"] == pytest.approx(ratio, abs=2e-4)
+    check(design)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "prior", "loss", "sensitive", "value"),
+    [  # revealing columns beside staircases that are almost constant; one value by random search
+        (1e-3, [0.26, 0.36, 0.38], "D", [0, 1], 47740.28),
+        (1e-3, [0.02, 0.02, 0.06, 0.28, 0.62], "total", [2], None),
+        (1e-3, [0.27, 0.31, 0.42], {0: 1}, [0], None),
+        (1e-3, [0.18, 0.21, 0.24, 0.08, 0.075, 0.025, 0.01, 0.18], "total", [1, 3, 6], None),
+        (12.0, [0.26, 0.36, 0.38], "D", [0, 1], None),
+        (
+            0.1,
+            [[0.22, 0.13, 0.11, 0.37, 0.17], [0.21, 0.12, 0.14, 0.43, 0.1]],
+            "D",
+            [0, 1, 2],
+            None,
+        ),
+    ],
+)
+def test_a_few_sensitive_categories_at_extreme_epsilon(
+    epsilon: float, prior: Any, loss: Any, sensitive: list[int], value: float | None
+) -> None:
+    """At epsilon .001 a "D" design was 98 times too bad and exceeded epsilon by 4e-8."""
+    design = design_channel(np.shape(prior)[-1], epsilon, prior, loss, sensitive)
+    check(design)
+    assert value is None or design.loss == pytest.approx(value, rel=1e-3)
+    assert design.mechanism.channel().matrix().any(axis=0).all()
+
+
+def test_a_channel_of_unbalanced_columns_keeps_its_limits() -> None:
+    """Dividing the rows by their sums exceeded the epsilon asked for."""
+    high = np.array([[0, 1, 1], [0, 1, 0], [1, 0, 0]])
+    S = np.exp(1e-3 * high)
+    S = S / S.mean(axis=0)
+    Q = channel_of(S, np.array([0.4995, 0.4995, 0.001]))
+    closed = np.zeros(3, dtype=bool)
+    assert privacy_limits(1e-3, pd.RangeIndex(3)).excess(Q, closed) <= 1e-12
+    assert row_sums(Q) <= 4e-16
 
 
 def test_an_epsilon_of_each_category_gives_urr() -> None:

@@ -15,7 +15,7 @@ but cannot falsify it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,28 @@ class Dual:
         limit, price = self.level + columns.T @ self.slope, self.prices(cone, columns)
         safe = np.where(limit > 0.0, limit, 1.0)
         return np.where(limit > 0.0, price / safe, np.inf)
+
+    def tightened(self, cone: Cone, columns: Columns) -> Dual:
+        """With the least lambda.1 for which no column has a ratio above one; or as it is."""
+        from scipy.optimize import linprog
+
+        price = self.prices(cone, columns)
+        top = max(float(price.max()), 1e-300)
+        size = np.maximum(np.abs(columns.T).max(axis=0, initial=0.0), 1e-300)
+        rows = np.column_stack([np.ones(len(columns)), columns.T / size])
+        length = np.abs(rows).max(axis=1)
+        found = linprog(
+            np.eye(rows.shape[1])[0],
+            A_ub=-rows / length[:, None],
+            b_ub=-price / top / length,
+            bounds=(None, None),
+            method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.status != 0:
+            return self
+        level, slope = float(found.x[0]), found.x[1:] / size
+        return replace(self, level=top * level, slope=top * slope)
 
     def bound(self, cone: Cone, kappa: float) -> float:
         """The least loss of any channel, if no column has a ratio above kappa."""

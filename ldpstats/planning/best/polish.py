@@ -22,6 +22,7 @@ def channel_of(S: Array, theta: Array) -> Array:
     then left, below rounding or where few columns cannot balance, goes with a constant to the
     largest column, which brings its entries closer to one another: no limit is exceeded.
     """
+    S, theta = S[:, theta > 0.0], theta[theta > 0.0]
     weights = theta / theta.sum()
     for _ in range(4):
         scaled = S * weights

@@ -50,6 +50,10 @@ class Kept:
         best = np.argsort(-ratios, kind="stable")[:count]
         return Priced(self.columns.members[best], ratios[best], float(ratios.max()))
 
+    def bound(self, dual: Dual) -> float:
+        """The least loss of any channel, by these dual variables."""
+        return dual.bound(self.cone, float(dual.ratios(self.cone, self.columns).max()))
+
 
 @dataclass(frozen=True, eq=False)
 class Split:

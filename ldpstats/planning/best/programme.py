@@ -83,7 +83,10 @@ def _run(problem: Any) -> None:
     try:
         with warnings.catch_warnings():  # of inaccuracy, which the certificate measures
             warnings.simplefilter("ignore")
-            problem.solve(solver=cp.CLARABEL, **_TOLERANCES)
+            try:
+                problem.solve(solver=cp.CLARABEL, **_TOLERANCES)
+            except cp.SolverError:
+                problem.solve(solver=cp.CLARABEL)  # with its own, coarser tolerances
     except cp.SolverError as error:
         raise NotConverged(f"the solver failed on the design ({error})") from None
     if problem.status not in ("optimal", "optimal_inaccurate"):

@@ -23,10 +23,13 @@ _ALL_AT_ONCE = 300  # orbits that are solved for without pricing
 _KEPT = 1 << 17
 SPLIT = 1 << 30
 _CONES = 1500  # entries of estimates beyond which the barrier method is quicker than cones
+_MOST_CONES = 4_000  # the same, beyond which an inaccurate barrier method is put up with
+_UNCERTAIN = 1e-6  # gap of the columns at hand at which the barrier method is inaccurate
 _ROUNDS = 120
 _FINE = 1 << 21  # columns up to which a search goes on to the end
 _ROUGH = 1e-4  # improvement of a ratio that counts where there are more
 _CLIMBS = 60  # rounds of local search where there are more
+_LOOSE = 1.0 - 1e-6  # bound, relative to the loss, below which the solver's lambda is improved
 _CLOSE = 1e-8  # gap at which the search ends
 
 
@@ -67,6 +70,8 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
             priced, passes = pricer.price(dual, count), passes + 1
             kappa = max(priced.kappa, float(own.max()))
             bound = max(bound, dual.bound(cone, kappa))
+            if isinstance(pricer, Kept) and kappa <= own.max() * 1.1 and bound < loss * _LOOSE:
+                bound = max(bound, pricer.bound(dual.tightened(cone, pricer.columns)))
         if best is None or loss < best[2]:
             best = working, theta, loss
         done = bound > 0.0 and 1.0 - bound / best[2] <= _CLOSE
@@ -86,12 +91,30 @@ def master(cone: Cone, columns: Columns) -> tuple[Array, Dual]:
     """The programme of these columns, by the quicker method."""
     rows = sum(A.shape[1] for _, A, _ in cone.scenarios)
     smooth = cone.goal.kind in ("total", "D")
+    barrier = None
     if smooth and rows * len(columns) > _CONES and len(columns) <= 4000:
-        try:
-            return solved_by_barrier(cone, columns)
-        except (NotConverged, np.linalg.LinAlgError):
-            pass
-    return solved(cone, columns)
+        barrier = _by_barrier(cone, columns)
+        if barrier is not None and (barrier[2] or rows * len(columns) > _MOST_CONES):
+            return barrier[:2]
+    try:
+        return solved(cone, columns)
+    except NotConverged:
+        if barrier is None:
+            raise
+        return barrier[:2]
+
+
+def _by_barrier(cone: Cone, columns: Columns) -> tuple[Array, Dual, bool] | None:
+    """What the barrier method finds, and whether it is accurate; None where it fails."""
+    try:
+        theta, dual = solved_by_barrier(cone, columns)
+    except (NotConverged, np.linalg.LinAlgError):
+        return None
+    bound = dual.bound(cone, float(dual.ratios(cone, columns).max()))
+    size = np.maximum(np.abs(columns.T).max(axis=0, initial=0.0), 1e-300)
+    balanced = (np.abs(columns.T.T @ theta) <= 1e-8 * size).all()
+    close = bound >= (1.0 - _UNCERTAIN) * cone.loss(columns, theta)
+    return theta, dual, bool(balanced and close)
 
 
 def _better(cone: Any, working: Columns, priced: Priced, own: float) -> Columns:
