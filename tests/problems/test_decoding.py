@@ -21,8 +21,8 @@ def listed(mechanism):
     bits = bits[bits[:, ~sensitive].sum(axis=1) <= 1]
     if not sensitive.any():
         bits = bits[bits.any(axis=1)]
-    p1 = np.where(sensitive, mechanism.p1, mechanism.told)
-    p0 = np.where(sensitive, mechanism.d1, 0.0)
+    p1, p0 = np.full(k, mechanism.told), np.zeros(k)
+    p1[sensitive], p0[sensitive] = mechanism.p1, mechanism.d1
     ones = np.where(np.eye(k, dtype=bool), p1, p0)  # P(bit j = 1 | x)
     law = np.where(bits[None], ones[:, None], 1.0 - ones[:, None]).prod(axis=2)
     return mechanism.parse("bits", ["".join(map(str, row)) for row in bits]), law
