@@ -1,11 +1,12 @@
-"""Text in HTML and LaTeX; small tables by which objects show themselves in a notebook."""
+"""Text in HTML, LaTeX and a terminal; small tables by which objects show themselves."""
 
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["html_table", "html_text", "latex_text"]
+__all__ = ["display_width", "html_table", "html_text", "latex_text"]
 
 _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
     "\\": r"\textbackslash{}",
@@ -36,3 +37,13 @@ def html_text(text: str) -> str:
 def latex_text(text: str) -> str:
     """A text in LaTeX, whose special characters are text."""
     return "".join(_LATEX.get(character, character) for character in text)
+
+
+def display_width(text: str) -> int:
+    """Columns of a terminal that a text takes: two for a wide character, none to combine one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
 from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.arguments.labels import position, preview
@@ -22,6 +21,9 @@ from ldpstats.models.shared.tables import (
     one_line,
 )
 from ldpstats.planning.variances import effect_of_design, expected_shares, one_report_variances
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 __all__ = ["Precision", "precision"]
 

@@ -7,23 +7,19 @@ without either explain the table. They are shown in the order in which they are 
 
 from __future__ import annotations
 
-import copy
-import re
-import textwrap
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.iolib.summary import Summary
-from statsmodels.iolib.table import SimpleTable
-from statsmodels.iolib.tableformatting import fmt_base
 
-from ldpstats.arguments.markup import html_text, latex_text
+from ldpstats.arguments.markup import display_width
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 __all__ = [
     "LONGEST_LABEL",
@@ -47,9 +43,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 LONGEST_LABEL = 40
-_NARROWEST = 79  # characters of a line of notes
 _PAIRS = (("params", "bse"), ("linear", "linear_se"))
-_FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
     "colsep": "  ",
@@ -85,6 +79,11 @@ class SummaryTable:
 
     def layout(self) -> Summary:
         """The header, the table below it of the same width, and the notes."""
+        from statsmodels.iolib.table import SimpleTable
+        from statsmodels.iolib.tableformatting import fmt_base
+
+        from ldpstats.models.shared.escaped_summary import EscapedSummary
+
         heads, stubs = list(self.columns), list(self.stubs)
         header, body = [[list(row) for row in rows] for rows in (self.header, self.body)]
         widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
@@ -94,100 +93,13 @@ class SummaryTable:
         below[0] += max(0, lack)
         above[1] += max(0, -lack) // 2
         above[3] += (max(0, -lack) + 1) // 2
-        summary = _EscapedSummary()
+        summary = EscapedSummary()
         summary.tables = [
             SimpleTable(header, title=self.title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
             SimpleTable(body, heads, stubs, txt_fmt=fmt_base | {"colwidths": below}),
         ]
         summary.add_extra_txt(list(self.notes))
         return summary
-
-
-class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
-    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX.
-
-    As text its notes are wrapped at the width of its tables.
-    """
-
-    def as_text(self) -> str:
-        texts: list[str] = []
-        padded = _transformed(self.tables, lambda text: _placeholder(text, texts))
-        plain = Summary()
-        plain.tables, plain.extra_txt = padded, self.extra_txt
-        tables, gap, notes = str(plain.as_text()).partition("\n\n")
-        width = max(_NARROWEST, *map(len, tables.split("\n")))
-        tables = tables.replace(_FILLER, "")
-        for i, text in enumerate(texts):
-            tables = tables.replace(chr(_FIRST + i), text)
-        return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
-
-    def as_html(self) -> str:
-        return str(self._escaped(html_text).as_html())
-
-    def as_latex(self) -> str:
-        escaped = self._escaped(latex_text)
-        # statsmodels leaves the title in a comment, and the tables side by side
-        head, between = "\\begin{center}\n", "\\end{tabular}\n"
-        title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
-        latex = str(escaped.as_latex()).replace(head, head + title, 1)
-        return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
-
-    def _escaped(self, escape: Callable[[str], str]) -> Summary:
-        plain = Summary()
-        plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
-        plain.extra_txt = None if self.extra_txt is None else escape(self.extra_txt)
-        for table in plain.tables:
-            # statsmodels escapes some characters of some cells, which would come on top
-            table.output_formats["latex"]["replacements"] = {}
-        return plain
-
-
-def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
-    """Copies of tables with other texts; formats are shared, as a copy of each takes long."""
-    made = []
-    for old in tables:
-        table = copy.copy(old)
-        table.output_formats = copy.deepcopy(old.output_formats)
-        table.title = change(old.title or "")
-        for i, old_row in enumerate(old):
-            table[i] = row = copy.copy(old_row)
-            row.table = table
-            for j, old_cell in enumerate(old_row):
-                row[j] = cell = copy.copy(old_cell)
-                cell.row, cell.data = row, change(str(old_cell.data))
-        made.append(table)
-    return made
-
-
-def display_width(text: str) -> int:
-    """Columns of a terminal that a text takes: two for a wide character, none to combine one."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-
-
-def _placeholder(text: str, texts: list[str]) -> str:
-    """A text, or as many characters as it takes columns, of which the first stands for it.
-
-    statsmodels pads by the number of characters. No label has a character for private use.
-    """
-    width = display_width(text)
-    if width == len(text):
-        return text
-    texts.append(text)
-    return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
-
-
-def _wrapped(note: str, width: int) -> str:
-    """A note on lines of this width; none begins or ends with the sign of an equation."""
-    whole = re.sub(" ([=<]) ", "\0\\1\0", note)
-    lines = textwrap.fill(
-        whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
-    return lines.replace("\0", " ")
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import gammaln, logsumexp
 
 from ldpstats.errors import LDPError
 from ldpstats.mechanisms.base import Mechanism
@@ -115,6 +114,8 @@ class _Sizes:
     """Mechanisms whose reports are sets of categories, by the law of the size of the set."""
 
     def __init__(self, cone: Staircases, epsilon: float) -> None:
+        from scipy.special import gammaln
+
         self.cone, self.epsilon, self.k = cone, epsilon, cone.codes.size
         self.members = cone.listed(1, cone.n_orbits - 1)
         self.columns = cone.columns(self.members)
@@ -131,6 +132,8 @@ class _Sizes:
 
     def fixed(self, d: int) -> Array:
         """k-RR (d = 1) or subset selection."""
+        from scipy.special import logsumexp
+
         ways = [_log_choose(self.k - 1, d - 1) + self.epsilon, _log_choose(self.k - 1, d)]
         out = np.full(self.k + 1, -np.inf)
         out[d] = -logsumexp(ways)
@@ -144,6 +147,8 @@ class _Sizes:
 
 
 def _log_choose(n: int, m: int) -> float:
+    from scipy.special import gammaln
+
     if not 0 <= m <= n:
         return -np.inf
     return float(gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1))
