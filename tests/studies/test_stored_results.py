@@ -27,7 +27,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
 
 
 def test_the_studies_are_found() -> None:
-    whole = {"krr_or_rappor", "open_alphabets"}
+    whole = {"krr_or_rappor", "open_alphabets", "personal_places"}
     assert {path.stem for path in TABLES} == whole | set(PARTS)
     assert {path.stem for path in SCRIPTS} == (whole | set(PARTS)) - {"unknown_dictionary_strings"}
 
