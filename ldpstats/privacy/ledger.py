@@ -147,7 +147,7 @@ class Ledger(Specified):
         """
         known = tuple(dict.fromkeys(entry.question for entry in self.entries))
         if not known:
-            raise InvalidArgument("question", question, "has no entries: there are none at all")
+            raise InvalidArgument("question", question, "has no entries: the ledger is empty")
         name = one_of("question", question, known)
         own = [(entry, cost) for entry, cost in costs(self.entries) if entry.question == name]
         if not all(entry.protects(category) for entry, _ in own):

@@ -147,7 +147,7 @@ def amplification(mechanism: Any, n: int, delta: float, *, colluding: float = 0.
     NotAvailable
         If epsilon of one report is infinite.
     InvalidArgument
-        For what is no mechanism, and invalid `n`, `delta` or `colluding`.
+        If `mechanism`, `n`, `delta` or `colluding` is invalid.
 
     Notes
     -----

@@ -45,7 +45,7 @@ def OLH(categories: Any, epsilon: float, n_cohorts: int | None = None) -> ORR:
     Raises
     ------
     InvalidArgument
-        For categories that are none, an epsilon that is not positive, or fewer than one cohort.
+        If the categories, epsilon or n_cohorts is invalid.
 
     Examples
     --------
