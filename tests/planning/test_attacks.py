@@ -185,7 +185,8 @@ def test_the_attack_itself_moves_estimates_so_far_and_goodness_of_fit_does_not_s
 ) -> None:
     R = replications(1000)
     for mechanism, pattern in ((ldp.KRR(4, 1.0), "label"), (ldp.KRAPPOR(4, 1.0), "one bit")):
-        found = planning.manipulation(mechanism, 0.02, [0.05, 0.25, 0.3, 0.4])
+        p = [0.05, 0.25, 0.3, 0.4]
+        found = planning.manipulation(mechanism, 0.02, p, method="inversion")
         moved, pvalues = simulated(mechanism, pattern, R, 1)
         error = moved[:, 0].std() / np.sqrt(R)
         assert abs(moved[:, 0].mean() - 0.05 - found.upward[0]) < 4.0 * error
