@@ -14,7 +14,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.sensitive.pum import PUM
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
+from ldpstats.models.frequency.one_step import rests_on_scores
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 
@@ -114,7 +114,7 @@ def _planned(
     how = one_of("method", method, METHODS)
     law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
     problem = mechanism.moments(mechanism.specimen(), candidates)
-    if how == "inversion" or not has_scores(mechanism):
+    if how == "inversion" or not has_scores(mechanism, problem):
         return problem, law, None
     try:
         return problem, law, score_covariance(mechanism, law)[1]
@@ -122,11 +122,13 @@ def _planned(
         return problem, law, None
 
 
-def has_scores(mechanism: Mechanism) -> bool:
-    """Whether results rest on the likelihood of bits or blocks, see `models.frequency.one_step`."""
-    if mechanism.n_cohorts or mechanism.k > LARGEST_INFORMATION:
+def has_scores(mechanism: Mechanism, problem: Moments | None = None) -> bool:
+    """Whether results rest on the likelihood of bits or blocks; `problem` has its equations."""
+    if mechanism.n_cohorts:  # which may have no equations without candidates
         return False
-    return bool(mechanism.n_bits or mechanism.moments(mechanism.specimen()).has_blocks)
+    if problem is None:
+        problem = mechanism.moments(mechanism.specimen())
+    return rests_on_scores([mechanism], [problem])
 
 
 def score_covariance(mechanism: Mechanism, p: Array) -> tuple[Array, Covariance]:

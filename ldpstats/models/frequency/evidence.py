@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.mle import MLE
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION, information_covariance
-from ldpstats.models.frequency.one_step import OneStep
+from ldpstats.models.frequency.covariance import information_covariance
+from ldpstats.models.frequency.one_step import OneStep, rests_on_scores
 from ldpstats.problems.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.pooled import joined
@@ -117,13 +117,10 @@ class Evidence:
     def one_step(self) -> OneStep | None:
         """The unconstrained estimate from the likelihood of bits, or of blocks; None without them.
 
-        Sums of bits do not tell the likelihood. A label for each category needs no step.
+        Sums of bits do not tell the likelihood.
         """
         made_by = [counts.mechanism for counts in self.sources]
-        some = any(m.n_bits or q.has_blocks for m, q in zip(made_by, self.problems, strict=True))
-        hashed = any(m.n_cohorts for m in made_by)
-        small = self.problems[0].k <= LARGEST_INFORMATION
-        if not (some and small and self.has_patterns) or hashed:
+        if not (self.has_patterns and rests_on_scores(made_by, self.problems)):
             return None
         likelihood = stacked([part.prepared() for part in self.likelihoods])
         channels = tuple(mechanism.channel() for mechanism in made_by)

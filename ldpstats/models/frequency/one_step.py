@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from ldpstats.channels.base import Channel
 from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import PathLaw, Uncertain
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood
 
-__all__ = ["OneStep", "effective_counts"]
+__all__ = ["OneStep", "effective_counts", "rests_on_scores"]
 
 Array = npt.NDArray[Any]
 
@@ -100,6 +102,17 @@ class OneStep(Moments):
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> PathLaw:
         return self.law()
+
+
+def rests_on_scores(mechanisms: Sequence[Mechanism], problems: Sequence[Moments]) -> bool:
+    """Whether inference from whole reports is by one step of their likelihood.
+
+    It is for reports of bits or of blocks without cohorts. A label for each category needs no step.
+    """
+    if any(one.n_cohorts for one in mechanisms) or problems[0].k > LARGEST_INFORMATION:
+        return False
+    pairs = zip(mechanisms, problems, strict=True)
+    return any(one.n_bits or problem.has_blocks for one, problem in pairs)
 
 
 def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
