@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,8 +27,9 @@ class _Written(Channel):
         Q.flags.writeable = False
         return Q
 
+    @abstractmethod
     def _written(self) -> Array:
-        raise NotImplementedError
+        """The matrix, shape (k, l)."""
 
     def _matrix(self) -> Array:
         return self._all

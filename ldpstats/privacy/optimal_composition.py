@@ -71,7 +71,7 @@ def _loss_law(epsilons: Sequence[float], total: float) -> tuple[Array, Array]:
 
 
 def _binomial(n: int, epsilon: float) -> tuple[Array, Array]:
-    """How many of n reports speak for the true answer, and the probabilities."""
+    """Numbers of n binary reports that are the true answer, and their probabilities."""
     from scipy.special import gammaln
 
     ups = np.arange(n + 1.0)

@@ -71,7 +71,7 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     """Return the log ratios that protected reports of `URAP` realise, in nats, shape (S + 1,).
 
     The bit of sensitive answer x is set with probability own[x] / 2**64 where x is the answer and
-    with other[x] / 2**64 where not; an answer that is none of them, of which there are `others`,
+    with other[x] / 2**64 where not. An answer that is not sensitive, of which there are `others`,
     makes a protected report with probability 1 - told / 2**64. Entry x is the largest log ratio
     in favour of x against any other answer, the last that in favour of one that is not sensitive.
     """

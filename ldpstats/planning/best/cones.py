@@ -14,6 +14,7 @@ that are orthogonal to 1, and W, for each group the mean square of S along one d
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -61,7 +62,7 @@ def groups_of(goal: Goal, limits: Array, open_: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Cone:
+class Cone(ABC):
     """Parameters: codes (k,) of groups, the goal, and which categories are open, (k,) of bool."""
 
     codes: Array
@@ -150,17 +151,17 @@ class Cone:
 
     # -- what a subclass knows --------------------------------------------------------------------
 
+    @abstractmethod
     def columns(self, members: Array) -> Columns:
         """The columns of these names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def orbit_size(self, member: Array) -> int:
         """How many columns an orbit has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def orbit(self, member: Array) -> Array:
         """All columns of an orbit, not scaled, shape (k, size)."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
