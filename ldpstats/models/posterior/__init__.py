@@ -1,0 +1,1 @@
+"""Posterior distributions of what privatised answers tell."""
