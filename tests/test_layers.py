@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "problems",
+        "priors",
         "channels",
         "clients",
         "estimators",
@@ -60,7 +61,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "custom krr observed unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

@@ -1,1 +1,1 @@
-"""Posterior distributions of what privatised answers tell."""
+"""Posteriors of what privatised reports tell: results of all models."""
