@@ -12,6 +12,7 @@ from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
 from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
 from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.hashed.olh import OLH
@@ -45,6 +46,7 @@ __all__ = [
     "Client",
     "Collector",
     "CustomMechanism",
+    "DeviceMechanism",
     "Enumerated",
     "ForcedResponse",
     "GeometricResponse",
@@ -66,7 +68,18 @@ __all__ = [
 ]
 
 _KINDS = (
-    *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(
+        CustomMechanism,
+        DeviceMechanism,
+        ForcedResponse,
+        KRAPPOR,
+        KRR,
+        LumpedUnary,
+        Mangat,
+        ORAPPOR,
+        ORR,
+        RAPPOR,
+    ),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
     *(GeometricResponse, Observed, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
 )
