@@ -57,10 +57,10 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "words",
         "base bits",
         "enumerated",
-        "custom krr observed unary",
+        "custom device krr observed unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency", "association"),
+    "ldpstats.models": ("shared", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

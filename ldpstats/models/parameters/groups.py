@@ -22,7 +22,7 @@ from ldpstats.problems.parametric.identification import (
 )
 from ldpstats.problems.parametric.likelihood import ParametricLikelihood
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
-from ldpstats.programs.probabilities import terms_of
+from ldpstats.programs.unknowns import terms_of
 from ldpstats.reports.single import Counts
 
 __all__ = ["DeviceGroups"]
