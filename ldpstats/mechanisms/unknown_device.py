@@ -246,34 +246,40 @@ class UnknownDevice(Enumerated):
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
-        self._refuse("simulate_counts")
+        self._refuse("law to simulate from")
 
     def channel(self, candidates: Any = None) -> Channel:
-        self._refuse("a channel")
+        self._refuse("channel")
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._refuse("linear equations")
+        self._refuse("linear equation in the frequencies")
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
-        self._refuse("a likelihood in the frequencies alone")
+        self._refuse("likelihood in the frequencies alone")
 
     def sample(self, codes: Array, words: Words) -> Array:
-        self._refuse("reports of its own")
+        self._refuse("law to draw reports from")
 
     def audit(self) -> Audit:
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
-        self._refuse("an audit")
+        self._refuse("audit")
 
     def _sampler_epsilon(self) -> float:
-        self._refuse("a sampler")
+        self._refuse("sampler")
+
+    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+        self._refuse("client")
+
+    def __str__(self) -> str:
+        return f"UnknownDevice({', '.join(self.unknown)} unknown, k={self.k})"
 
     def _refuse(self, what: str) -> NoReturn:
         names = ", ".join(self.unknown)
         known = ", ".join(f"{name}=..." for name in self.unknown)
         raise NotAvailable(
-            f"{what} of this device depends on the unknown {names}: FrequencyModel estimates it "
-            f"from several groups, simulate(values, rng, {known}) draws reports, and at({known}) "
-            "is the mechanism for known values"
+            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
+            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
+            f"at({known}) is the mechanism for known values"
         )
 
     def _specification(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ldpstats.estimators.parametric.interior import climb
 from ldpstats.estimators.parametric.maximum import continued, wide_bounds
 from ldpstats.problems.parametric.likelihood import ParametricLikelihood
 
-__all__ = ["likelihood_ratio", "profile_intervals"]
+__all__ = ["likelihood_ratio", "profile_intervals", "signed_roots"]
 
 Array = npt.NDArray[Any]
 
@@ -96,6 +96,32 @@ def profile_intervals(
             return limits.reshape(2, -1).T
         top = continued(likelihood, better)[0]  # the profile met a larger maximum
     return limits.reshape(2, -1).T
+
+
+def signed_roots(
+    likelihood: ParametricLikelihood, top: Array, index: npt.ArrayLike, values: npt.ArrayLike
+) -> Array:
+    """Roots of the likelihood ratio of entries that are these values, positive for values below.
+
+    Parameters
+    ----------
+    likelihood : ParametricLikelihood
+        Of one survey.
+    top : array, shape (k + m,)
+        Maximum of the continued likelihood.
+    index : array of int, shape (q,)
+        The frequencies and parameters.
+    values : array, shape (q,)
+
+    Returns
+    -------
+    array, shape (q,)
+        Standard normal under the null.
+    """
+    place, at = np.asarray(index), np.asarray(values, dtype=np.float64)
+    search = _Search.of(likelihood, top, np.full(top.size, np.nan), 0.05, place)
+    fall = search.falls(at, np.tile(top, (place.size, 1)), place)[0]
+    return np.asarray(np.copysign(fall, top[place] - at))
 
 
 @dataclass(frozen=True, eq=False)

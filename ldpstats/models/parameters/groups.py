@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice
+from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice, mechanism_from_dict
 from ldpstats.models.shared.spelling import in_turn
 from ldpstats.problems.parametric.identification import (
     exact_jacobian,
@@ -141,6 +141,13 @@ class DeviceGroups:
             "counts": [c.vector().tolist() for c in self.sources],
             "missing": [c.n_missing for c in self.sources],
         }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> DeviceGroups:
+        """Inverse of `to_dict`."""
+        made = [mechanism_from_dict(own) for own in document["mechanisms"]]
+        parts = zip(made, document["counts"], document["missing"], strict=True)
+        return cls(tuple(replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts))
 
 
 def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialMatrix:
