@@ -58,10 +58,10 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "words",
         "base bits",
         "enumerated",
-        "custom krr observed unary",
+        "custom device krr observed unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

@@ -31,6 +31,7 @@ from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.mechanisms.unary import KRAPPOR
+from ldpstats.mechanisms.unknown_device import UnknownDevice
 
 __all__ = [
     "KRAPPOR",
@@ -59,6 +60,7 @@ __all__ = [
     "RAPPORClient",
     "SquareWave",
     "SubsetSelection",
+    "UnknownDevice",
     "UnrelatedQuestion",
     "Warner",
     "lump",
@@ -81,7 +83,7 @@ _KINDS = (
         RAPPOR,
     ),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
-    *(GeometricResponse, Observed, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
+    *(GeometricResponse, Observed, SquareWave, URAP, URR, UnknownDevice, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""

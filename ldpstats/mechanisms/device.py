@@ -22,7 +22,7 @@ from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.steps import Step
 
-__all__ = ["DeviceMechanism"]
+__all__ = ["DeviceMechanism", "outputs_of"]
 
 Array = npt.NDArray[Any]
 
@@ -76,7 +76,7 @@ class DeviceMechanism(Enumerated):
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
                 "device.mechanism(categories) makes a mechanism that has them"
             )
-        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law))
+        object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
 
     @cached_property
     def law(self) -> Law:
@@ -122,7 +122,7 @@ def _head(mechanism: DeviceMechanism) -> dict[str, Any]:
     return super(DeviceMechanism, mechanism)._specification()
 
 
-def _outputs(given: Any, found: Law) -> pd.Index[Any]:
+def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:
