@@ -14,6 +14,7 @@ from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.posterior.pymc.groups import Group, collected, common_labels
 from ldpstats.models.posterior.pymc.packages import package
+from ldpstats.models.posterior.pymc.parameters import checked_parameters, law_of
 from ldpstats.models.posterior.pymc.products import mixed, mixed_by_row
 
 __all__ = ["observed"]
@@ -29,18 +30,34 @@ _ORDER = (
 )
 
 
-def observed(name: str, p: Any, reports: Any, candidates: Any = None) -> Any:
+def observed(
+    name: str, p: Any, reports: Any, candidates: Any = None, parameters: Any = None
+) -> Any:
     """Add the likelihood of reports to the model that is being written: see `pymc.observe`."""
     package("pymc", _NEED)
     groups = collected(reports, candidates)
     tensor = _frequencies(p, common_labels(groups))
-    names = _names(name, groups, isinstance(reports, list | tuple))
-    if tensor.ndim == 1:
-        variables = tuple(map(_shared, names, [tensor] * len(groups), groups))
-    else:
-        parts = _parts(tensor, groups)
-        variables = tuple(map(_each, names, parts, groups))
-    return variables if isinstance(reports, list | tuple) else variables[0]
+    values = checked_parameters(parameters, groups)
+    several = isinstance(reports, list | tuple)
+    names = _names(name, groups, several)
+    parts = [tensor] * len(groups) if tensor.ndim == 1 else _parts(tensor, groups)
+    made = [_variable(*one, values) for one in zip(names, parts, groups, strict=True)]
+    return tuple(made) if several else made[0]
+
+
+def _variable(name: str, p: Any, group: Group, parameters: dict[str, Any]) -> Any:
+    """The observed variable of a group of reports; p is of shape (k,) or (n, k)."""
+    if group.mechanism.unknown:
+        law = law_of(group, p, parameters)
+        if p.ndim == 1:
+            return _counted(name, law, group)
+        codes = group.shown(group.each[0])
+        return package("pymc", _NEED).Categorical(name, p=law, observed=codes)
+    if p.ndim == 2 or not group.is_listed:
+        return _each(name, p, group)
+    likelihood = group.listed()
+    law, scale = mixed(likelihood.W, p), np.exp(likelihood.W.log_scale)
+    return _counted(name, law if np.all(scale == 1.0) else law * scale, group)
 
 
 def _names(name: object, groups: list[Group], several: bool) -> list[str]:
@@ -67,7 +84,7 @@ def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
     remedy = _FREQUENCIES.format(len(labels))
     if isinstance(p, Variable):
         tensor = p
-        if not hasattr(p, "ndim") or not hasattr(p, "dtype") or p.dtype[:5] not in ("float", "int64"):
+        if not str(getattr(p, "dtype", "")).startswith(("float", "int")):
             raise InvalidArgument("p", str(p), remedy)
     else:
         known = numbers("p", align("p", p, labels), remedy)
@@ -92,17 +109,12 @@ def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
     return [tensor[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def _shared(name: str, p: Any, group: Group) -> Any:
-    """Reports of respondents who have the same p, shape (k,)."""
-    if not group.is_listed:
-        return _each(name, p, group)
+def _counted(name: str, law: Any, group: Group) -> Any:
+    """Counts of all possible reports, whose probabilities are the tensor `law`."""
     from pytensor import tensor as pt
 
     pymc = package("pymc", _NEED)
-    likelihood, counts = group.listed(), group.counts()
-    scale = np.exp(likelihood.W.log_scale)
-    law = mixed(likelihood.W, p)
-    law = law.reshape(group.shape) if np.all(scale == 1.0) else (law * scale).reshape(group.shape)
+    counts = group.counts()
     totals = counts.sum(axis=-1)
     dims = [f"{name}_cohort", f"{name}_report"][2 - counts.ndim :]
     labels = [list(range(len(counts))), group.outputs()][2 - counts.ndim :]
@@ -118,7 +130,7 @@ def _shared(name: str, p: Any, group: Group) -> Any:
 
     core = "(c,l)" if counts.ndim == 2 else "(l)"
     how = {"logp": logp, "random": random, "signature": f"{core}->{core}", "dtype": "int64"}
-    return pymc.CustomDist(name, law, **how, dims=dims, observed=counts)
+    return pymc.CustomDist(name, law.reshape(group.shape), **how, dims=dims, observed=counts)
 
 
 def _law(law: Array) -> Array:
