@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of, replicates
+from ldpstats.arguments.checks import replicates
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors import Dirichlet, SimplexPrior
@@ -19,7 +19,6 @@ from ldpstats.problems.problem import Likelihood
 
 __all__ = ["checked_draws", "checked_generator", "frequency_posterior"]
 
-ENGINES = ("hmc", "pymc")
 _FEWEST = 160
 
 
@@ -45,7 +44,6 @@ def frequency_posterior(
     engine: str = "hmc",
 ) -> PosteriorResults:
     """Draw from the posterior of frequencies with these labels, given the likelihood of reports."""
-    one_of("engine", engine, ENGINES)
     prior = Dirichlet() if prior is None else prior
     if not isinstance(prior, SimplexPrior):
         remedy = "must be a prior of frequencies, such as ldpstats.priors.Dirichlet(1.0), or None"
@@ -53,7 +51,7 @@ def frequency_posterior(
     law = prior.law(labels)
     origin = replace(origin, prior=repr(prior))
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     return PosteriorResults.of(
         chains, density, labels, origin, prior_draws=law.draw(rng, draws), engine=engine
     )

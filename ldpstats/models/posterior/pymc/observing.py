@@ -13,7 +13,7 @@ from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.posterior.pymc.groups import Group, collected, common_labels
-from ldpstats.models.posterior.pymc.packages import package
+from ldpstats.models.posterior.packages import package
 from ldpstats.models.posterior.pymc.parameters import checked_parameters, law_of
 from ldpstats.models.posterior.pymc.products import mixed, mixed_by_row
 

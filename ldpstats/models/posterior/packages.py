@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +28,9 @@ def package(name: str, need: str) -> Any:
         If it is not installed; the message says how to install it.
     """
     try:
-        return import_module(name)
+        with warnings.catch_warnings():  # ArviZ announces its next version whenever it is imported
+            warnings.simplefilter("ignore", FutureWarning)
+            return import_module(name)
     except ImportError:
         remedy = "python -m pip install 'ldpstats[bayes]'"
         raise NotAvailable(f"{need}: {_TITLES[name]} is not installed: {remedy}") from None
