@@ -13,9 +13,7 @@ from ldpstats.models.posterior.pymc.observing import observed
 __all__ = ["observe"]
 
 
-def observe(
-    name: str, p: Any, reports: Any, candidates: Any = None, parameters: Any = None
-) -> Any:
+def observe(name: str, p: Any, reports: Any, candidates: Any = None, parameters: Any = None) -> Any:
     """Add the likelihood of privatised reports to the PyMC model that is being written.
 
     The log-likelihood is ``sum_i log sum_x p_x Q[x, y_i]``: the true answers are summed out, so

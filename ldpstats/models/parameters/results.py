@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of, positive_integer
 from ldpstats.arguments.checks import boolean as checked_boolean
+from ldpstats.arguments.checks import level, one_of, positive_integer
 from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.edges import edge_normal

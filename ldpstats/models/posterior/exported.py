@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["inference_data"]
 
+_TAKEN = ("chain", "draw", "p", "coefficients", "category", "coefficient", "cell")
+
 Array = npt.NDArray[Any]
 
 
@@ -74,21 +76,27 @@ def _parts(index: pd.Index[Any], simplex: Array, origin: Origin) -> list[_Part]:
         places = np.flatnonzero(chosen)
         if places.size:
             parts.append(_part(name, places, index[places]))
-    parts += [_Part(str(index[i]), np.array([i]), {}) for i in np.flatnonzero(simplex == -1)]
+    for i in np.flatnonzero(simplex == -1).tolist():
+        parts.append(_Part(_free(str(index[i])), np.array([i]), {}))
     return parts
+
+
+def _free(name: str) -> str:
+    """A name that no variable or dimension of ours has."""
+    return f"{name}_" if name in _TAKEN else name
 
 
 def _part(name: str, places: Array, index: pd.Index[Any]) -> _Part:
     """One variable of these labels: by the variables of a whole table, else by one list."""
     if not isinstance(index, pd.MultiIndex):
-        dim = str(index.name or ("category" if name == "p" else "coefficient"))
+        dim = _free(str(index.name)) if index.name else "category" if name == "p" else "coefficient"
         return _Part(name, places, {dim: index.tolist()})
     levels = [index.unique(i) for i in range(index.nlevels)]
     whole = pd.MultiIndex.from_product(levels)
     order = index.get_indexer(whole)
     if len(whole) != len(index) or (order < 0).any():
         return _Part(name, places, {"cell": [":".join(map(str, labels)) for labels in index]})
-    dims = [str(own or f"level_{i}") for i, own in enumerate(index.names)]
+    dims = [_free(str(own)) if own else f"level_{i}" for i, own in enumerate(index.names)]
     dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]
     coords = {dim: level.tolist() for dim, level in zip(dims, levels, strict=True)}
     return _Part(name, places[order], coords)

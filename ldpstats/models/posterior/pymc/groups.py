@@ -95,7 +95,7 @@ class Group:
         if not self.mechanism.n_bits:
             return numbers
         width = self.mechanism.format.n_bytes
-        return (numbers[:, None] >> (8 * np.arange(width)) & 255).astype(np.uint8)
+        return np.asarray(numbers[:, None] >> (8 * np.arange(width)) & 255, dtype=np.uint8)
 
     def counts(self) -> Array:
         """How often each possible report was made, of shape `shape`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import pandas as pd
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.posterior.pymc.groups import Group, collected, common_labels
 from ldpstats.models.posterior.packages import package
+from ldpstats.models.posterior.pymc.groups import Group, collected, common_labels
 from ldpstats.models.posterior.pymc.parameters import checked_parameters, law_of
 from ldpstats.models.posterior.pymc.products import mixed, mixed_by_row
 
@@ -106,7 +107,7 @@ def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
         remedy = f"must have a row for each of the {ends[-1]} reports"
         remedy += f", none for the {missing} who gave no answer" if missing else ""
         raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
-    return [tensor[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [tensor[a:b] for a, b in pairwise(ends)]
 
 
 def _counted(name: str, law: Any, group: Group) -> Any:

@@ -19,7 +19,7 @@ from ldpstats.models.posterior.packages import package
 from ldpstats.models.posterior.pymc.products import mixed
 from ldpstats.priors.dirichlet import DirichletLaw
 
-__all__ = ["density_model", "frequency_model", "pymc_chains"]
+__all__ = ["density_chains", "density_model", "frequency_model", "pymc_chains"]
 
 Array = npt.NDArray[Any]
 
@@ -51,6 +51,11 @@ def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Ch
     if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
         trace = _run(frequency_model(density), rng, draws)
         return _chains(trace, density.coordinates(_values(trace, "p")))
+    return density_chains(density, rng, draws)
+
+
+def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
+    """Draw from any log density, in the coordinates of its Laplace approximation."""
     centre, scale = _laplace(density)
     trace = _run(density_model(density, centre, scale), rng, draws)
     return _chains(trace, _values(trace, "u") @ scale.T + centre)
