@@ -58,7 +58,8 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "base bits",
         "enumerated",
         "custom krr observed unary",
-        "hashed",
+        "binary hashed",
+        "recognised",
     ),
     "ldpstats.models": ("shared", "frequency", "association"),
 }

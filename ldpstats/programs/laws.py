@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -91,20 +91,20 @@ class Law:
             found[label] = found.get(label, _ZERO) + p
         return found
 
-    @cached_property
+    @property
     def rows(self) -> tuple[tuple[Chance, ...], ...]:
         """Probabilities of the outputs, exactly: k rows of l, which sum to one."""
-        self.check_size()
-        rows = (self.row(x) for x in range(len(self.categories)))
-        return tuple(tuple(row.get(y, _ZERO) for y in self.outputs) for row in rows)
+        return self.listed(self.outputs)
 
-    def check_size(self) -> None:
-        """Refuse to list a matrix that is too large."""
-        k, l = len(self.categories), len(self.outputs)  # noqa: E741
+    def listed(self, outputs: Sequence[Any]) -> tuple[tuple[Chance, ...], ...]:
+        """Probabilities of these outputs, which are all that can be said, and may be more."""
+        k, l = len(self.categories), len(outputs)  # noqa: E741
         if k * l > _MOST_ENTRIES:
             raise NotAvailable(
                 f"the exact matrix of this device has {k} x {l} entries: too many to list"
             )
+        rows = (self.row(x) for x in range(k))
+        return tuple(tuple(row.get(y, _ZERO) for y in outputs) for row in rows)
 
     @cached_property
     def places(self) -> dict[Any, int]:
