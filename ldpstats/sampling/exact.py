@@ -95,7 +95,7 @@ def _settled(rest: Sequence[int], total: int, words: Words) -> int:
 
 def _uniform(n: int, size: int, words: Words) -> U64:
     """n words of a simulation of `size` users, which takes to its streams where it is long."""
-    request = n if size >= LARGE else BULK - 1
+    request = max(n, 1) if size >= LARGE else BULK - 1
     sizes = (min(request, n - i) for i in range(0, n, request))
     return np.concatenate([np.empty(0, np.uint64), *(words(few) for few in sizes)])
 
