@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "problems",
+        "priors",
         "channels",
         "clients",
         "estimators",
@@ -61,7 +62,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "binary hashed",
         "recognised",
     ),
-    "ldpstats.models": ("shared", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",
