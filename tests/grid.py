@@ -44,6 +44,19 @@ MECHANISMS = {
         outputs=("v", "w", "x", "y", "z"),
     ),
     "custom-tiny": ldp.CustomMechanism([[1 - 1e-18, 1e-18, 0.0], [0.5, 0.25, 0.25]]),
+    "processed": ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=1.0)
+    >> {"nurse": "health", "teacher": "other", "driver": "other", "cook": "other"},
+    "mixture": ldp.mixture(
+        {
+            ldp.KRR(("a", "b", "c"), 2.0): 0.7,
+            ldp.KRR(("c", "a", "b"), 0.5) >> {"a": "c", "b": "b", "c": "z"}: 0.3,
+        }
+    ),
+    "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
+    "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
+    "product-wide": ldp.product(
+        {"a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"}, "b": ldp.KRR(3, 0.5), "c": ldp.Warner(0.4)}
+    ),
     "observed": ldp.Observed(("north", "south", "west")),
     "observed-2": ldp.Observed(2),
     "square-wave": ldp.SquareWave([0, 10, 20.5, 30, 50], epsilon=0.5),
