@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pandas as pd
 
 import ldpstats as ldp
 from ldpstats.mechanisms import LumpedUnary
@@ -44,8 +45,10 @@ MECHANISMS = {
         outputs=("v", "w", "x", "y", "z"),
     ),
     "custom-tiny": ldp.CustomMechanism([[1 - 1e-18, 1e-18, 0.0], [0.5, 0.25, 0.25]]),
-    "processed": ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=1.0)
-    >> {"nurse": "health", "teacher": "other", "driver": "other", "cook": "other"},
+    "processed": ldp.KRR(("a", "b", "c"), epsilon=1.5)
+    >> pd.DataFrame(
+        [[0.2, 0.8, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 0.3, 0.7]], ["b", "a", "c"], list("uvwx")
+    ),
     "mixture": ldp.mixture(
         {
             ldp.KRR(("a", "b", "c"), 2.0): 0.7,

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, real_number, whole_below
-from ldpstats.arguments.labels import align, as_labels, encode, sensitive_codes, sensitive_labels
+from ldpstats.arguments.labels import align, as_labels, sensitive_codes, sensitive_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense, Uniformised
-from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Array, Mechanism, check_document
 from ldpstats.mechanisms.label_equations import label_moments
 from ldpstats.mechanisms.processing import asked_of, category_order, law_of_processing
@@ -222,14 +222,13 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
 def _rows_of(second: Mechanism, first: Enumerated) -> tuple[Array, pd.Index[Any]]:
     """Rows of a second channel for the reports of a first, and its outputs."""
     second = listed_mechanism("other", second)
-    try:
-        places = encode("other", first.outputs.tolist(), second.categories)[0]
-    except UnknownCategory as error:
-        remedy = (
-            f"has no category {error.value!r}, which {first} reports: both need the same labels"
-        )
-        raise InvalidArgument("other", str(second), remedy) from None
-    return second.channel().matrix()[places], second.outputs
+    places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
+    made = [places.get((type(label), label), -1) for label in first.outputs.tolist()]
+    if -1 in made:
+        label = first.outputs.tolist()[made.index(-1)]
+        remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
+        raise InvalidArgument("other", str(second), remedy)
+    return second.channel().matrix()[made], second.outputs
 
 
 def combined(

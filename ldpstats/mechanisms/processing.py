@@ -110,7 +110,7 @@ def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> 
     if (times != 1).any():
         label = outputs.tolist()[int(np.argmax(times != 1))]
         remedy = (
-            f"each of the {len(outputs)} reports {preview(outputs)} needs one {what}, a report that "
+            f"each of the {len(outputs)} reports {preview(outputs)} needs one {what}, one that "
             "stays as it is too"
         )
         many = "twice" if times.max() > 1 and times[outputs.tolist().index(label)] else "missing"

@@ -118,7 +118,7 @@ class Product(Enumerated):
         return joined_labels("categories", list(combinations(*labels)))
 
     @cached_property
-    def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
+    def outputs(self) -> pd.Index[Any]:
         labels = (part.outputs.tolist() for part in self._parts)
         return joined_labels("outputs", list(combinations(*labels)))
 
@@ -149,7 +149,7 @@ class Product(Enumerated):
         codes, absent = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
         for question, part in self.questions.items():
             place = f"{name}[{question!r}]"
-            answers = pd.Series(part.to_labels(place, values[question]))  # type: ignore[call-overload]
+            answers = pd.Series(part.to_labels(place, values[question]))
             answers = answers.reset_index(drop=True)
             lacking = missing_entries(place, answers)
             own = np.zeros(len(values), dtype=np.int64)
