@@ -10,6 +10,7 @@ from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion
 from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
 from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
+from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.hashed.olh import OLH
@@ -47,6 +48,7 @@ __all__ = [
     "Client",
     "Collector",
     "CustomMechanism",
+    "DeviceMechanism",
     "Enumerated",
     "ForcedResponse",
     "GeometricResponse",
@@ -72,7 +74,18 @@ __all__ = [
 ]
 
 _KINDS = (
-    *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(
+        CustomMechanism,
+        DeviceMechanism,
+        ForcedResponse,
+        KRAPPOR,
+        KRR,
+        LumpedUnary,
+        Mangat,
+        ORAPPOR,
+        ORR,
+        RAPPOR,
+    ),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
     *(GeometricResponse, Observed, Product, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
 )
