@@ -55,10 +55,10 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.problems.rows": ("base kronecker two_bits", "unary"),
     "ldpstats.estimators": ("base constraints solvers", "em inversion mle"),
     "ldpstats.mechanisms": (
-        "words",
+        "words processing label_equations reading joined",
         "base bits",
         "enumerated",
-        "custom krr observed unary",
+        "krr observed parts unary",
         "binary hashed",
         "recognised",
     ),
