@@ -9,7 +9,6 @@ from typing import Any
 
 from ldpstats.errors import (
     ConvergenceWarning,
-    InvalidArgument,
     LDPWarning,
     MisfitWarning,
     NotAvailable,
