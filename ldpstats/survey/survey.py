@@ -332,7 +332,9 @@ class Survey(SampledRows):
         if by is None:
             data = tally(self.data, name, sums)
             refuse_unanswered(name, [data], self.data)
-            return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
+            alone: FrequencyResults
+            alone = FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
+            return alone
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
