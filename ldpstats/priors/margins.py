@@ -14,6 +14,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_number
 from ldpstats.errors import InvalidArgument
+from ldpstats.priors.base import LogitLaw, softmax_log
 from ldpstats.priors.dirichlet import Dirichlet
 
 __all__ = ["Margins", "MarginsLaw"]
@@ -21,6 +22,7 @@ __all__ = ["Margins", "MarginsLaw"]
 Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
+_STEP = 1e-4  # of finite differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Margins:
             remedy = f"has a law for a third margin: there are {len(labels)} variables"
             raise InvalidArgument("prior", self, remedy)
         laws = [
-            np.ones(len(own)) if prior is None else prior.concentrations(own)
+            np.ones(len(own)) if prior is None else prior.law(own).alpha
             for prior, own in zip(given, labels, strict=False)
         ]
         return MarginsLaw(tuple(laws), self.log_odds_sd)
@@ -106,7 +108,8 @@ class Margins:
 
         Margins and association are drawn, and fitted together by iterative proportional fitting.
         """
-        return self.law([pd.RangeIndex(size) for size in sizes]).draw(rng, draws)
+        law = self.law([pd.RangeIndex(size) for size in sizes])
+        return law.draw(rng, draws).reshape(draws, *sizes)
 
 
 def _margin(name: str, given: Any) -> Dirichlet | None:
@@ -120,7 +123,7 @@ def _margin(name: str, given: Any) -> Dirichlet | None:
 
 
 @dataclass(frozen=True, eq=False)
-class MarginsLaw:
+class MarginsLaw(LogitLaw):
     """The law that `Margins` gives to a table of certain sizes.
 
     Parameters
@@ -138,16 +141,18 @@ class MarginsLaw:
         """Categories of each variable."""
         return tuple(map(len, self.concentrations))
 
-    def evaluate(self, z: Array) -> tuple[Array, Array]:
-        """Log density up to a constant, (c,), and gradient, (c, k - 1), at log ratios z, (c, k - 1).
+    @property
+    def k(self) -> int:
+        return int(np.prod(self.sizes))
 
-        Log ratios are those of each cell, in row-major order, to the last one. The value is -inf
-        where a margin is too small for its covariance to be positive definite in this arithmetic.
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        """Log density and gradient: see `LogitLaw`.
+
+        The value is -inf where a margin is too small for its covariance to be positive definite in
+        this arithmetic.
         """
-        c, d = len(z), len(self.sizes)
-        logs = np.column_stack([z, np.zeros(c)])
-        P = np.exp(logs - logs.max(axis=1, keepdims=True))
-        P = (P / P.sum(axis=1, keepdims=True)).reshape(c, *self.sizes)
+        c, d = len(logp), len(self.sizes)
+        P = np.exp(logp).reshape(c, *self.sizes)
         margins = [P.sum(axis=self._but(v)) for v in range(d)]
         values, slope = self._jacobian(P, margins)
         good = np.isfinite(values)
@@ -156,16 +161,29 @@ class MarginsLaw:
             values = values + np.log(safe) @ (a - 1.0)
             slope = slope + self._spread((a - 1.0) / safe, v)
         by_logs = P * (slope - (P * slope).sum(axis=self._all, keepdims=True))
-        interactions = self._interactions(logs.reshape(P.shape))
+        interactions = self._interactions(logp.reshape(P.shape))
         variance = (self.log_odds_sd / 2.0) ** 2
         values = values - (interactions**2).sum(axis=self._all) / (2.0 * variance)
         by_logs = (by_logs - interactions / variance).reshape(c, -1)
-        return np.where(good, values, -np.inf), np.where(good[:, None], by_logs[:, :-1], 0.0)
+        return np.where(good, values, -np.inf), np.where(good[:, None], by_logs, 0.0)
 
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Tables of this law, shape (draws, k_1, ..., k_d)."""
-        margins = [rng.dirichlet(a, draws) for a in self.concentrations]
-        noise = rng.normal(0.0, self.log_odds_sd / 2.0, (draws, *self.sizes))
+    def curvature(self, logp: Array) -> Array:
+        """By differences of gradients."""
+        moves = _STEP * np.eye(self.k)
+        ahead, behind = (self.evaluate(softmax_log(logp + way * moves))[1] for way in (1.0, -1.0))
+        found = (behind - ahead) / (2.0 * _STEP)
+        return np.asarray((found + found.T) / 2.0)
+
+    def start(self) -> Array:
+        """Independence, with the mean of each margin."""
+        logs = [np.log(a / a.sum())[None] for a in self.concentrations]
+        table = sum((self._spread(own, v) for v, own in enumerate(logs)), np.zeros(1))
+        return np.asarray(table.reshape(-1))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Tables of this law, shape (size, k), cells in row-major order."""
+        margins = [rng.dirichlet(a, size) for a in self.concentrations]
+        noise = rng.normal(0.0, self.log_odds_sd / 2.0, (size, *self.sizes))
         P = np.exp(self._interactions(noise))
         for _ in range(2000):
             for v, m in enumerate(margins):
@@ -173,7 +191,7 @@ class MarginsLaw:
             worst = [np.abs(P.sum(axis=self._but(v)) - m).max() for v, m in enumerate(margins)]
             if max(worst) < 1e-12:
                 break
-        return np.asarray(P / P.sum(axis=self._all, keepdims=True))
+        return np.asarray((P / P.sum(axis=self._all, keepdims=True)).reshape(size, -1))
 
     # -- inside
 

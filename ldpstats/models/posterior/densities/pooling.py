@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.chains.density import LogDensity, maximum
+from ldpstats.priors.base import LogitLaw, softmax_log
 from ldpstats.problems.problem import Likelihood
 
-__all__ = ["Frames", "GroupReports", "PooledDensity", "ScaleLaw", "SimplexLaw", "contrasts"]
+__all__ = ["Frames", "GroupReports", "PooledDensity", "ScaleLaw", "contrasts"]
 
 Array = npt.NDArray[Any]
 
@@ -37,25 +38,12 @@ class ScaleLaw(Protocol):
         """Up to a constant, and its derivative with respect to log(sd)."""
 
 
-class SimplexLaw(Protocol):
-    """The prior of the common distribution."""
-
-    def evaluate(self, z: Array) -> tuple[Array, Array]:
-        """Log density up to a constant, (c,), and gradient, (c, k - 1), at log ratios to the last."""
-
-
 def contrasts(k: int) -> Array:
     """An orthonormal basis, shape (k, k - 1), of the vectors whose k entries sum to zero."""
     steps = np.arange(1, k)
     basis = np.triu(np.ones((k, k - 1)))
     basis[steps, steps - 1] = -steps
     return np.asarray(basis / np.sqrt(steps * (steps + 1.0)))
-
-
-def softmax(logs: Array) -> Array:
-    """Distributions, over the last axis, from logarithms up to a constant."""
-    p = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +107,12 @@ class GroupReports:
         return found
 
 
-def by_logs(p: Array, slopes: Array) -> Array:
+def _softmax(logs: Array) -> Array:
+    """Distributions, over the last axis, from logarithms up to a constant."""
+    return np.asarray(np.exp(softmax_log(logs)))
+
+
+def _by_logs(p: Array, slopes: Array) -> Array:
     """Gradients with respect to the logarithms whose softmax is p."""
     return np.asarray(p * (slopes - (p * slopes).sum(axis=-1, keepdims=True)))
 
@@ -148,8 +141,8 @@ class Frames:
     @classmethod
     def at(cls, reports: GroupReports, centre: Array, basis: Array) -> Frames:
         """That at `centre`."""
-        p = softmax(centre @ basis.T)
-        slopes = by_logs(p, reports.evaluate(p[None])[1][0]) @ basis
+        p = _softmax(centre @ basis.T)
+        slopes = _by_logs(p, reports.evaluate(p[None])[1][0]) @ basis
         J = (p[:, :, None] * basis) - p[:, :, None] * (p @ basis)[:, None, :]
         info = np.einsum("gia,gij,gjb->gab", J, reports.information(p), J, optimize=True)
         values, U = np.linalg.eigh(info)
@@ -167,14 +160,14 @@ class PooledDensity(LogDensity):
     Parameters
     ----------
     reports : GroupReports
-    common : SimplexLaw
+    common : LogitLaw
         The prior of softmax(H m).
     scale : ScaleLaw
         The prior of t.
     """
 
     reports: GroupReports
-    common: SimplexLaw
+    common: LogitLaw
     scale: ScaleLaw
 
     @property
@@ -190,9 +183,9 @@ class PooledDensity(LogDensity):
         e, parts = self._effects(z)
         m, t, h, shrink, spread, w, rest = parts
         f = self.frames
-        p = softmax(e @ self.basis.T)
+        p = _softmax(e @ self.basis.T)
         values, slopes = self.reports.evaluate(p)
-        by_e = by_logs(p, slopes) @ self.basis
+        by_e = _by_logs(p, slopes) @ self.basis
         half = 0.5 * t[:, None, None] ** 2  # t^2 / 2, the variance in each direction
         turned = np.einsum("gab,cga->cgb", f.directions, by_e) - w / half
         width = (self.reports.k - 1) * self.reports.n_groups
@@ -239,8 +232,8 @@ class PooledDensity(LogDensity):
     def constrained(self, z: Array) -> Array:
         flat = z.reshape(-1, self.size)
         e, parts = self._effects(flat)
-        groups = softmax(e @ self.basis.T).reshape(len(flat), -1)
-        common = softmax(parts[0] @ self.basis.T)
+        groups = _softmax(e @ self.basis.T).reshape(len(flat), -1)
+        common = _softmax(parts[0] @ self.basis.T)
         found = np.concatenate([groups, common, parts[1][:, None]], axis=1)
         return found.reshape(*z.shape[:-1], -1)
 
@@ -263,10 +256,9 @@ class PooledDensity(LogDensity):
         return e, (m, t, h, shrink, spread, w, rest)
 
     def _common(self, m: Array) -> tuple[Array, Array]:
-        """The prior of m, (c, k - 1): log ratios to the last category are a linear map of it."""
-        ratios = self.basis[:-1] - self.basis[-1]
-        values, slopes = self.common.evaluate(m @ ratios.T)
-        return values, slopes @ ratios
+        """The prior of m, (c, k - 1), and its gradient."""
+        values, slopes = self.common.evaluate(softmax_log(m @ self.basis.T))
+        return values, slopes @ self.basis
 
     @cached_property
     def _fit(self) -> tuple[Frames, Array]:
