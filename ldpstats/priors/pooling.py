@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats.arguments.checks import positive_integer, positive_number
 from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument
-from ldpstats.priors.base import SimplexPrior, softmax_log
+from ldpstats.priors.base import LogitLaw, SimplexPrior, softmax_log
 from ldpstats.priors.dirichlet import Dirichlet
 
 __all__ = ["Pooling"]
@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
 _DF = (1.0, 1e6)
+_MOST = 1e150  # of a draw of the standard deviation, whose effects are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,9 @@ class Pooling:
     Examples
     --------
     >>> prior = Pooling(sd=0.5)
-    >>> sd, common, groups = prior.draw(3, ("no", "yes"), np.random.default_rng(1))
-    >>> common.shape, groups.shape
-    ((2,), (3, 2))
+    >>> sd, common, groups = prior.draw(3, ("no", "yes"), np.random.default_rng(1), draws=100)
+    >>> sd.shape, common.shape, groups.shape
+    ((100,), (100, 2), (100, 3, 2))
     """
 
     sd: float = 1.0
@@ -81,6 +82,11 @@ class Pooling:
             raise InvalidArgument("common", common, remedy)
         object.__setattr__(self, "common", common)
 
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
+        """The law of the common distribution over these categories."""
+        assert self.common is not None
+        return self.common.law(labels)
+
     def log_density(self, sd: Array) -> tuple[Array, Array]:
         """Log density of the standard deviation, (c,), up to a constant, and slope by log(sd)."""
         square = (np.asarray(sd) / self.sd) ** 2
@@ -90,15 +96,32 @@ class Pooling:
         return -0.5 * (self.df + 1.0) * np.log1p(ratio), -(self.df + 1.0) * ratio / (1.0 + ratio)
 
     def draw(
-        self, n_groups: int, categories: Any, rng: np.random.Generator
-    ) -> tuple[float, Array, Array]:
-        """One draw: the sd, the common distribution, (k,), and those of the groups, (g, k)."""
-        n_groups = positive_integer("n_groups", n_groups)
+        self, n_groups: int, categories: Any, rng: np.random.Generator, draws: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """Draws from the prior.
+
+        Parameters
+        ----------
+        n_groups : int
+        categories : number of categories, or list of labels
+        rng : numpy.random.Generator
+        draws : int
+
+        Returns
+        -------
+        sd : array, shape (draws,)
+            Standard deviation between groups.
+        common : array, shape (draws, k)
+            The common distribution.
+        groups : array, shape (draws, n_groups, k)
+        """
+        n_groups, draws = positive_integer("n_groups", n_groups), positive_integer("draws", draws)
         labels: pd.Index[Any] = as_labels("categories", categories)
-        assert self.common is not None
-        sd = self.sd * abs(float(rng.standard_normal()))
+        sd = self.sd * np.abs(rng.standard_normal(draws))
         if self.df is not None:
-            sd /= float(np.sqrt(rng.chisquare(self.df) / self.df))
-        common = self.common.law(labels).draw(rng, 1)[0]
-        effects = sd / np.sqrt(2.0) * rng.standard_normal((n_groups, len(labels)))
-        return sd, common, np.exp(softmax_log(np.log(common) + effects))
+            sd = sd / np.sqrt(rng.chisquare(self.df, draws) / self.df)
+        common = self.law(labels).draw(rng, draws)
+        effects = rng.standard_normal((draws, n_groups, len(labels)))
+        effects *= np.minimum(sd, _MOST)[:, None, None] / np.sqrt(2.0)
+        logs = np.log(np.maximum(common, np.finfo(float).tiny))[:, None]
+        return sd, common, np.exp(softmax_log(logs + effects))
