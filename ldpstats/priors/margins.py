@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ class MarginsLaw(LogitLaw):
         """
         d = len(self.sizes)
         ends = np.cumsum([0] + [size - 1 for size in self.sizes])
-        part = [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+        part = [slice(*pair) for pair in pairwise(ends)]
         mean = np.concatenate([m[:, :-1] for m in margins], axis=1)
         V = -mean[:, :, None] * mean[:, None, :]
         for v, m in enumerate(margins):

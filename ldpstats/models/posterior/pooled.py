@@ -41,7 +41,7 @@ class GroupedPosterior(PosteriorResults):
         The distribution of a group without an effect of its own, by category: what is expected of
         a typical group, not the mean over respondents.
     between : PosteriorResults
-        "sd": the standard deviation between groups of the logarithm of the ratio of two frequencies.
+        "sd": the standard deviation between groups of the logarithm of a ratio of two frequencies.
     by : tuple of str
         Names of the columns that make the groups.
     sizes : tuple of int
@@ -126,9 +126,7 @@ class GroupedPosterior(PosteriorResults):
         if prior is not None:
             prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, self._k))
         zeros = np.zeros(self._k, dtype=np.int64)
-        return PosteriorResults(
-            samples, self.categories, self.origin, self.run, zeros, None, prior
-        )
+        return PosteriorResults(samples, self.categories, self.origin, self.run, zeros, None, prior)
 
     def _stored(self) -> dict[str, Any]:
         return super()._stored() | {

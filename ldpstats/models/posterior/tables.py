@@ -12,11 +12,19 @@ import pandas as pd
 
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.chains.hmc import sample
+from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.models.posterior.densities.table import cells_law, densest
+from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.problems.problem import Likelihood
 
-__all__ = ["TablePosterior"]
+__all__ = ["TablePosterior", "table_posterior"]
 
 Array = npt.NDArray[Any]
+
+MOST_CELLS = 1000  # whose Hessian is formed and factored
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +166,8 @@ class TablePosterior(PosteriorResults):
     def cramers_v(self) -> PosteriorResults:
         """Posterior of Cramer's V, of a table of two variables.
 
-        V is not below zero, so that its posterior mean is above zero for independent variables, too:
-        see how far from zero the interval begins, beside `prior_draws`.
+        V is not below zero, so that its posterior mean is above zero for independent variables,
+        too: see how far from zero the interval begins, beside `prior_draws`.
         """
         self._two_ways("cramers_v")
         least = min(self.sizes) - 1
@@ -232,3 +240,33 @@ class TablePosterior(PosteriorResults):
         if len(places) != 2 or places[0] == places[1]:
             raise InvalidArgument(argument, given, remedy)
         return places
+
+
+def table_posterior(
+    likelihood: Likelihood,
+    labels: Sequence[pd.Index[Any]],
+    names: Sequence[str],
+    origin: Origin,
+    rng: np.random.Generator,
+    prior: Any = None,
+    draws: int = 4000,
+) -> TablePosterior:
+    """Draw from the posterior of the cells, row-major, of a table over these categories."""
+    law = cells_law(prior, labels)
+    if law.k > MOST_CELLS:
+        remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
+        raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
+    density = FrequencyDensity.of(likelihood, law)
+    chains = sample(density, rng, draws)
+    origin = replace(origin, prior=repr(Dirichlet() if prior is None else prior))
+    index = pd.MultiIndex.from_product(list(labels), names=list(names))
+    found = TablePosterior.of(
+        chains,
+        density,
+        index,
+        origin,
+        peak=densest(likelihood, law),
+        prior_draws=law.draw(rng, draws),
+    )
+    assert isinstance(found, TablePosterior)
+    return found

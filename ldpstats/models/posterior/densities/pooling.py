@@ -1,10 +1,10 @@
 """The posterior of several groups with partial pooling, in coordinates that mix well.
 
 Group g has the distribution ``softmax(H e_g)``, with H an orthonormal basis of the vectors of k
-numbers that sum to zero, and ``e_g ~ N(m, t^2 / 2)`` in every direction, so that the logarithm of the
-ratio of any two frequencies varies between groups with standard deviation t. Sampling (m, log t, e)
-is slow where groups are small, and (m, log t, (e - m) / t) where they are large. Here a group's
-coordinates are what is left of e_g when the normal approximation of its law given m, t and its
+numbers that sum to zero, and ``e_g ~ N(m, t^2 / 2)`` in every direction, so that the logarithm of
+the ratio of any two frequencies varies between groups with standard deviation t. Sampling
+(m, log t, e) is slow where groups are small, and (m, log t, (e - m) / t) where they are large. Here
+a group's coordinates are what is left of e_g when the normal approximation of its law given m, t and its
 reports is taken off: for reports as good as normal they are standard normal, whatever m and t are.
 """
 
@@ -79,7 +79,10 @@ class GroupReports:
             single = zip(held, rows, counts, strict=True)
             parts = tuple((np.array([g]), W, n[None]) for g, W, n in single)
             return cls(parts, len(likelihoods), k)
-        table, owner = np.zeros((len(held), len(shared))), np.repeat(range(len(held)), [*map(len, rows)])
+        table, owner = (
+            np.zeros((len(held), len(shared))),
+            np.repeat(range(len(held)), [*map(len, rows)]),
+        )
         np.add.at(table, (owner, place.reshape(-1)), np.concatenate(counts))
         return cls(((np.array(held), shared, table),), len(likelihoods), k)
 
@@ -119,7 +122,7 @@ def _by_logs(p: Array, slopes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Normal approximation of each group's reports: ``-(e - e0)' U L U' (e - e0) / 2 + s' (e - e0)``.
+    """Normal approximation ``s' (e - e0) - (e - e0)' U L U' (e - e0) / 2`` of each group's reports.
 
     Parameters
     ----------
@@ -171,7 +174,7 @@ class PooledDensity(LogDensity):
     scale: ScaleLaw
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         return (self.reports.k - 1) * (self.reports.n_groups + 1) + 1
 
     @cached_property
@@ -193,7 +196,9 @@ class PooledDensity(LogDensity):
         values = values + np.log(spread).sum(axis=(1, 2))
         by_m = by_e - np.einsum("gab,cgb->cga", f.directions, f.precision * shrink * turned)
         keeps = rest  # 1 / (1 + t^2 L / 2)
-        by_t = (turned * (2.0 * shrink * keeps * h + spread * keeps * self._own(z))).sum(axis=(1, 2))
+        by_t = (turned * (2.0 * shrink * keeps * h + spread * keeps * self._own(z))).sum(
+            axis=(1, 2)
+        )
         by_t += (w**2 / half).sum(axis=(1, 2)) - width + keeps.sum(axis=(1, 2))
         prior, prior_m = self._common(m)
         scale, scale_t = self.scale.log_density(t)
