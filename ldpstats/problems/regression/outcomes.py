@@ -27,6 +27,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_CLEAR = 1e-4  # likelihood of an answer, relative to the other's, below which a report tells it
+
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -175,8 +177,15 @@ class Binary(_Simple):
         return mean, np.column_stack([-slope, slope])[:, :, None]
 
     def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
-        failure, success, slope, _ = LINKS[self.link](eta[..., 0])
         gain = seen[..., 1] - seen[..., 0]
+        if self.link == "logit" and seen.min() > _CLEAR * seen.max():
+            from scipy.special import expit
+
+            # no report tells the answer for sure: one tail has all digits that matter
+            success = expit(eta[..., 0])
+            f = seen[..., 0] + gain * success
+            return _logarithmic(f, (gain * success * (1.0 - success))[..., None])
+        failure, success, slope, _ = LINKS[self.link](eta[..., 0])
         f = seen[..., 0] * failure + seen[..., 1] * success
         return _logarithmic(f, (gain * slope)[..., None])
 
