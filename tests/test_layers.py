@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "problems",
+        "priors",
         "channels",
         "clients",
         "estimators",
@@ -58,7 +59,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "custom krr observed unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",
