@@ -62,6 +62,10 @@ class RegressionDensity(LogDensity):
         return values + there, (scores + slopes) @ self.units
 
     def mode(self) -> Array:
+        return self._peak
+
+    @cached_property
+    def _peak(self) -> Array:
         found = search(
             _Objective(self.likelihood, self.prior),
             start(self.likelihood),
@@ -77,7 +81,11 @@ class RegressionDensity(LogDensity):
         return np.asarray(-self.units.T @ hessian @ self.units)
 
     def constrained(self, z: Array) -> Array:
-        found = np.array(self.parameters(z)[..., : self.likelihood.n_outcome])
+        return self.shown(self.parameters(z))
+
+    def shown(self, theta: Array) -> Array:
+        """What is reported, (..., m), of parameters (..., d)."""
+        found = np.array(theta[..., : self.likelihood.n_outcome])
         if isinstance(self.likelihood.outcome, Normal):
             found[..., -1] = np.exp(found[..., -1])
         return found
