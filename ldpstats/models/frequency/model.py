@@ -422,7 +422,7 @@ class FrequencyModel:
         prior : Dirichlet, LogisticNormal or None
             See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 

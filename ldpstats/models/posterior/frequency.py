@@ -20,7 +20,7 @@ from ldpstats.problems.problem import Likelihood
 __all__ = ["checked_draws", "checked_generator", "frequency_posterior"]
 
 ENGINES = ("hmc", "pymc")
-_FEWEST = 64
+_FEWEST = 160
 
 
 def checked_generator(rng: object) -> np.random.Generator:

@@ -54,6 +54,8 @@ class Run:
     step_size : float
     warmup : int
         Iterations of each chain that were thrown away.
+    thin : int
+        One in so many iterations was kept.
     """
 
     engine: str
@@ -61,3 +63,4 @@ class Run:
     divergences: int
     step_size: float
     warmup: int
+    thin: int = 1

@@ -95,7 +95,8 @@ class PosteriorResults(Stored, Presented):
         engine: str = "hmc",
     ) -> PosteriorResults:
         """Results of chains of a density whose `constrained` values have these labels."""
-        run = Run(engine, chains.accepted, chains.divergent, chains.step_size, chains.warmup)
+        how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
+        run = Run(engine, *how)
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
         return cls(samples, labels, origin, run, groups, peak, prior_draws, check)
