@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -21,7 +21,7 @@ from ldpstats.priors import Normal
 from ldpstats.problems.regression.outcomes import Categorical
 from ldpstats.problems.regression.outcomes import Normal as Numeric
 
-__all__ = ["prior_in_words", "regression_prior"]
+__all__ = ["given_laws", "no_coefficient", "prior_in_words", "regression_prior"]
 
 _Own = dict[int, tuple[float, float]]
 
@@ -53,6 +53,20 @@ def regression_prior(model: RegressionStructure, prior: object) -> CoefficientPr
 def _given(model: RegressionStructure, prior: object) -> _Own:
     """Means and standard deviations of coefficients, by place."""
     p = len(model.exog_names) * len(model.equations)
+    return given_laws(prior, p, lambda name: _places(model, name))
+
+
+def given_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> _Own:
+    """Means and standard deviations of parameters, by place.
+
+    Parameters
+    ----------
+    prior : None, Normal, or mapping of str to Normal
+    p : int
+        Number of coefficients that one `Normal` is the prior of.
+    places : callable
+        Which parameters a name is of.
+    """
     if prior is None:
         return {}
     if isinstance(prior, Normal):
@@ -68,7 +82,7 @@ def _given(model: RegressionStructure, prior: object) -> _Own:
         if not isinstance(one, Normal):
             remedy = "must be ldp.priors.Normal(mean, sd)"
             raise InvalidArgument(f"prior[{name!r}]", one, remedy)
-        for place in _places(model, name):
+        for place in places(name):
             found[place] = _law(one)
     return found
 
@@ -92,9 +106,14 @@ def _places(model: RegressionStructure, name: object) -> list[int]:
     if isinstance(name, str) and name in names:
         return [names.index(name)]
     known = [*model.exog_names, *[one for one in names if one not in model.exog_names]]
+    raise no_coefficient(name, known)
+
+
+def no_coefficient(name: object, known: list[str]) -> InvalidArgument:
+    """The error for a name that is none of `known`."""
     hint = did_you_mean(name, known) if isinstance(name, str) else ""
     listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    raise InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")
+    return InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")
 
 
 def prior_in_words(model: RegressionStructure, prior: object) -> str:

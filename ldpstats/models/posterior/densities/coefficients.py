@@ -82,6 +82,7 @@ def coefficient_prior(
     likelihood: RegressionLikelihood,
     names: Sequence[str],
     own: Mapping[int, tuple[float, float]],
+    scale: tuple[float, float] | None = None,
 ) -> CoefficientPrior:
     """The default prior of a regression, with normal laws of one's own for some parameters.
 
@@ -97,6 +98,9 @@ def coefficient_prior(
         Of all parameters.
     own : mapping of int to (mean, sd)
         Of parameters, by place. Those of the constants of one design are all given or none.
+    scale : (float, float), optional
+        Unit of a numeric response, and its expected level; by default its standard deviation and
+        its mean.
 
     Raises
     ------
@@ -106,12 +110,13 @@ def coefficient_prior(
     rows, mean, sd = [], [], []
     even: list[tuple[int, EvenLevel]] = []
     d = likelihood.size
+    scale = _scale(likelihood) if scale is None else scale
     parts = [(0, likelihood.outcome, [*likelihood.designs])]
     if likelihood.marginal is not None:
         several = Multinomial(len(likelihood.designs))
         parts.append((likelihood.n_outcome, several, [likelihood.marginal]))
     for at, outcome, designs in parts:
-        laws, level = _part(likelihood, outcome, designs, at, own, names)
+        laws, level = _part(likelihood, outcome, designs, at, own, names, scale)
         for row, m, s in laws:
             whole = np.zeros(d)
             whole[at : at + row.size] = row
@@ -134,11 +139,12 @@ def _part(
     at: int,
     own: Mapping[int, tuple[float, float]],
     names: Sequence[str],
+    scale: tuple[float, float],
 ) -> tuple[list[_Law], EvenLevel | None]:
     """Normal laws of combinations of the parameters of one kind of predictors, and its level."""
     design, w = designs[0], likelihood.weights
     centre, spread = _moments([one.X for one in designs], w)
-    unit, middle = _scale(likelihood, outcome)
+    unit, middle = scale if isinstance(outcome, Normal) else (1.0, 0.0)
     p, size = design.p, design.size
     ordered = isinstance(design, Parallel)
     constant = None if ordered or not p else constant_column([one.X for one in designs])
@@ -179,9 +185,9 @@ def _moments(each: Sequence[Array], weights: Array) -> tuple[Array, Array]:
     return mean, np.sqrt(np.where(square > 1e-20 * size, square, np.where(size > 0.0, size, 1.0)))
 
 
-def _scale(likelihood: RegressionLikelihood, outcome: Any) -> tuple[float, float]:
-    """The unit of the response, and where its level is expected."""
-    if not isinstance(outcome, Normal):
+def _scale(likelihood: RegressionLikelihood) -> tuple[float, float]:
+    """The unit of a numeric response, and where its level is expected."""
+    if not isinstance(likelihood.outcome, Normal):
         return 1.0, 0.0
     w, y = likelihood.weights, likelihood.seen
     offset = likelihood.designs[0].offset
