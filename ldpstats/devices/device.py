@@ -10,6 +10,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
 
 __all__ = ["Device", "as_step"]
@@ -112,6 +113,39 @@ class Device:
         if self._step.unknown:
             raise NotAvailable(f"the device depends on the unknown {', '.join(self.unknown)}")
         return DeviceMechanism(self._step, categories, outputs)
+
+    def instructions(self, categories: object = None, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Where the probability of an outcome is an unknown parameter, it describes what some
+        respondents do, and not what they are told: the instructions are those of `otherwise`.
+
+        Parameters
+        ----------
+        categories : int or sequence of labels, optional
+            The possible answers; with them the sentences name the answers that have no branch.
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`: {"die": "ten-sided die"}, or a
+            translation of the sentences.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+        NotAvailable
+            If a branch at an unknown probability has no `otherwise`.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import roll, truth
+        >>> card = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+        >>> print(*card.instructions(words={"question": "my question"}), sep="\\n")
+        1. Roll the die, and show the result to nobody.
+        2. If it shows 1, say “yes”.
+        3. If it shows 6, say “no”.
+        4. If it shows 2 to 5, answer my question truthfully.
+        """
+        return instructions(self._step, categories, words)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.

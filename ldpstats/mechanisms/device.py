@@ -18,6 +18,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import check_document
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.steps import Step
@@ -98,6 +99,28 @@ class DeviceMechanism(Enumerated):
     def epsilon(self) -> float:  # type: ignore[override]
         """The float nearest to the logarithm of `ratio`, in nats."""
         return nearest_log(self.ratio)
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
