@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ldpstats.programs import steps
+from ldpstats.programs.checks import Proportions
 from ldpstats.programs.probabilities import spelled
 
 __all__ = ["spelled_step"]
@@ -48,7 +50,7 @@ def _branch(step: steps.Step) -> str:
     return repr(step.label) if isinstance(step, steps.Say) else spelled_step(step)
 
 
-def _law(law: steps.Proportions) -> str:
+def _law(law: Proportions) -> str:
     return "{" + ", ".join(f"{label!r}: {spelled(p)}" for label, p in law) + "}"
 
 
@@ -77,7 +79,7 @@ def _cohorts(step: steps.Cohorts) -> str:
     return f"cohorts([{', '.join(map(_branch, step.steps))}])"
 
 
-_SPELLED: dict[type[steps.Step], Any] = {
+_SPELLED: dict[type[steps.Step], Callable[[Any], str]] = {
     steps.Truth: lambda _: "truth",
     steps.Opposite: lambda _: "opposite",
     steps.Another: lambda _: "another",

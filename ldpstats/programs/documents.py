@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
+from ldpstats.programs.checks import Proportions
 from ldpstats.programs.polynomials import Chance, Polynomial, unknown
 from ldpstats.programs.probabilities import chance
 
@@ -21,8 +23,9 @@ def step_to_dict(step: steps.Step) -> dict[str, Any]:
     >>> step_to_dict(steps.Roll(6))
     {'step': 'roll', 'sides': 6}
     """
-    name = type(step).__name__.lower()
-    return {"step": name} | _WRITE.get(type(step), lambda _: {})(step)
+    write = _WRITE.get(type(step))
+    head = {"step": type(step).__name__.lower()}
+    return head if write is None else head | write(step)
 
 
 def step_from_dict(document: object, depth: int = 0) -> steps.Step:
@@ -51,7 +54,8 @@ def step_from_dict(document: object, depth: int = 0) -> steps.Step:
     if set(given) != set(fields):
         remedy = f"a {name} has the fields {', '.join(fields) or '(none)'}"
         raise InvalidArgument("device", sorted(map(str, given)), remedy)
-    return kind(**{key: _READ.get(key, _plain)(value, depth + 1) for key, value in given.items()})
+    made: steps.Step = kind(**{key: _READ[key](value, depth + 1) for key, value in given.items()})
+    return made
 
 
 def chance_to_json(value: Chance) -> Any:
@@ -124,7 +128,7 @@ def _tuple(value: Any, depth: int) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _write_law(law: steps.Proportions) -> list[Any]:
+def _write_law(law: Proportions) -> list[Any]:
     return [[label, chance_to_json(p)] for label, p in law]
 
 
@@ -132,12 +136,17 @@ def _write_several(step: steps.Parts | steps.Cohorts) -> dict[str, Any]:
     return {"steps": [step_to_dict(child) for child in step.steps]}
 
 
-_READ = {
+_READ: dict[str, Callable[[Any, int], Any]] = {
     "p": lambda value, _: chance_from_json(value),
     "prevalence": lambda value, _: chance_from_json(value),
     "law": _law,
     "numbers": _tuple,
     "answers": _tuple,
+    "text": _plain,
+    "label": _plain,
+    "sides": _plain,
+    "n_outputs": _plain,
+    "cohort": _plain,
     "branches": _branches,
     "source": step_from_dict,
     "first": step_from_dict,
@@ -161,7 +170,7 @@ _FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "hashed": (steps.Hashed, ("n_outputs", "cohort")),
     "cohorts": (steps.Cohorts, ("steps",)),
 }
-_WRITE: dict[type[steps.Step], Any] = {
+_WRITE: dict[type[steps.Step], Callable[[Any], dict[str, Any]]] = {
     steps.Say: lambda step: {"label": step.label},
     steps.Flip: lambda step: {"p": chance_to_json(step.p)},
     steps.Roll: lambda step: {"sides": step.sides},

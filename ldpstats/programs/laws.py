@@ -334,7 +334,9 @@ def _merged(laws: Iterable[Law]) -> tuple[Any, ...]:
 
 
 def _mixed(weighted: Iterable[tuple[Chance, Even | None]]) -> Even:
-    own, base, extra = _ZERO, _ZERO, {}  # type: ignore[var-annotated]
+    own: Chance = _ZERO
+    base: Chance = _ZERO
+    extra: Row = {}
     for weight, part in weighted:
         assert part is not None
         own, base = own + weight * part.own, base + weight * part.base
