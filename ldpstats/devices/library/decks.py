@@ -9,6 +9,7 @@ from ldpstats.arguments.checks import listed, positive_integer
 from ldpstats.devices.device import Device
 from ldpstats.devices.steps import cards, parts, truth
 from ldpstats.errors import InvalidArgument
+from ldpstats.programs.checks import proportions as checked_proportions
 from ldpstats.programs.checks import two_labels
 from ldpstats.programs.probabilities import chance
 
@@ -115,6 +116,8 @@ def christofides(proportions: Any, answers: Any = _ANSWERS) -> Device:
     L = len(numbers)
     if L < 2:
         raise InvalidArgument("proportions", proportions, remedy)
-    deck = cards(dict(enumerate(numbers, 1)))
+    marked = dict(enumerate(numbers, 1))
+    checked_proportions("proportions", marked, counts=True)
+    deck = cards(marked)
     turned = deck.when({k: L + 1 - k for k in range(1, L + 1)})
     return truth.when({no: deck, yes: turned})

@@ -11,7 +11,7 @@ from ldpstats.arguments.checks import listed, positive_integer
 from ldpstats.devices.device import Device
 from ldpstats.devices.steps import cards, flip, roll, say, spin, truth
 from ldpstats.errors import InvalidArgument
-from ldpstats.programs.checks import known_label, two_labels
+from ldpstats.programs.checks import distinct, known_label, two_labels
 from ldpstats.programs.probabilities import chance
 
 __all__ = [
@@ -166,6 +166,7 @@ def forced_categories(shares: Mapping[Any, Any]) -> Device:
     law = {
         known_label("shares", label): chance(f"shares[{label!r}]", p) for label, p in shares.items()
     }
+    distinct("shares", list(law))
     return _forced(law, {f"shares[{label!r}]": p for label, p in law.items()}, deck=True)
 
 
