@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from ldpstats.devices.spelling import spelled_step
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.programs.checks import known_label
@@ -176,7 +175,7 @@ class Device:
         return hash(self._step)
 
     def __repr__(self) -> str:
-        return spelled_step(self._step)
+        return repr(self._step)
 
 
 def as_step(name: str, value: object) -> Step:

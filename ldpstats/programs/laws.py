@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -135,15 +136,19 @@ def law(step: Step, categories: Iterable[Any]) -> Law:
     >>> law(die, ("no", "yes")).rows
     ((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6)))
     """
-    return _arranged(_law(step, tuple(categories)))
+    labels = categories.tolist() if isinstance(categories, pd.Index) else categories
+    return _arranged(_law(step, tuple(labels)), fill=True)
 
 
 def _law(step: Step, categories: tuple[Any, ...]) -> Law:
     return _RULES[type(step)](step, categories)
 
 
-def _arranged(found: Law) -> Law:
-    """The law with its outputs in category order, where all of them are categories."""
+def _arranged(found: Law, fill: bool = False) -> Law:
+    """The law with its outputs in category order, where all of them are categories.
+
+    To `fill` puts those among them that are never said.
+    """
     distinct("outcomes", list(found.outputs))
     if not all(label in found.places for label in found.outputs):
         return found
@@ -152,7 +157,9 @@ def _arranged(found: Law) -> Law:
         if type(own[found.places[label]]) is not type(label):
             remedy = f"is not {own[found.places[label]]!r}, the category: write it in the same way"
             raise InvalidArgument("say", label, remedy)
-    return Law(own, own, found.even, found.sparse)
+    said = set(found.outputs)
+    outputs = own if fill else tuple(label for label in own if label in said)
+    return Law(own, outputs, found.even, found.sparse)
 
 
 def _constant(categories: tuple[Any, ...], extra: Row) -> Law:
@@ -206,7 +213,7 @@ def _hashed(step: Hashed, categories: tuple[Any, ...]) -> Law:
 
 
 def _when(step: When, categories: tuple[Any, ...]) -> Law:
-    source = _arranged(_law(step.source, categories))
+    source = _law(step.source, categories)
     _check_answers(step, source)
     chosen = {key: branch for keys, branch in step.branches for key in keys}
     laws: dict[int, Law] = {}
@@ -234,15 +241,16 @@ def _when(step: When, categories: tuple[Any, ...]) -> Law:
 def _check_answers(step: When, source: Law) -> None:
     """Refuse branches for answers that there are not, and answers without a branch."""
     keys = [key for outcomes, _ in step.branches for key in outcomes]
+    known = set(source.outputs)
     for key in keys:
-        if step.source.outcomes is None and key not in set(source.outputs):
+        if key not in known:
             hint = did_you_mean(key, map(str, source.outputs[:1000]))
             raise InvalidArgument("when", key, f"is no outcome of the step before{hint}")
     check_branches(keys, source.outputs, step.otherwise is not None)
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
-    first = _arranged(_law(step.first, categories))
+    first = _arranged(_law(step.first, categories), fill=True)
     second = _law(step.second, first.outputs)
     outputs = second.outputs
     a, b = first.even, second.even
