@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from ldpstats.arguments.labels import as_labels
+from ldpstats.devices.tree import tree_of
+from ldpstats.devices.tree_plot import draw_tree
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Device", "as_step"]
 
@@ -145,6 +151,37 @@ class Device:
         4. If it shows 2 to 5, answer my question truthfully.
         """
         return instructions(self._step, categories, words)
+
+    def plot(self, categories: object = None, ax: Axes | None = None) -> Axes:
+        """Draw the device as a tree: what is drawn on the left, what is said on the right.
+
+        Parameters
+        ----------
+        categories : int or sequence of labels, optional
+            The possible answers; with them the answers that have no branch are named.
+        ax : matplotlib Axes, optional
+            New ones, as large as the tree needs, by default; on others the font is made to fit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        NotAvailable
+            If the tree has more than 200 reports.
+        InvalidArgument
+            If `categories` are no labels or `ax` is not Axes.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import roll, truth
+        >>> ax = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).plot()
+        >>> [text.get_text() for text in ax.texts][:4]
+        ['1  (1/6)', 'say yes', '6  (1/6)', 'say no']
+        """
+        labels = None if categories is None else as_labels("categories", categories).tolist()
+        return draw_tree(tree_of(self._step, labels), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.

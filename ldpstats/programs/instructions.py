@@ -32,7 +32,7 @@ from ldpstats.programs.words import WORDS, Words
 
 __all__ = ["WORDS", "instructions"]
 
-_OBJECTS = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
+_OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
 _LAWS = {Flip: "flips", Spin: "spins", Cards: "cards"}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_LISTED = 6  # outcomes, beyond which the rest is "anything else"
@@ -377,7 +377,8 @@ def _open(step: Any) -> list[Polynomial]:
 
 def _objects(step: Step) -> dict[type[Step], list[Step]]:
     """The different coins, dice, spinners and decks, in the order of their use."""
-    found: dict[type[Step], list[Step]] = {kind: [] for kind in _OBJECTS}
+    kinds: tuple[type[Step], ...] = tuple(_OBJECTS)
+    found: dict[type[Step], list[Step]] = {kind: [] for kind in kinds}
     waiting = [step]
     while waiting:
         first = _told(waiting.pop(0))
