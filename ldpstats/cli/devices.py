@@ -6,11 +6,11 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
+from math import isfinite
 from typing import Any
 
 import ldpstats as ldp
-from ldpstats import io
-from ldpstats.arguments.labels import as_labels
+from ldpstats.arguments.labels import as_labels, labels_to_json
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.cli.common import (
     HOW,
@@ -23,7 +23,9 @@ from ldpstats.cli.common import (
 )
 from ldpstats.devices.library import DESIGNS
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.storage.commits import replacing_all
+from ldpstats.io.specifications import specification_text
+from ldpstats.models.shared.axes import plain, title_text
+from ldpstats.models.shared.notes import epsilon_text
 
 __all__ = ["add_device", "add_device_options", "device_mechanism", "refuse_params"]
 
@@ -191,6 +193,48 @@ def _device(given: argparse.Namespace) -> int:
     mechanism: Any = device_mechanism(given)
     document = json.dumps(_document(mechanism), allow_nan=False)
     with output_files(given, given.write_spec) as write:
-        write(document, lambda: _plot(given, mechanism), io.specification_text(mechanism))
+        write(document, lambda: _plot(given, mechanism), specification_text(mechanism))
     print(document if given.json == "-" else _text(mechanism))
     return 0
+
+
+def _document(mechanism: Any) -> dict[str, Any]:
+    """What the command prints, as JSON: probabilities as text, exactly; an infinite epsilon None."""
+    epsilon = float(mechanism.epsilon)
+    return {
+        "specification": mechanism.to_dict(),
+        "epsilon": epsilon if isfinite(epsilon) else None,
+        "unknown": list(mechanism.unknown),
+        "categories": labels_to_json(mechanism.categories),
+        "outputs": mechanism.outputs.tolist(),
+        "probabilities": [[str(p) for p in row] for row in mechanism.exact],
+        "instructions": mechanism.instructions(),
+    }
+
+
+def _text(mechanism: Any) -> str:
+    """The probabilities of reports as a table, epsilon and the instructions."""
+    head = ["true answer", *(f"report {label}" for label in mechanism.outputs)]
+    rows = [
+        [str(x), *map(str, row)]
+        for x, row in zip(mechanism.categories, mechanism.exact, strict=True)
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    ]
+    lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
+    if mechanism.unknown:
+        lines.append(
+            f"unknown: {', '.join(mechanism.unknown)}; epsilon is the largest there can be"
+        )
+    return "\n".join([*lines, "", *mechanism.instructions()])
+
+
+def _plot(given: argparse.Namespace, mechanism: Any) -> Any:
+    ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
+    title = title_text(given.title, "")
+    if title:
+        ax.set_title(plain(title), fontsize="medium")
+    return ax

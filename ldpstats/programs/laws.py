@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -91,20 +91,20 @@ class Law:
             found[label] = found.get(label, _ZERO) + p
         return found
 
-    @cached_property
+    @property
     def rows(self) -> tuple[tuple[Chance, ...], ...]:
         """Probabilities of the outputs, exactly: k rows of l, which sum to one."""
-        self.check_size()
-        rows = (self.row(x) for x in range(len(self.categories)))
-        return tuple(tuple(row.get(y, _ZERO) for y in self.outputs) for row in rows)
+        return self.listed(self.outputs)
 
-    def check_size(self) -> None:
-        """Refuse to list a matrix that is too large."""
-        k, l = len(self.categories), len(self.outputs)  # noqa: E741
+    def listed(self, outputs: Sequence[Any]) -> tuple[tuple[Chance, ...], ...]:
+        """Probabilities of these outputs, which are all that can be said, and may be more."""
+        k, l = len(self.categories), len(outputs)  # noqa: E741
         if k * l > _MOST_ENTRIES:
             raise NotAvailable(
                 f"the exact matrix of this device has {k} x {l} entries: too many to list"
             )
+        rows = (self.row(x) for x in range(k))
+        return tuple(tuple(row.get(y, _ZERO) for y in outputs) for row in rows)
 
     @cached_property
     def places(self) -> dict[Any, int]:
@@ -193,7 +193,7 @@ def _flip(step: Flip, categories: tuple[Any, ...]) -> Law:
 
 
 def _roll(step: Roll, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, dict.fromkeys(step.outcomes, Fraction(1, step.sides)))
+    return _constant(categories, dict.fromkeys(range(1, step.sides + 1), Fraction(1, step.sides)))
 
 
 def _spin(step: Spin | Cards, categories: tuple[Any, ...]) -> Law:
@@ -209,7 +209,9 @@ def _hashed(step: Hashed, categories: tuple[Any, ...]) -> Law:
     hashes = hash_strings("categories", [str(label) for label in categories])
     cohort = np.full(len(categories), step.cohort, dtype=np.int64)
     cells = own_cells(hashes, cohort, 1, step.n_outputs)[:, 0].tolist()
-    return Law(categories, step.outcomes, None, tuple({cell: _ONE} for cell in cells))
+    return Law(
+        categories, tuple(range(step.n_outputs)), None, tuple({cell: _ONE} for cell in cells)
+    )
 
 
 def _when(step: When, categories: tuple[Any, ...]) -> Law:
@@ -250,7 +252,8 @@ def _check_answers(step: When, source: Law) -> None:
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
-    first = _arranged(_law(step.first, categories), fill=True)
+    own = step.first.outcomes is not None  # answers of its own, such as the cells of a hash
+    first = _arranged(_law(step.first, categories), fill=not own)
     second = _law(step.second, first.outputs)
     outputs = second.outputs
     a, b = first.even, second.even

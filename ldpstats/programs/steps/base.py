@@ -67,6 +67,10 @@ class Step(ABC):
     @property
     def outcomes(self) -> tuple[Any, ...] | None:
         """What the step can say, in the order of first appearance; None if the truth decides."""
+        return self.said(None)
+
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """What it can say where these are the true answers; None for what is not known."""
         return None
 
     def _fields(self) -> tuple[Any, ...]:
@@ -117,12 +121,13 @@ def check_step(name: str, value: object) -> Step:
     raise InvalidArgument(name, value, remedy)
 
 
-def union(steps: Iterable[Step]) -> tuple[Any, ...] | None:
-    """What any of some steps can say; None if the truth decides in one."""
+def union(steps: Iterable[Step], answers: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
+    """What any of some steps can say; None if the truth decides in one, and is not known."""
     found: dict[Any, Any] = {}
     for step in steps:
-        if step.outcomes is None:
+        said = step.said(answers)
+        if said is None:
             return None
-        for label in step.outcomes:
+        for label in said:
             found.setdefault(typed(label), label)
     return tuple(found.values())

@@ -40,9 +40,8 @@ class When(Step):
         rest = () if self.otherwise is None else (self.otherwise,)
         return (self.source, *(step for _, step in self.branches), *rest)
 
-    @property
-    def outcomes(self) -> tuple[Any, ...] | None:
-        return union(self.children[1:])
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return union(self.children[1:], answers)
 
     def __repr__(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
@@ -67,9 +66,8 @@ class Then(Step):
     def children(self) -> tuple[Step, ...]:
         return self.first, self.second
 
-    @property
-    def outcomes(self) -> tuple[Any, ...] | None:
-        return self.second.outcomes
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return self.second.said(self.first.said(answers))
 
     def __repr__(self) -> str:
         second = f"({self.second})" if isinstance(self.second, Then) else f"{self.second}"

@@ -29,8 +29,7 @@ class Flip(Step):
     def _names(self) -> set[str]:
         return names_in((self.p,))
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return "heads", "tails"
 
     def __repr__(self) -> str:
@@ -50,8 +49,7 @@ class Roll(Step):
             raise InvalidArgument("sides", self.sides, remedy)
         return {"sides": sides}
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(range(1, self.sides + 1))
 
     def __repr__(self) -> str:
@@ -70,8 +68,7 @@ class Spin(Step):
     def _names(self) -> set[str]:
         return names_in(p for _, p in self.law)
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(label for label, _ in self.law)
 
     def __repr__(self) -> str:
@@ -107,8 +104,7 @@ class Cards(Step):
     def _names(self) -> set[str]:
         return names_in(p for _, p in self.law)
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(label for label, _ in self.law)
 
     def __repr__(self) -> str:
@@ -138,8 +134,7 @@ class Question(Step):
     def _names(self) -> set[str]:
         return names_in((self.prevalence,))
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return self.answers
 
     def __repr__(self) -> str:

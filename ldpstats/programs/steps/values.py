@@ -19,6 +19,9 @@ _MOST_CELLS, _MOST_COHORTS = 100_000, 1 << 31
 class Truth(Step):
     """Say the true answer."""
 
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return answers
+
     def __repr__(self) -> str:
         return "truth"
 
@@ -27,6 +30,9 @@ class Truth(Step):
 class Opposite(Step):
     """Say the other one of two answers."""
 
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return answers
+
     def __repr__(self) -> str:
         return "opposite"
 
@@ -34,6 +40,9 @@ class Opposite(Step):
 @dataclass(frozen=True, eq=False, repr=False)
 class Another(Step):
     """Say one of the other answers, each with the same probability."""
+
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        return answers
 
     def __repr__(self) -> str:
         return "another"
@@ -48,8 +57,7 @@ class Say(Step):
     def _checked(self) -> dict[str, Any]:
         return {"label": known_label("label", self.label)}
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return (self.label,)
 
     def __repr__(self) -> str:
@@ -72,8 +80,7 @@ class Hashed(Step):
             raise InvalidArgument("cohort", self.cohort, "must be below 2^31")
         return {"n_outputs": n_outputs, "cohort": cohort}
 
-    @property
-    def outcomes(self) -> tuple[Any, ...]:
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(range(self.n_outputs))
 
     def __repr__(self) -> str:
