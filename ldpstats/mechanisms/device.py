@@ -21,6 +21,7 @@ from ldpstats.mechanisms.recognised import recognised
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.sampler import Sampler, sampler
@@ -131,6 +132,28 @@ class DeviceMechanism(Enumerated):
         Mangat(p=0.7, epsilon=inf)
         """
         return recognised(self.device, self.law, self.outputs, self.ratio)
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
