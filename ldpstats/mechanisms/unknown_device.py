@@ -38,6 +38,7 @@ Array = npt.NDArray[Any]
 
 _RESERVED = {"self", "values", "rng", "missing"}
 
+
 @dataclass(frozen=True, eq=False)
 class UnknownDevice(Enumerated):
     """A randomising device with unknown parameters: `Device.mechanism` makes it.
@@ -89,9 +90,7 @@ class UnknownDevice(Enumerated):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
         if not device.unknown:
-            raise InvalidArgument(
-                "device", device, "has no unknown parameter: use DeviceMechanism"
-            )
+            raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
         categories = as_labels("categories", self.categories)
         reserved = set(device.unknown) & _RESERVED
         if reserved:

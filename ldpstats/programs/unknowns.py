@@ -120,7 +120,7 @@ def worst_epsilon(exponents: Array, coefficients: Array) -> float:
     low, high = np.zeros(m), np.ones(m)
     worst = 0.0
     for _ in range(_ROUNDS if higher.any() else 1):
-        size = max(3, int(round(_FINE ** (1.0 / max(1, higher.sum())))))
+        size = max(3, round(_FINE ** (1.0 / max(1, int(higher.sum())))))
         axes = [
             np.linspace(a, b, size) if curved else np.array([0.0, 1.0])
             for a, b, curved in zip(low, high, higher, strict=True)

@@ -83,7 +83,8 @@ def climb(
     state = _State(start.copy(), *_multipliers(start, lower, upper, held, barrier))
     final, left, rounds = state.rows(slice(None)), np.full(B, np.inf), 0
     active = np.arange(B)
-    for rounds in range(1, _ROUNDS + 1):
+    while rounds < _ROUNDS:
+        rounds += 1
         own = [w[active] for w in weights]
         state, residual, finished = _round(likelihood, own, state, lower, upper, held[active])
         final.x[active], left[active] = state.x, residual

@@ -123,9 +123,7 @@ def _scoring(likelihood: ParametricLikelihood, point: Array, held: Array) -> Arr
     k, d = likelihood.k, likelihood.size
     free = np.flatnonzero(~held)
     weighted = 0.0
-    pairs = zip(
-        likelihood.counts, likelihood.laws(point), likelihood.jacobians(point), strict=True
-    )
+    pairs = zip(likelihood.counts, likelihood.laws(point), likelihood.jacobians(point), strict=True)
     for n, law, J in pairs:
         if np.any((n > 0) & (law <= 0.0)):
             return None

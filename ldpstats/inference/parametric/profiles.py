@@ -228,18 +228,14 @@ class _Search:
         share = np.clip(share, 0.02, 0.98)
         return np.where(bracketed, inner + share * (outer - inner), outer)
 
-    def falls(
-        self, values: Array, near: Array, place: Array
-    ) -> tuple[Array, Array, Array | None]:
+    def falls(self, values: Array, near: Array, place: Array) -> tuple[Array, Array, Array | None]:
         """Roots of twice the fall where entries have these values, and the restricted maxima."""
         k, m = self.likelihood.k, self.likelihood.m
         lower, upper = wide_bounds(k, m)
         rows = np.arange(len(values))
         held = np.zeros((len(values), k + m), dtype=bool)
         held[rows, place] = True
-        first = np.array(
-            [_beside(x, j, v, k) for x, j, v in zip(near, place, values, strict=True)]
-        )
+        first = np.array([_beside(x, j, v, k) for x, j, v in zip(near, place, values, strict=True)])
         second = np.array([_central(j, v, k, m) for j, v in zip(place, values, strict=True)])
         best, at = np.full(len(values), -np.inf), second.copy()
         for start in (first, second):

@@ -100,7 +100,7 @@ def _refuse_rivals(groups: DeviceGroups, top: Maximum) -> None:
     """Refuse reports that another point explains as well."""
     rival = top.rivals[0]
     apart = np.flatnonzero(np.abs(rival - top.x) > 1e-3)
-    shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart]
+    shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart.tolist()]
     raise NotIdentified(
         f"two answers explain the reports equally well, {in_turn(shown)}: add a group of "
         "respondents with another device, or one whose parameters are known"
@@ -118,7 +118,12 @@ def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
     free = np.eye(d)[:, 1:] - np.outer(np.arange(d) == 0, np.arange(1, d) < k)
     inner = free.T @ information @ free
     scale = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
-    V = free / scale @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True) @ (free / scale).T
+    V = (
+        free
+        / scale
+        @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True)
+        @ (free / scale).T
+    )
     at = np.flatnonzero(~open_)
     if at.size == d:
         return Uncertain(x, Covariance.dense((V + V.T) / 2.0))

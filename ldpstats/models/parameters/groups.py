@@ -23,7 +23,6 @@ from ldpstats.problems.parametric.identification import (
 from ldpstats.problems.parametric.likelihood import ParametricLikelihood
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.programs.unknowns import terms_of
-from ldpstats.reports.single import Counts
 
 __all__ = ["DeviceGroups"]
 
@@ -44,7 +43,7 @@ class DeviceGroups:
         One a mechanism, each with a report; at least one mechanism has unknown parameters.
     """
 
-    sources: tuple[Counts, ...]
+    sources: tuple[Any, ...]
 
     def __post_init__(self) -> None:
         for counts in self.sources:
@@ -131,7 +130,9 @@ class DeviceGroups:
         if k + m > _EXACT or any(found is None for found in exact):
             return unidentified(self.likelihood.matrices)
         p, theta = generic_point(k, m)
-        laws = [exact_jacobian(*found, p, theta) for found in exact if found is not None]
+        laws = [
+            exact_jacobian(found[0], found[1], p, theta) for found in exact if found is not None
+        ]
         return unidentified_exactly(laws, k)
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,7 +148,8 @@ class DeviceGroups:
         """Inverse of `to_dict`."""
         made = [mechanism_from_dict(own) for own in document["mechanisms"]]
         parts = zip(made, document["counts"], document["missing"], strict=True)
-        return cls(tuple(replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts))
+        sources = [replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts]
+        return cls(tuple(sources))
 
 
 def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialMatrix:

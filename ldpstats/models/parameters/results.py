@@ -246,9 +246,7 @@ class ParametersResults(FittedResults):
         frame = self._estimates_frame(alpha, self.conf_int(level(alpha)))
         return frame.assign(presence_pvalue=self.presence_pvalues())
 
-    def _estimates_frame(
-        self, alpha: float, intervals: pd.DataFrame | None = None
-    ) -> pd.DataFrame:
+    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
         frame = {"params": self.params, "bse": self._series(self.fitted.bse(), "bse")}
         frame |= {"linear": self.linear_params}
         frame |= {"linear_se": self._series(self.linear.bse(), "linear_bse")}
@@ -261,7 +259,9 @@ class ParametersResults(FittedResults):
     def _facts(self) -> dict[str, Any]:
         test = self.goodness_of_fit
         more = {"k": len(self.categories), "n_parameters": len(self.groups.names)}
-        return super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
+        return (
+            super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
+        )
 
     @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:

@@ -58,7 +58,7 @@ class PolynomialMatrix:
     def at(self, theta: npt.ArrayLike) -> Array:
         """The matrix at parameters of shape (..., m): shape (..., k, l)."""
         values = np.asarray(theta, dtype=np.float64)
-        return np.tensordot(powers(values, self.exponents), self.coefficients, axes=1)
+        return np.asarray(np.tensordot(powers(values, self.exponents), self.coefficients, axes=1))
 
     def derivatives(self, theta: npt.ArrayLike) -> Array:
         """Its derivatives at parameters of shape (..., m): shape (..., m, k, l)."""
@@ -66,7 +66,8 @@ class PolynomialMatrix:
         slopes = [_slopes(values, self.exponents, j) for j in range(self.exponents.shape[1])]
         if not slopes:
             return np.zeros((*values.shape[:-1], *self.shape))
-        return np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
+        found: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
+        return found
 
     def take(self, outputs: Array) -> PolynomialMatrix:
         """The matrix of some of the reports."""
@@ -80,7 +81,7 @@ class PolynomialMatrix:
 
 def powers(theta: Array, exponents: Array) -> Array:
     """The terms of polynomials, shape (..., T), at parameters of shape (..., m)."""
-    return np.prod(theta[..., None, :] ** exponents, axis=-1)
+    return np.asarray(np.prod(theta[..., None, :] ** exponents, axis=-1))
 
 
 def _slopes(theta: Array, exponents: Array, j: int) -> Array:
