@@ -13,8 +13,8 @@ import pandas as pd
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.pooling import GroupReports, PooledDensity
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.groups import Label, group_place, stacked_index
@@ -157,6 +157,7 @@ def pooled_posterior(
     rng: np.random.Generator,
     prior: Pooling,
     draws: int,
+    engine: str = "hmc",
 ) -> GroupedPosterior:
     """Draw from the posterior of groups, None for one without reports; in the order given."""
     k, g = len(categories), len(likelihoods)
@@ -171,10 +172,10 @@ def pooled_posterior(
     if entries > _MOST_ENTRIES:
         raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
     density = PooledDensity(GroupReports.of(parts, k), prior.law(categories), prior)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     found = density.constrained(chains.z)
     sd, common, groups = prior.draw(g, categories, rng, draws)
-    run = Run("hmc", chains.accepted, chains.divergent, chains.step_size, chains.warmup)
+    run = Run(engine, chains.accepted, chains.divergent, chains.step_size, chains.warmup)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
     single = np.array([-2])

@@ -12,9 +12,9 @@ import pandas as pd
 
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.densities.table import cells_law, densest
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors.dirichlet import Dirichlet
@@ -250,6 +250,7 @@ def table_posterior(
     rng: np.random.Generator,
     prior: Any = None,
     draws: int = 4000,
+    engine: str = "hmc",
 ) -> TablePosterior:
     """Draw from the posterior of the cells, row-major, of a table over these categories."""
     law = cells_law(prior, labels)
@@ -257,7 +258,7 @@ def table_posterior(
         remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
         raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     origin = replace(origin, prior=repr(Dirichlet() if prior is None else prior))
     index = pd.MultiIndex.from_product(list(labels), names=list(names))
     found = TablePosterior.of(
@@ -267,6 +268,7 @@ def table_posterior(
         origin,
         peak=densest(likelihood, law),
         prior_draws=law.draw(rng, draws),
+        engine=engine,
     )
     assert isinstance(found, TablePosterior)
     return found
