@@ -48,7 +48,7 @@ def _binary(device: Step, law: Law) -> Mechanism | None:
         return Warner(epsilon, labels) if low <= epsilon <= high else None
     if own == 1 and other > 0:
         return Mangat(float(1 - other), labels)
-    if _asks(device):
+    if _asks(device) and own - other < 1:
         return UnrelatedQuestion(float(own - other), float(other / (1 - own + other)), labels)
     return ForcedResponse(float(own - other), float(other), labels)
 
