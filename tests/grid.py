@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pandas as pd
 
 import ldpstats as ldp
 from ldpstats import devices
@@ -65,6 +66,21 @@ MECHANISMS = {
     ).mechanism(("no", "yes")),
     "device-cohorts": devices.cohorts([devices.hashed(2, c) >> _NOISE for c in (0, 2)]).mechanism(
         ("a", "b", "c")
+    ),
+    "processed": ldp.KRR(("a", "b", "c"), epsilon=1.5)
+    >> pd.DataFrame(
+        [[0.2, 0.8, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 0.3, 0.7]], ["b", "a", "c"], list("uvwx")
+    ),
+    "mixture": ldp.mixture(
+        {
+            ldp.KRR(("a", "b", "c"), 2.0): 0.7,
+            ldp.KRR(("c", "a", "b"), 0.5) >> {"a": "c", "b": "b", "c": "z"}: 0.3,
+        }
+    ),
+    "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
+    "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
+    "product-wide": ldp.product(
+        {"a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"}, "b": ldp.KRR(3, 0.5), "c": ldp.Warner(0.4)}
     ),
     "observed": ldp.Observed(("north", "south", "west")),
     "observed-2": ldp.Observed(2),
