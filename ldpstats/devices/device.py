@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 from ldpstats.arguments.labels import as_labels
 from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.device import DeviceMechanism
+from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions
@@ -100,7 +101,7 @@ class Device:
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
-    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism:
+    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism | UnknownDevice:
         """The mechanism that the device is, for these true answers.
 
         Parameters
@@ -116,7 +117,7 @@ class Device:
             If the device does not fit the categories, or says what is no output.
         """
         if self._step.unknown:
-            raise NotAvailable(f"the device depends on the unknown {', '.join(self.unknown)}")
+            return UnknownDevice(self._step, categories, outputs)
         return DeviceMechanism(self._step, categories, outputs)
 
     def instructions(self, categories: object = None, words: object = None) -> list[str]:

@@ -29,7 +29,7 @@ from ldpstats.programs.steps import Step
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["DeviceMechanism"]
+__all__ = ["DeviceMechanism", "outputs_of"]
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +90,7 @@ class DeviceMechanism(Enumerated):
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
                 "device.mechanism(categories) makes a mechanism that has them"
             )
-        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law))
+        object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
 
     @cached_property
     def law(self) -> Law:
@@ -234,7 +234,7 @@ class DeviceMechanism(Enumerated):
         return type(self), (self.device, self.categories, self.outputs)
 
 
-def _outputs(given: Any, found: Law) -> pd.Index[Any]:
+def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:

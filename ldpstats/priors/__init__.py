@@ -2,5 +2,8 @@
 
 from ldpstats.priors.base import SimplexPrior
 from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.margins import Margins
+from ldpstats.priors.normal import Normal
+from ldpstats.priors.pooling import Pooling
 
-__all__ = ["Dirichlet", "SimplexPrior"]
+__all__ = ["Dirichlet", "Margins", "Normal", "Pooling", "SimplexPrior"]
