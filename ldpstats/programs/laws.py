@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -252,8 +252,9 @@ def _check_answers(step: When, source: Law) -> None:
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
-    own = step.first.outcomes is not None  # answers of its own, such as the cells of a hash
-    first = _arranged(_law(step.first, categories), fill=not own)
+    first = _law(step.first, categories)
+    if step.first.outcomes is None:  # else it has answers of its own, such as the cells of a hash
+        first = _arranged(first, fill=True)
     second = _law(step.second, first.outputs)
     outputs = second.outputs
     a, b = first.even, second.even
@@ -314,7 +315,10 @@ def _parts(step: Parts, categories: tuple[Any, ...]) -> Law:
             }
         return found
 
-    return _listed(categories, outputs, row)
+    found = _listed(categories, outputs, row)
+    made = {text for own in found.sparse or () for text in own}
+    # two parts that tell the truth agree: only what some category can report
+    return replace(found, outputs=tuple(text for text in outputs if text in made))
 
 
 def _cohorts(step: Cohorts, categories: tuple[Any, ...]) -> Law:
