@@ -159,7 +159,15 @@ def _arranged(found: Law, fill: bool = False) -> Law:
             raise InvalidArgument("say", label, remedy)
     said = set(found.outputs)
     outputs = own if fill else tuple(label for label in own if label in said)
-    return Law(own, outputs, found.even, found.sparse)
+    return Law(own, outputs, _folded(found.even, len(own)), found.sparse)
+
+
+def _folded(even: Even | None, k: int) -> Even | None:
+    """The same law, where what is added alike to all categories is part of the base."""
+    if even is None or len(even.extra) < k:
+        return even
+    first, *others = even.extra.values()
+    return even if any(p != first for p in others) else Even(even.own, even.base + first, {})
 
 
 def _constant(categories: tuple[Any, ...], extra: Row) -> Law:

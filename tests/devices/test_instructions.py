@@ -1,4 +1,4 @@
-"""What respondents are told: the sentences of every design, and the words that a caller replaces."""
+"""What respondents are told: the sentences of every design, and words that a caller replaces."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_respondents_are_not_told_to_cheat() -> None:
     c = unknown("c")
     with pytest.raises(NotAvailable, match="otherwise"):
         flip(c).when({"heads": truth, "tails": opposite}).instructions()
-    with pytest.raises(NotAvailable, match="unknown|probability is c"):
+    with pytest.raises(NotAvailable, match="probability is c"):
         flip(c).instructions()
 
 
@@ -234,7 +234,7 @@ BAD = [
     ("die", "words='die'"),
     ({"die": None}, "words['die']=None"),
     ({"die": ""}, "words['die']=''"),
-    ({"die": "  "}, "words['die']='  '"),
+    ({"die": "  "}, "words['die']=' '"),
     ({"die": "{coin}"}, "words['die']"),
     ({"say": "say it"}, "{label}"),
     ({"say": "say {labels} {label}"}, "{labels}"),

@@ -26,7 +26,7 @@ def deep(n):
 DEVICES = {
     **{name: (device, categories_of(name)) for name, device in (UNKNOWN | KNOWN).items()},
     "deep": (deep(12), ("no", "yes")),
-    "wide": (roll(100).when({i: f"label {i}" for i in range(1, 31)}, otherwise=another), None),
+    "wide": (roll(100).when({i: f"label {i}" for i in range(1, 16)}, otherwise=another), None),
     "long": (
         spin({"a" * 90: 0.5, "b, c, d $x$ $y$": 0.5}).when({"a" * 90: "word " * 30}, otherwise=1),
         None,
@@ -99,11 +99,8 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         KNOWN["kuk"].plot("no")
     with pytest.raises(InvalidArgument, match="rectangular"):
         KNOWN["kuk"].plot(ax=plt.subplots(subplot_kw={"projection": "polar"})[1])
-    large = flip()
-    for _ in range(8):
-        large = flip().when({"heads": large, "tails": large})
-    with pytest.raises(NotAvailable, match="512 reports"):
-        large.plot()
+    with pytest.raises(NotAvailable, match="300 reports"):
+        roll(300).when({i: f"x{i}" for i in range(1, 301)}).plot()
     with pytest.raises(NotAvailable, match="31 steps"):
         deep(30).plot()
     plt.close("all")
