@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "problems",
+        "priors",
         "channels",
         "clients",
         "estimators",
@@ -58,9 +59,11 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "base bits",
         "enumerated",
         "krr observed parts unary",
-        "hashed",
+        "binary hashed",
+        "recognised",
+        "device",
     ),
-    "ldpstats.models": ("shared", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

@@ -162,7 +162,7 @@ def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], A
     return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
 
 
-def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
+def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> Any:
     if not counts.nobs:
         remedy = "holds no report: nothing can be estimated"
         raise InvalidArgument("input", source(given), remedy)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from ldpstats.devices.spelling import spelled_step
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.device import DeviceMechanism
+from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
@@ -94,7 +94,7 @@ class Device:
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
-    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism:
+    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism | UnknownDevice:
         """The mechanism that the device is, for these true answers.
 
         Parameters
@@ -110,7 +110,7 @@ class Device:
             If the device does not fit the categories, or says what is no output.
         """
         if self._step.unknown:
-            raise NotAvailable(f"the device depends on the unknown {', '.join(self.unknown)}")
+            return UnknownDevice(self._step, categories, outputs)
         return DeviceMechanism(self._step, categories, outputs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Device:
         return hash(self._step)
 
     def __repr__(self) -> str:
-        return spelled_step(self._step)
+        return repr(self._step)
 
 
 def as_step(name: str, value: object) -> Step:
