@@ -2,5 +2,6 @@
 
 from ldpstats.priors.base import SimplexPrior
 from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.logistic_normal import LogisticNormal
 
-__all__ = ["Dirichlet", "SimplexPrior"]
+__all__ = ["Dirichlet", "LogisticNormal", "SimplexPrior"]
