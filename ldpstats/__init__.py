@@ -76,7 +76,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+_ON_DEMAND = (
+    "datasets",
+    "devices",
+    "inference",
+    "io",
+    "planning",
+)  # imported when they are first named
 _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
     "PrivatizedLogit": "ldpstats.models.regression.logit",
