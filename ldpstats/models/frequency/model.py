@@ -445,6 +445,11 @@ class FrequencyModel:
         c    0.11
         Name: params, dtype: float64
         """
+        if not self.evidence.has_patterns:
+            raise NotAvailable(
+                "posterior of sums of bits: they do not determine the likelihood of the reports; "
+                "keep the patterns with reports.tally()"
+            )
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,

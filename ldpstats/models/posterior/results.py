@@ -81,7 +81,7 @@ class PosteriorResults(Stored, Presented):
     >>> results.conf_int().round(2)
             lower  upper
     nurse    0.49   0.65
-    cook     0.25   0.40
+    cook     0.24   0.40
     driver   0.04   0.18
     >>> results.prob("nurse > cook > driver") > 0.99
     True
