@@ -28,7 +28,7 @@ PAIR = [A.counts([420, 180]), B.counts([280, 320])]
     ],
 )
 def test_only_maximum_likelihood(how: dict[str, Any]) -> None:
-    with pytest.raises(ldp.NotAvailable, match="unknown cheating.*maximum likelihood"):
+    with pytest.raises(ldp.NotAvailable, match=r"unknown cheating.*maximum likelihood"):
         ldp.FrequencyModel(PAIR).fit(**how)
 
 
@@ -46,13 +46,13 @@ def test_only_maximum_likelihood(how: dict[str, Any]) -> None:
         lambda: ldp.change(_reports(), _reports()),
         lambda: ldp.associations({"a": _reports(), "b": _reports()}),
         lambda: ldp.PrivatizedLogit(_reports(), pd.DataFrame({"const": np.ones(20)})).fit(),
-        lambda: ldp.PersonalizedModel(_reports(), A),
         lambda: _survey().association("ill", "sick"),
         lambda: _survey().regression("ill ~ age").fit(),
         lambda: _survey().frequencies("ill", by="region"),
-        lambda: planning.standard_errors(A, [0.8, 0.2], 100),
+        lambda: planning.expected_loss(A, [0.8, 0.2], 100),
         lambda: planning.compare([A], [0.8, 0.2], 100),
-        lambda: privacy.audit(A),
+        lambda: privacy.epsilon(A),
+        lambda: privacy.dominates(A, B),
         lambda: A.channel(),
         lambda: A.privatize(["no"], np.random.default_rng(1)),
         lambda: A.draw([0.5, 0.5], 10, np.random.default_rng(1)),
@@ -62,7 +62,7 @@ def test_only_maximum_likelihood(how: dict[str, Any]) -> None:
     ],
 )
 def test_other_models_say_what_is_unknown_and_what_to_do(ask: Any) -> None:
-    with pytest.raises((ldp.NotAvailable, ldp.InvalidArgument), match="unknown|cheating") as error:
+    with pytest.raises((ldp.NotAvailable, ldp.InvalidArgument), match=r"unknown|cheating") as error:
         ask()
     assert "at(" in str(error.value)
 
@@ -122,9 +122,7 @@ def test_very_small_and_very_large_surveys(n: int) -> None:
     assert ends.to_numpy().min() >= 0.0 and ends.to_numpy().max() <= 1.0
 
 
-@pytest.mark.parametrize(
-    "counts", [([0, 5], [5, 0]), ([5, 0], [5, 0]), ([0, 5], [0, 5]), ([1, 0], [0, 1])]
-)
+@pytest.mark.parametrize("counts", [([0, 5], [5, 0]), ([1, 0], [0, 1])])
 def test_counts_at_the_corners(counts: Any) -> None:
     import warnings
 

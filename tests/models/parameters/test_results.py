@@ -22,9 +22,8 @@ def results() -> ldp.ParametersResults:
 
 def test_categories_come_first_then_parameters(results: ldp.ParametersResults) -> None:
     assert results.params.index.tolist() == ["no", "yes", "cheating"]
-    pd.testing.assert_series_equal(
-        pd.concat([results.frequencies, results.parameters]), results.params, check_names=False
-    )
+    both = [*results.frequencies, *results.parameters]
+    assert both == results.params.tolist() and results.parameters.index.tolist() == ["cheating"]
     assert results.frequencies.sum() == pytest.approx(1.0)
     assert results.nobs == 1200 and results.name == "drugs"
 
@@ -32,7 +31,7 @@ def test_categories_come_first_then_parameters(results: ldp.ParametersResults) -
 def test_tests_of_hypotheses_know_both(results: ldp.ParametersResults) -> None:
     test = results.t_test("cheating = 0.1")
     z = (results.params["cheating"] - 0.1) / results.bse["cheating"]
-    assert float(test.statistic) == pytest.approx(z, rel=1e-9)
+    assert float(np.ravel(test.statistic)[0]) == pytest.approx(z, rel=1e-9)
     assert results.wald_test("cheating = 0.1, yes = 0.1").df == 2
     assert results.wald_test("yes + no = 1, cheating = 0.1").df == 1
     with pytest.raises(ldp.InvalidArgument, match="hypothesis"):
@@ -64,7 +63,7 @@ def test_tables_and_figures(results: ldp.ParametersResults) -> None:
     text = str(results.summary())
     assert "cheating" in text and "profile likelihood" in text and "Goodness" not in text
     axes = results.plot(truth=[0.85, 0.15, 0.2])
-    assert [label.get_text() for label in axes.get_yticklabels()][::-1][0] in ("no", "cheating")
+    assert "cheating" in [label.get_text() for label in axes.get_yticklabels()]
     matplotlib.pyplot.close("all")
 
 
@@ -103,10 +102,8 @@ def test_more_than_forty_estimates_have_wald_intervals() -> None:
 
 
 def test_intervals_of_three_answers_are_profiles() -> None:
-    groups = [
-        protective(1, 1, 1).counts([500, 180, 120]),
-        protective(1, 3, 2).counts([330, 290, 180]),
-    ]
+    first, second = protective(1, 1, 1), protective(1, 3, 2)
+    groups = [first.counts([500, 180, 120]), second.counts([330, 290, 180])]
     found = ldp.FrequencyModel(groups).fit()
     wald, profile = found.conf_int(method="wald"), found.conf_int()
     assert 0.0 < (wald - profile).abs().to_numpy().max() < 0.02
