@@ -83,6 +83,7 @@ _ON_DEMAND = (
     "inference",
     "io",
     "planning",
+    "priors",
 )  # imported when they are first named
 _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",

@@ -27,6 +27,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "datasets",
         "reports",
         "problems",
+        "priors",
         "channels",
         "clients",
         "estimators",
@@ -54,13 +55,15 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.problems.rows": ("base kronecker two_bits", "unary"),
     "ldpstats.estimators": ("base constraints solvers", "em inversion mle"),
     "ldpstats.mechanisms": (
-        "words",
+        "words processing label_equations reading joined",
         "base bits",
         "enumerated",
-        "custom device krr observed unary",
-        "hashed",
+        "krr observed parts unary",
+        "binary hashed",
+        "recognised",
+        "device",
     ),
-    "ldpstats.models": ("shared", "parameters", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

@@ -44,7 +44,7 @@ def cheating(q):
 
 
 def lie_detector(p):
-    """Warner's cards; carriers who draw the sensitive statement admit it if "honest"."""
+    """Warner's cards; carriers who draw the sensitive statement may deny it."""
     admits = flip(unknown("honest")).when({"heads": "yes", "tails": "no"})
     carrier = flip(p).when({"heads": admits, "tails": "no"})
     other = flip(p).when({"heads": "no", "tails": "yes"})

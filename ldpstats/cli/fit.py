@@ -162,12 +162,13 @@ def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], A
     return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
 
 
-def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> Any:
+def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
     if not counts.nobs:
         remedy = "holds no report: nothing can be estimated"
         raise InvalidArgument("input", source(given), remedy)
     model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
-    return model.fit(given.method)
+    results: ldp.FrequencyResults = model.fit(given.method)
+    return results
 
 
 def _counts(

@@ -13,18 +13,28 @@ import pandas as pd
 
 from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.base import Channel
-from ldpstats.channels.structured import Dense
+from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import check_document
+from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.recognised import recognised
+from ldpstats.problems.covariance import multinomial
+from ldpstats.problems.equations import Equations, Moments
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
+from ldpstats.programs.sampler import Sampler, sampler
 from ldpstats.programs.steps import Step
+from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["DeviceMechanism", "outputs_of"]
 
 Array = npt.NDArray[Any]
+
+_SMALL = 1 << 11  # categories whose matrix is written out without a thought
+_MOST_DRAWS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,11 @@ class DeviceMechanism(Enumerated):
     NotAvailable
         If the device has unknown parameters.
 
+    Notes
+    -----
+    Clients and simulations draw reports with exactly the probabilities of `exact`, whatever their
+    denominators: the sampler's epsilon is the declared one.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -69,8 +84,7 @@ class DeviceMechanism(Enumerated):
         if not isinstance(device, Step):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
-        categories = as_labels("categories", self.categories)
-        object.__setattr__(self, "categories", categories)
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
         if device.unknown:
             raise NotAvailable(
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
@@ -81,13 +95,18 @@ class DeviceMechanism(Enumerated):
     @cached_property
     def law(self) -> Law:
         """The exact law of a report, by category."""
-        return law(self.device, self.categories.tolist())
+        return law(self.device, self.categories)
 
     @cached_property
     def exact(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Q exactly: k rows of l Fractions, in the order of `categories` and `outputs`."""
-        found = Law(self.law.categories, tuple(self.outputs), self.law.even, self.law.sparse).rows
-        return found  # type: ignore[return-value]
+        """Q exactly: k rows of l Fractions, in the order of `categories` and `outputs`.
+
+        Raises
+        ------
+        NotAvailable
+            If it has more than 4 million entries.
+        """
+        return self.law.listed(self.outputs.tolist())  # type: ignore[return-value]
 
     @cached_property
     def ratio(self) -> Fraction | float:
@@ -99,27 +118,120 @@ class DeviceMechanism(Enumerated):
         """The float nearest to the logarithm of `ratio`, in nats."""
         return nearest_log(self.ratio)
 
+    @cached_property
+    def equivalent(self) -> Mechanism | None:
+        """The package's own mechanism with the same law, such as a `Warner` or `KRR`, if any.
+
+        Its probabilities are those of `exact`, rounded to floats.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> coin = ldp.devices.flip(0.7).when({"heads": ldp.devices.truth}, otherwise="yes")
+        >>> print(coin.mechanism(("no", "yes")).equivalent)
+        Mangat(p=0.7, epsilon=inf)
+        """
+        return recognised(self.device, self.law, self.outputs, self.ratio)
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
+
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
         return self._channel
 
     @cached_property
-    def _channel(self) -> Dense:
+    def _channel(self) -> Channel:
+        even, k = self.law.even, self.k
+        if even is not None and self.outputs.equals(self.categories):
+            own, base = Fraction(even.own), Fraction(even.base)  # type: ignore[arg-type]
+            if (k > 2 and own > 0) or k > _SMALL:
+                if not even.extra:
+                    return Uniformised(k, float(own), float(base))
+                common = dict.fromkeys(self.law.categories, base)
+                for label, p in even.extra.items():
+                    common[label] += Fraction(p)  # type: ignore[arg-type]
+                return Uniformised(k, float(own), np.array([float(p) for p in common.values()]))
         return Dense(np.array(self.exact, dtype=np.float64))
 
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return sampler(self.law, self.outputs.tolist())
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return self._sampler.draw(codes, words)
+
+    def _sampler_epsilon(self) -> float:
+        return nearest_log(self._sampler.ratio())
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        Q = self.channel(candidates)
+        if not isinstance(Q, Uniformised):
+            return super().moments(counts, candidates)
+        self._own(counts)
+        reference = Q.forward(np.full(self.k, 1.0 / self.k))
+        if not np.all(reference > 0.0):  # reports that no category makes
+            return super().moments(counts, candidates)
+        t = counts.vector() / counts.nobs
+        return Equations(
+            *(Q.a, Q.b, t),
+            V=lambda p: multinomial(Q.forward(p), counts.nobs),
+            weights=counts.nobs / reference,
+            nobs=counts.nobs,
+        )
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        Q = self.channel(candidates)
+        if not isinstance(Q, Uniformised):
+            return super().simulate_counts(true_counts, rng, candidates)
+        if Q.a < 0.0:
+            return self._drawn(true_counts, rng)
+        kept = rng.binomial(true_counts, Q.a)
+        common = Q.noise() / Q.replaced if Q.replaced else np.full(self.k, 1.0 / self.k)
+        return self.counts(kept + rng.multinomial(int((true_counts - kept).sum()), common))
+
+    def _drawn(self, true_counts: Array, rng: np.random.Generator) -> Counts:
+        """Counts of reports drawn one by one: where other answers are likelier than one's own."""
+        if true_counts.sum() > _MOST_DRAWS:
+            raise NotAvailable(
+                f"counts of more than {_MOST_DRAWS} reports of {self} are drawn one by one, since "
+                "its reports are less often true than not: draw fewer at a time"
+            )
+        codes = np.repeat(np.arange(self.k), true_counts)
+        reports = self.sample(codes, simulation_words(rng))
+        return self.counts(np.bincount(reports, minlength=self.n_outputs))
+
     def _specification(self) -> dict[str, Any]:
-        document = {"device": None} | _head(self)
-        document["device"] = step_to_dict(self.device)
-        return document
+        return super()._specification() | {"device": step_to_dict(self.device)}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         checked = check_document(document)
         return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})
 
-
-def _head(mechanism: DeviceMechanism) -> dict[str, Any]:
-    return super(DeviceMechanism, mechanism)._specification()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.categories, self.outputs)
 
 
 def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
@@ -136,9 +248,8 @@ def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
     strange = [y for y in said if y not in found.places]
     if strange and len(strange) < len(said):
         remedy = (
-            f"is said by the device and is not one of the categories, as {said[0]!r} is"
-            if said[0] in found.places
-            else "is said by the device and is not one of the categories, as others are"
+            "is said by the device and is no category, but others are: correct it, or list all "
+            f"reports with outputs={[y for y in said if y in found.places] + strange}"
         )
-        raise InvalidArgument("say", strange[0], f"{remedy}: mend it, or list all with outputs=")
+        raise InvalidArgument("say", strange[0], remedy)
     return as_labels("outputs", said, least=1)

@@ -17,8 +17,8 @@ from ldpstats.programs.probabilities import chance
 
 __all__ = [
     "Proportions",
+    "distinct",
     "known_label",
-    "outcomes_of",
     "proportions",
     "several_steps",
     "two_labels",
@@ -127,12 +127,3 @@ def distinct(name: str, labels: list[Any]) -> None:
         if label in seen or str(label) in seen:
             raise InvalidArgument(name, label, "the label occurs twice: labels must be distinct")
         seen |= {label, str(label)}
-
-
-def outcomes_of(branches: Any) -> list[Any]:
-    """Return the outcomes of all branches; refuse one that leads to two steps."""
-    if not isinstance(branches, tuple) or not branches:
-        raise InvalidArgument("when", branches, "must have a branch, for example {1: 'yes'}")
-    keys = [known_label("when", key) for outcomes, _ in branches for key in outcomes]
-    distinct("when", keys)
-    return keys

@@ -39,7 +39,7 @@ def step_from_dict(document: object, depth: int = 0) -> steps.Step:
     Examples
     --------
     >>> step_from_dict({"step": "roll", "sides": 6})
-    Roll(sides=6)
+    roll(6)
     """
     if depth > steps.MOST_DEEP:
         remedy = f"is nested more than {steps.MOST_DEEP} deep: a device cannot call itself"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -90,20 +91,20 @@ class Law:
             found[label] = found.get(label, _ZERO) + p
         return found
 
-    @cached_property
+    @property
     def rows(self) -> tuple[tuple[Chance, ...], ...]:
         """Probabilities of the outputs, exactly: k rows of l, which sum to one."""
-        self.check_size()
-        rows = (self.row(x) for x in range(len(self.categories)))
-        return tuple(tuple(row.get(y, _ZERO) for y in self.outputs) for row in rows)
+        return self.listed(self.outputs)
 
-    def check_size(self) -> None:
-        """Refuse to list a matrix that is too large."""
-        k, l = len(self.categories), len(self.outputs)  # noqa: E741
+    def listed(self, outputs: Sequence[Any]) -> tuple[tuple[Chance, ...], ...]:
+        """Probabilities of these outputs, which are all that can be said, and may be more."""
+        k, l = len(self.categories), len(outputs)  # noqa: E741
         if k * l > _MOST_ENTRIES:
             raise NotAvailable(
                 f"the exact matrix of this device has {k} x {l} entries: too many to list"
             )
+        rows = (self.row(x) for x in range(k))
+        return tuple(tuple(row.get(y, _ZERO) for y in outputs) for row in rows)
 
     @cached_property
     def places(self) -> dict[Any, int]:
@@ -135,15 +136,19 @@ def law(step: Step, categories: Iterable[Any]) -> Law:
     >>> law(die, ("no", "yes")).rows
     ((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6)))
     """
-    return _arranged(_law(step, tuple(categories)))
+    labels = categories.tolist() if isinstance(categories, pd.Index) else categories
+    return _arranged(_law(step, tuple(labels)), fill=True)
 
 
 def _law(step: Step, categories: tuple[Any, ...]) -> Law:
     return _RULES[type(step)](step, categories)
 
 
-def _arranged(found: Law) -> Law:
-    """The law with its outputs in category order, where all of them are categories."""
+def _arranged(found: Law, fill: bool = False) -> Law:
+    """The law with its outputs in category order, where all of them are categories.
+
+    To `fill` puts those among them that are never said.
+    """
     distinct("outcomes", list(found.outputs))
     if not all(label in found.places for label in found.outputs):
         return found
@@ -152,7 +157,9 @@ def _arranged(found: Law) -> Law:
         if type(own[found.places[label]]) is not type(label):
             remedy = f"is not {own[found.places[label]]!r}, the category: write it in the same way"
             raise InvalidArgument("say", label, remedy)
-    return Law(own, own, found.even, found.sparse)
+    said = set(found.outputs)
+    outputs = own if fill else tuple(label for label in own if label in said)
+    return Law(own, outputs, found.even, found.sparse)
 
 
 def _constant(categories: tuple[Any, ...], extra: Row) -> Law:
@@ -186,7 +193,7 @@ def _flip(step: Flip, categories: tuple[Any, ...]) -> Law:
 
 
 def _roll(step: Roll, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, dict.fromkeys(step.outcomes, Fraction(1, step.sides)))
+    return _constant(categories, dict.fromkeys(range(1, step.sides + 1), Fraction(1, step.sides)))
 
 
 def _spin(step: Spin | Cards, categories: tuple[Any, ...]) -> Law:
@@ -202,11 +209,13 @@ def _hashed(step: Hashed, categories: tuple[Any, ...]) -> Law:
     hashes = hash_strings("categories", [str(label) for label in categories])
     cohort = np.full(len(categories), step.cohort, dtype=np.int64)
     cells = own_cells(hashes, cohort, 1, step.n_outputs)[:, 0].tolist()
-    return Law(categories, step.outcomes, None, tuple({cell: _ONE} for cell in cells))
+    return Law(
+        categories, tuple(range(step.n_outputs)), None, tuple({cell: _ONE} for cell in cells)
+    )
 
 
 def _when(step: When, categories: tuple[Any, ...]) -> Law:
-    source = _arranged(_law(step.source, categories))
+    source = _law(step.source, categories)
     _check_answers(step, source)
     chosen = {key: branch for keys, branch in step.branches for key in keys}
     laws: dict[int, Law] = {}
@@ -234,15 +243,17 @@ def _when(step: When, categories: tuple[Any, ...]) -> Law:
 def _check_answers(step: When, source: Law) -> None:
     """Refuse branches for answers that there are not, and answers without a branch."""
     keys = [key for outcomes, _ in step.branches for key in outcomes]
+    known = set(source.outputs)
     for key in keys:
-        if step.source.outcomes is None and key not in set(source.outputs):
+        if key not in known:
             hint = did_you_mean(key, map(str, source.outputs[:1000]))
             raise InvalidArgument("when", key, f"is no outcome of the step before{hint}")
     check_branches(keys, source.outputs, step.otherwise is not None)
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
-    first = _arranged(_law(step.first, categories))
+    own = step.first.outcomes is not None  # answers of its own, such as the cells of a hash
+    first = _arranged(_law(step.first, categories), fill=not own)
     second = _law(step.second, first.outputs)
     outputs = second.outputs
     a, b = first.even, second.even

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs.polynomials import Chance, Polynomial, unknown
 
-__all__ = ["Chance", "Polynomial", "chance", "names_of", "spelled", "unknown"]
+__all__ = ["Chance", "Polynomial", "chance", "spelled", "unknown"]
 
 _REMEDY = "must be a probability in [0, 1], for example '1/6', Fraction(1, 6) or 0.25"
 _TEXT = re.compile(
@@ -100,8 +98,3 @@ def spelled(value: Chance, quote: bool = True) -> str:
     text = repr(value)
     text = re.sub(r"[^\W\d]\w*", lambda found: f"unknown({found[0]!r})", text)
     return re.sub(r"\b(\d+)/(\d+)", r"Fraction(\1, \2)", text)
-
-
-def names_of(chances: Iterable[Any]) -> set[str]:
-    """The unknown parameters of some probabilities."""
-    return {name for value in chances if isinstance(value, Polynomial) for name in value.names}

@@ -29,6 +29,7 @@ from ldpstats.estimators.base import (
 from ldpstats.estimators.mle import MLE
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms import Mechanism
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
@@ -37,9 +38,17 @@ from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.parameters.model import ParametersModel
+from ldpstats.models.posterior.frequency import (
+    checked_draws,
+    checked_generator,
+    frequency_posterior,
+)
+from ldpstats.models.posterior.record import Origin
+from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import CONSTRAINED, Fit
 from ldpstats.models.shared.spelling import in_turn
+from ldpstats.priors import SimplexPrior
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
@@ -323,10 +332,7 @@ class FrequencyModel:
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=any(
-                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
-                for mechanism in mechanisms
-            ),
+            is_partial=_is_partial(mechanisms),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -426,6 +432,55 @@ class FrequencyModel:
         doubted = fit is not None and fit.pvalue < _CERTAIN
         return doubted or unexplained.is_positive(_CERTAIN)
 
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: SimplexPrior | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """The posterior of the frequencies, by draws.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            The same seed gives the same draws.
+        prior : Dirichlet, LogisticNormal or None
+            See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``.
+        draws : int
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Raises
+        ------
+        NotAvailable
+            For sums of bits, which do not determine a likelihood.
+        InvalidArgument
+            For an argument that is out of range, and a prior of other categories.
+        """
+        return frequency_posterior(
+            self.evidence.likelihood,
+            self.categories,
+            self._origin(),
+            checked_generator(rng),
+            prior,
+            checked_draws(draws),
+            engine,
+        )
+
+    def _origin(self) -> Origin:
+        """What draws from the posterior are about, but for the prior."""
+        mechanisms = [counts.mechanism for counts in self.sources]
+        return Origin(
+            nobs=self.nobs,
+            n_missing=self._n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(map(str, mechanisms)),
+            name=self.name,
+            is_partial=_is_partial(mechanisms),
+        )
+
     # -- tests and intervals that need the counts --------------------------------------------
 
     def test_distribution(self, p0: Any) -> TestResult:
@@ -517,6 +572,14 @@ class FrequencyModel:
         problem = self.evidence.one_step if one_step else self.evidence.inference
         if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
+
+
+def _is_partial(mechanisms: Sequence[Mechanism]) -> bool:
+    """Whether epsilon protects only some of the categories."""
+    return any(
+        mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
+        for mechanism in mechanisms
+    )
 
 
 def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:

@@ -107,7 +107,7 @@ def unidentified(
 
 
 def exact_jacobian(
-    exponents: Array, coefficients: Sequence[Any], p: Sequence[Fraction], theta: Sequence[Fraction]
+    exponents: Array, coefficients: Any, p: Sequence[Fraction], theta: Sequence[Fraction]
 ) -> list[list[Fraction]]:
     """Derivatives of a law by p and theta, shape (k + m, l), without rounding.
 

@@ -81,7 +81,7 @@ class PolynomialMatrix:
 
 def powers(theta: Array, exponents: Array) -> Array:
     """The terms of polynomials, shape (..., T), at parameters of shape (..., m)."""
-    return np.prod(theta[..., None, :] ** exponents, axis=-1)
+    return np.asarray(np.prod(theta[..., None, :] ** exponents, axis=-1))
 
 
 def _slopes(theta: Array, exponents: Array, j: int) -> Array:

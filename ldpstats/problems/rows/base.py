@@ -101,6 +101,14 @@ class Rows(ABC):
     def adjoint(self, v: Array) -> Array:
         """W' v, shape (k,)."""
 
+    def mix_each(self, p: Array) -> Array:
+        """`mix` of several p, shape (c, k), at once: shape (c, u)."""
+        return np.stack([self.mix(one) for one in p])
+
+    def adjoint_each(self, v: Array) -> Array:
+        """`adjoint` of several v, shape (c, u), at once: shape (c, k)."""
+        return np.stack([self.adjoint(one) for one in v])
+
     @abstractmethod
     def take(self, start: int, stop: int) -> Array:
         """Rows `start` to `stop` as a dense (stop - start, k) float64 array."""
@@ -218,6 +226,12 @@ class DenseRows(Rows):
     def adjoint(self, v: Array) -> Array:
         return np.asarray(v @ self.W)
 
+    def mix_each(self, p: Array) -> Array:
+        return np.asarray(p @ self.W.T)
+
+    def adjoint_each(self, v: Array) -> Array:
+        return np.asarray(v @ self.W)
+
     def take(self, start: int, stop: int) -> Array:
         return self.W[start:stop]
 
@@ -256,6 +270,16 @@ class UniformRows(Rows):
     def adjoint(self, v: Array) -> Array:
         own = np.bincount(self.codes, weights=v, minlength=self.k)
         return np.asarray(self.a * own + (self.background * v).sum())
+
+    def mix_each(self, p: Array) -> Array:
+        totals = p.sum(axis=1, keepdims=True)
+        return np.asarray(self.a * p[:, self.codes] + self.background * totals)
+
+    def adjoint_each(self, v: Array) -> Array:
+        places = self.codes + self.k * np.arange(len(v))[:, None]
+        own = np.bincount(places.ravel(), weights=v.ravel(), minlength=self.k * len(v))
+        common = (v * self.background).sum(axis=1, keepdims=True)
+        return np.asarray(self.a * own.reshape(len(v), self.k) + common)
 
     def take(self, start: int, stop: int) -> Array:
         codes = self.codes[start:stop]

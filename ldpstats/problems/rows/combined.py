@@ -53,6 +53,14 @@ class StackedRows(Rows):
     def adjoint(self, v: Array) -> Array:
         return np.asarray(np.sum([part.adjoint(w) for part, w in self.groups(v)], axis=0))
 
+    def mix_each(self, p: Array) -> Array:
+        return np.concatenate([part.mix_each(p) for part in self.parts], axis=1)
+
+    def adjoint_each(self, v: Array) -> Array:
+        pieces = np.split(v, self._ends[1:-1], axis=1)
+        found = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(found, axis=0))
+
     def take(self, start: int, stop: int) -> Array:
         found = []
         for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):

@@ -1,0 +1,1 @@
+"""Posteriors of what privatised reports tell: results of all models."""

@@ -1,0 +1,1 @@
+"""Log posteriors in unconstrained coordinates, as functions of arrays."""

@@ -1,0 +1,9 @@
+"""Prior laws: of frequencies, tables, coefficients and unknown parameters."""
+
+from ldpstats.priors.base import SimplexPrior
+from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.margins import Margins
+from ldpstats.priors.normal import Normal
+from ldpstats.priors.pooling import Pooling
+
+__all__ = ["Dirichlet", "Margins", "Normal", "Pooling", "SimplexPrior"]

@@ -1,0 +1,58 @@
+"""Priors of frequencies: labels that a caller gives, and the arrays that a sampler needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["LogitLaw", "SimplexPrior", "softmax_log"]
+
+Array = npt.NDArray[Any]
+
+
+class LogitLaw(ABC):
+    """A law of p on the simplex, seen by logits: ``p = softmax(eta)``, eta of shape (..., k).
+
+    Adding a number to every logit changes nothing, and gradients sum to zero. The density is that
+    of log ratios ``eta_j - eta_r``, whichever category r is the reference: the Jacobian ``prod p``
+    of the map from p is included.
+    """
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """Number of categories."""
+
+    @abstractmethod
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        """Log density, (c,), up to a constant, and gradient in eta, (c, k), at log p, (c, k)."""
+
+    @abstractmethod
+    def curvature(self, logp: Array) -> Array:
+        """The negative Hessian in eta, shape (k, k), at log p of shape (k,)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Draws of p, shape (size, k)."""
+
+    @abstractmethod
+    def start(self) -> Array:
+        """log p, shape (k,), of a point where the density of log ratios is large."""
+
+
+class SimplexPrior(ABC):
+    """A prior of the frequencies of labelled categories."""
+
+    @abstractmethod
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
+        """The law over these categories in their order; a Series is matched by label."""
+
+
+def softmax_log(eta: Array) -> Array:
+    """log p, shape (..., k), of p = softmax(eta)."""
+    shifted = eta - eta.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
