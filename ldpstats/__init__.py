@@ -53,6 +53,7 @@ from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.matrix.model import associations
 from ldpstats.models.matrix.results import AssociationMatrix
+from ldpstats.models.parameters.results import ParametersResults
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -141,6 +142,7 @@ __all__ = [
     "NotAvailable",
     "NotConverged",
     "NotIdentified",
+    "ParametersResults",
     "PersonalizedModel",
     "PersonalizedResults",
     "PosteriorResults",

@@ -27,6 +27,7 @@ from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.pooled import GroupedPosterior, pooled_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.shared.groups import Label, group_columns, labelled, worded
+from ldpstats.models.shared.spelling import in_turn
 from ldpstats.priors.pooling import Pooling
 from ldpstats.problems.problem import Likelihood
 
@@ -274,11 +275,18 @@ def _modelled(
 ) -> FrequencyModel:
     """The model of one group; an error about its data names the group."""
     try:
-        return FrequencyModel(data, candidates, incomplete, name)
+        model = FrequencyModel(data, candidates, incomplete, name)
     except InvalidArgument as error:
         if error.name != "data":
             raise
         raise InvalidArgument(words, data, error.remedy) from None
+    if model.unknown:
+        raise NotAvailable(
+            f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
+            "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
+            "use device.at(...)"
+        )
+    return model
 
 
 def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:
