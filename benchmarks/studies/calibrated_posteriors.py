@@ -19,7 +19,7 @@ import ldpstats as ldp
 from benchmarks.studies.stored import load, renew, wanted
 
 CSV = Path(__file__).with_suffix(".csv")
-SURVEYS, DRAWS, BINS = 1000, 160, 20
+SURVEYS, CONTROLS, DRAWS, BINS = 1000, 300, 160, 20
 JOBS, LATE = ("nurse", "cook", "clerk"), ("no", "yes")
 SIZES = (0, 40, 80, 160, 320, 640)  # reports in each group
 
@@ -94,7 +94,9 @@ def stored():
 def main():
     parts = wanted(__doc__, SETTINGS)
     if parts:
-        renew(CSV, "setting", list(SETTINGS), {one: ranks(one, range(SURVEYS)) for one in parts})
+        numbers = {one: CONTROLS if one == "control" else SURVEYS for one in parts}
+        made = {one: ranks(one, range(number)) for one, number in numbers.items()}
+        renew(CSV, "setting", list(SETTINGS), made)
     print(uniformity(stored()).round(3).to_string())
 
 
