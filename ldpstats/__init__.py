@@ -78,6 +78,7 @@ __version__ = "0.1.0"
 
 _ON_DEMAND = (
     "datasets",
+    "devices",
     "inference",
     "io",
     "planning",

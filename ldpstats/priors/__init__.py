@@ -2,7 +2,8 @@
 
 from ldpstats.priors.base import SimplexPrior
 from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.logistic_normal import LogisticNormal
 from ldpstats.priors.margins import Margins
 from ldpstats.priors.pooling import Pooling
 
-__all__ = ["Dirichlet", "Margins", "Pooling", "SimplexPrior"]
+__all__ = ["Dirichlet", "LogisticNormal", "Margins", "Pooling", "SimplexPrior"]

@@ -325,7 +325,7 @@ class AssociationModel:
             cell, or a logistic normal; `Margins` for what is known of single variables. None is the
             flat one, ``Dirichlet(1.0)``.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc"}
             The package's own Hamiltonian Monte Carlo.
 
@@ -367,6 +367,7 @@ class AssociationModel:
             checked_generator(rng),
             prior,
             checked_draws(draws),
+            self.evidence.tables(),
         )
 
     def _origin(self) -> Origin:

@@ -14,10 +14,12 @@ from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.models.posterior.densities.table import cells_law, densest
+from ldpstats.models.posterior.densities.table import cells_law
+from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
+from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.dirichlet import Dirichlet, DirichletLaw
 from ldpstats.problems.problem import Likelihood
 
 __all__ = ["TablePosterior", "table_posterior"]
@@ -209,7 +211,7 @@ class TablePosterior(PosteriorResults):
         prior = self.prior_draws
         if prior is not None:
             prior = self._of_tables(function, prior, len(index))
-        origin = replace(self.origin, subject=subject)
+        origin = replace(self.origin, subject=subject, without_mode="")
         return PosteriorResults(found, index, origin, self.run, simplex, None, prior)
 
     def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
@@ -250,23 +252,36 @@ def table_posterior(
     rng: np.random.Generator,
     prior: Any = None,
     draws: int = 4000,
+    groups: Sequence[tuple[Array, Array]] = (),
 ) -> TablePosterior:
-    """Draw from the posterior of the cells, row-major, of a table over these categories."""
+    """Draw from the posterior of the cells, row-major, of a table over these categories.
+
+    `groups` are channels and counts for the posterior predictive check; none for no check.
+    """
     law = cells_law(prior, labels)
     if law.k > MOST_CELLS:
         remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
         raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
     density = FrequencyDensity.of(likelihood, law)
     chains = sample(density, rng, draws)
-    origin = replace(origin, prior=repr(Dirichlet() if prior is None else prior))
+    peak = frequency_mode(likelihood, law)
+    origin = replace(
+        origin,
+        prior=repr(Dirichlet() if prior is None else prior),
+        without_mode=BELOW_ONE if peak is None else "",
+    )
+    kept = density.constrained(chains.z).reshape(-1, law.k)
+    kept = kept[:: -(-len(kept) // REPLICATES)]
     index = pd.MultiIndex.from_product(list(labels), names=list(names))
     found = TablePosterior.of(
         chains,
         density,
         index,
         origin,
-        peak=densest(likelihood, law),
+        peak=peak,
         prior_draws=law.draw(rng, draws),
+        check=predictive_check(kept, groups, rng) if groups else None,
+        concentration=law.alpha if isinstance(law, DirichletLaw) else None,
     )
     assert isinstance(found, TablePosterior)
     return found
