@@ -1,8 +1,8 @@
 """Simulation-based calibration of the posteriors of tables and of pooled groups.
 
-A truth is drawn from the prior, a survey from the truth, and a posterior of the survey. Whatever the
-prior, the rank of the truth among the draws is uniform (Talts et al. 2018). Ranks are from 0 to 159.
-The last setting is the control: its reports are made at epsilon 1, and analysed as if at 1.5.
+A truth is drawn from the prior, a survey from the truth, and a posterior of the survey. Whatever
+the prior, the rank of the truth among the draws is uniform (Talts et al. 2018). Ranks are from 0 to
+159. The last setting is the control: reports made at epsilon 1 are analysed as if made at 1.5.
 
 Run as ``python -m benchmarks.studies.calibrated_posteriors --full [SETTING ...]``.
 """

@@ -350,7 +350,7 @@ class AssociationModel:
         >>> prior = ldp.priors.Margins(first=[500, 500])  # 1,000 persons whose lateness is known
         >>> results = model.fit_posterior(np.random.default_rng(1), prior)
         >>> results.margin("late").params.round(2).to_dict()
-        {'no': 0.53, 'yes': 0.47}
+        {'no': 0.52, 'yes': 0.48}
         """
         if not self.evidence.is_exact:
             raise NotAvailable(

@@ -64,7 +64,7 @@ class GroupedPosterior(PosteriorResults):
     >>> model = ldp.GroupedModel(counts, by="region")
     >>> results = model.fit_posterior(np.random.default_rng(1))
     >>> results["east"].params.round(1).to_dict()
-    {'no': 0.6, 'yes': 0.4}
+    {'no': 0.7, 'yes': 0.3}
     >>> results.between.params.round(1).to_dict()
     {'sd': 1.0}
     """

@@ -40,11 +40,11 @@ def predictive_check(
     """
     observed, replicated = np.zeros(len(frequencies)), np.zeros(len(frequencies))
     for g, (Q, n) in enumerate(groups):
-        p = frequencies if frequencies.ndim == 2 else frequencies[:, g]
+        law_of = frequencies if frequencies.ndim == 2 else frequencies[:, g]
         step = max(1, _LARGEST // max(n.size, 1))
         for start in range(0, len(frequencies), step):
             part = slice(start, start + step)
-            law = np.maximum(p[part] @ Q, 0.0)
+            law = np.maximum(law_of[part] @ Q, 0.0)
             law /= law.sum(axis=1, keepdims=True)
             expected = n.sum() * law
             again = rng.multinomial(int(n.sum()), law)
