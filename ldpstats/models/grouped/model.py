@@ -186,7 +186,7 @@ class GroupedModel:
             See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
             the standard deviation of log ratios between groups, a flat common distribution.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc"}
             The package's own Hamiltonian Monte Carlo.
 
@@ -232,6 +232,7 @@ class GroupedModel:
             )
         return pooled_posterior(
             {label: self._likelihood(label) for label in self.labels},
+            {label: model.evidence.tables() for label, model in self.models.items()},
             first.categories,
             self.by,
             self._origin(repr(prior)),
