@@ -6,7 +6,7 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
-from ldpstats.mechanisms.hashed.hashing import hash_strings, hashed_cells
+from ldpstats.sampling.hashing import hash_strings, hashed_cells
 
 __all__ = ["candidates"]
 

@@ -17,7 +17,6 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
-from ldpstats.mechanisms.hashed.hashing import distinct_cells
 from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.search.evidence import edges
 from ldpstats.models.dictionary.search.owners import OwnedCells
@@ -25,6 +24,7 @@ from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables
 from ldpstats.models.dictionary.search.paths import Pair, grow
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
 from ldpstats.problems.hash_design import HashDesign
+from ldpstats.sampling.hashing import distinct_cells
 
 __all__ = ["dictionary"]
 

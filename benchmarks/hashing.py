@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from timing import Row, Scale, measure
 
-from ldpstats.mechanisms.hashed.hashing import hash_strings, hashed_cells, own_cells
+from ldpstats.sampling.hashing import hash_strings, hashed_cells, own_cells
 
 __all__ = ["hashing"]
 

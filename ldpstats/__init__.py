@@ -31,6 +31,7 @@ from ldpstats.errors import (
     NotAvailable,
     NotConverged,
     NotIdentified,
+    PosteriorWarning,
     UnknownCategory,
 )
 from ldpstats.inference.tables.effects import Effect
@@ -58,6 +59,8 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.posterior.evidence import BayesFactor
+    from ldpstats.models.posterior.results import PosteriorResults
     from ldpstats.models.regression.front import regression
     from ldpstats.models.regression.least_squares.model import PrivatizedOLS
     from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
@@ -76,9 +79,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+_ON_DEMAND = (
+    "datasets",
+    "devices",
+    "inference",
+    "io",
+    "planning",
+    "priors",
+)  # imported when they are first named
 _MODULES = {  # and the modules of these
+    "BayesFactor": "ldpstats.models.posterior.evidence",
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
+    "PosteriorResults": "ldpstats.models.posterior.results",
     "PrivatizedLogit": "ldpstats.models.regression.logit",
     "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
     "PrivatizedOLS": "ldpstats.models.regression.least_squares.model",
@@ -101,6 +113,7 @@ __all__ = [
     "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
+    "BayesFactor",
     "BitCounts",
     "BoundaryWarning",
     "BudgetSpent",
@@ -130,6 +143,8 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "PosteriorResults",
+    "PosteriorWarning",
     "PrivatizedLogit",
     "PrivatizedMNLogit",
     "PrivatizedOLS",

@@ -5,9 +5,16 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+import pandas as pd
 
 import ldpstats as ldp
+from ldpstats import devices
 from ldpstats.mechanisms import LumpedUnary
+
+_KEPT = devices.flip("1/3")  # heads for the truth
+_RED = devices.cards({"red": 1, "black": 3})
+_BLACK = devices.cards({"red": 2, "black": 1})
+_NOISE = devices.flip(0.8).when({"heads": devices.truth, "tails": devices.opposite})
 
 MECHANISMS = {
     "warner": ldp.Warner(epsilon=0.7),
@@ -44,6 +51,37 @@ MECHANISMS = {
         outputs=("v", "w", "x", "y", "z"),
     ),
     "custom-tiny": ldp.CustomMechanism([[1 - 1e-18, 1e-18, 0.0], [0.5, 0.25, 0.25]]),
+    "device-die": devices.roll(6)
+    .when({1: "yes", 6: "no"}, otherwise=devices.truth)
+    .mechanism(("no", "yes")),
+    "device-krr": _KEPT.when({"heads": devices.truth}, otherwise=devices.another).mechanism(5),
+    "device-uneven": _KEPT.when(
+        {"heads": devices.truth}, otherwise=devices.cards({"a": 3, "b": 1, "c": 2})
+    ).mechanism(("a", "b", "c")),
+    "device-others": _KEPT.when(
+        {"heads": devices.another}, otherwise=devices.spin({0: 0.25, 1: 0.25, 2: 0.25, 3: 0.25})
+    ).mechanism(4),
+    "device-cards": devices.truth.when(
+        {"no": devices.parts(_RED, _RED), "yes": devices.parts(_BLACK, _BLACK)}
+    ).mechanism(("no", "yes")),
+    "device-cohorts": devices.cohorts([devices.hashed(2, c) >> _NOISE for c in (0, 2)]).mechanism(
+        ("a", "b", "c")
+    ),
+    "processed": ldp.KRR(("a", "b", "c"), epsilon=1.5)
+    >> pd.DataFrame(
+        [[0.2, 0.8, 0, 0], [0.9, 0.1, 0, 0], [0, 0, 0.3, 0.7]], ["b", "a", "c"], list("uvwx")
+    ),
+    "mixture": ldp.mixture(
+        {
+            ldp.KRR(("a", "b", "c"), 2.0): 0.7,
+            ldp.KRR(("c", "a", "b"), 0.5) >> {"a": "c", "b": "b", "c": "z"}: 0.3,
+        }
+    ),
+    "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
+    "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
+    "product-wide": ldp.product(
+        {"a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"}, "b": ldp.KRR(3, 0.5), "c": ldp.Warner(0.4)}
+    ),
     "observed": ldp.Observed(("north", "south", "west")),
     "observed-2": ldp.Observed(2),
     "square-wave": ldp.SquareWave([0, 10, 20.5, 30, 50], epsilon=0.5),

@@ -48,6 +48,10 @@ def sequential(first: Any, second: Any) -> Dense:
     NotAvailable
         If there are too many pairs to list.
 
+    See Also
+    --------
+    ldpstats.repeated : the same as a mechanism, with labels.
+
     Notes
     -----
     An invertible first report has revealed the answer, so no second report can do harm: only the
@@ -142,6 +146,10 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
         utility-optimised LDP.
     NotAvailable
         If there are too many reports to list.
+
+    See Also
+    --------
+    ldpstats.Enumerated : ``mechanism >> other`` is the same as a mechanism, with labels.
 
     Notes
     -----

@@ -21,7 +21,7 @@ from ldpstats.cli.common import (
     split_labels,
 )
 from ldpstats.errors import InvalidArgument, LDPError
-from ldpstats.mechanisms import MECHANISMS
+from ldpstats.mechanisms.reading import MECHANISMS
 from ldpstats.survey.writing import privatize_sheets
 
 __all__ = ["add_privatize"]

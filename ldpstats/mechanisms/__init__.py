@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ldpstats.clients import Client, Collector
-from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
 from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
-from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.device import DeviceMechanism
+from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.hashed.olh import OLH
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
@@ -21,9 +20,13 @@ from ldpstats.mechanisms.hashed.rappor import RAPPOR
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
+from ldpstats.mechanisms.mixtures import mixture
 from ldpstats.mechanisms.observed import Observed
 from ldpstats.mechanisms.ordered.geometric import GeometricResponse
 from ldpstats.mechanisms.ordered.square_wave import SquareWave
+from ldpstats.mechanisms.products import Product, product
+from ldpstats.mechanisms.reading import MECHANISMS, read_mechanism
+from ldpstats.mechanisms.repetitions import repeated
 from ldpstats.mechanisms.sensitive.combined import paired, withhold
 from ldpstats.mechanisms.sensitive.pum import PUM
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
@@ -45,6 +48,7 @@ __all__ = [
     "Client",
     "Collector",
     "CustomMechanism",
+    "DeviceMechanism",
     "Enumerated",
     "ForcedResponse",
     "GeometricResponse",
@@ -53,6 +57,7 @@ __all__ = [
     "Mechanism",
     "Observed",
     "PUMClient",
+    "Product",
     "ProjectiveGeometryResponse",
     "RAPPORClient",
     "SquareWave",
@@ -61,16 +66,30 @@ __all__ = [
     "Warner",
     "lump",
     "mechanism_from_dict",
+    "mixture",
     "paired",
+    "product",
+    "repeated",
     "withhold",
 ]
 
 _KINDS = (
-    *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(
+        CustomMechanism,
+        DeviceMechanism,
+        ForcedResponse,
+        KRAPPOR,
+        KRR,
+        LumpedUnary,
+        Mangat,
+        ORAPPOR,
+        ORR,
+        RAPPOR,
+    ),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
-    *(GeometricResponse, Observed, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
+    *(GeometricResponse, Observed, Product, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
 )
-MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
+MECHANISMS |= {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""
 
 
@@ -83,8 +102,4 @@ def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
     >>> mechanism_from_dict(spec) == KRR(("a", "b"), epsilon=1.0)
     True
     """
-    name = check_document(document)["mechanism"]
-    if name not in MECHANISMS:
-        remedy = f"must be one of {', '.join(MECHANISMS)}; from_dict of its own class reads another"
-        raise InvalidArgument("mechanism", name, remedy)
-    return MECHANISMS[name].from_dict(document)
+    return cast(Mechanism, read_mechanism(check_document(document)["mechanism"], document))

@@ -43,7 +43,6 @@ Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
 _HEAD = ("format", "version", "mechanism", "fingerprint")
-_ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
 
 
 class Mechanism(Instrument[Client, Collector]):
@@ -406,6 +405,13 @@ class Mechanism(Instrument[Client, Collector]):
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
         return html_table(type(self).__name__, parameters(self))
+
+    def __rshift__(self, other: object) -> Mechanism:
+        """What becomes of a report, where reports are labels from a list (see `Enumerated`)."""
+        raise NotAvailable(
+            f"reports of {self} are not labels from a list, which >> needs: use a mechanism whose "
+            "reports can be listed, such as KRR"
+        )
 
     def _own(self, counts: Counts | BitCounts) -> None:
         """Refuse counts that another mechanism made."""

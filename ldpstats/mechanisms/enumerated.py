@@ -1,20 +1,23 @@
-"""Mechanisms with few enough reports to list: the easy base for one's own."""
+"""Mechanisms with few enough reports to list: the easy base for one's own, and any Q as it is."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, real_number, whole_below
-from ldpstats.arguments.labels import align, as_labels
+from ldpstats.arguments.labels import align, as_labels, sensitive_codes, sensitive_labels
 from ldpstats.channels.base import Channel
-from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import _ALIKE, Array, Mechanism
-from ldpstats.problems.covariance import multinomial
-from ldpstats.problems.equations import Equations, Moments
+from ldpstats.channels.structured import Dense, Uniformised
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.base import Array, Mechanism, check_document
+from ldpstats.mechanisms.label_equations import label_moments
+from ldpstats.mechanisms.processing import asked_of, category_order, law_of_processing
+from ldpstats.problems.equations import Moments
 from ldpstats.reports.formats import LabelFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
@@ -22,7 +25,7 @@ from ldpstats.sampling.words import Words
 
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
-__all__ = ["Enumerated", "identity_plus_rank_one", "label_moments"]
+__all__ = ["CustomMechanism", "Enumerated", "combined", "listed_mechanism"]
 
 
 class Enumerated(Mechanism):
@@ -149,32 +152,178 @@ class Enumerated(Mechanism):
             )
         return label_moments(Q, n)
 
+    def __rshift__(self, other: object) -> CustomMechanism:
+        """The mechanism whose report is processed, or privatised once more: ``Q R``.
 
-def label_moments(Q: Array, n: Array) -> Equations:
-    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l).
+        Parameters
+        ----------
+        other : Mechanism, device, mapping, Series or DataFrame
+            What becomes of a report. A mechanism or device takes the report for its true answer. A
+            mapping or Series has the new label of each report, which several may share. A
+            DataFrame has ``R[y, z]``, the probability that report y becomes z: reports in rows, new
+            labels in columns. Rows and keys are matched by label.
 
-    Outputs that no category makes say nothing, and are left out.
+        Returns
+        -------
+        CustomMechanism
+            With these categories, and the new labels as outputs: in category order if they are the
+            categories, else in the order of `other`, for a mapping that of the reports. Epsilon is
+            at most that of the first mechanism, and of the second; if only some categories are
+            sensitive it is computed anew, and may be infinite where reports that reveal an answer
+            are mixed with others (`privacy.post_process` refuses that; MK19 Proposition 11).
+
+        Raises
+        ------
+        UnknownCategory, InvalidArgument
+            If a report has no new label or row, or something else has one.
+        NotAvailable
+            For a mechanism whose reports cannot be listed.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("nurse", "doctor", "driver"), epsilon=np.log(2))
+        >>> field = krr >> {"nurse": "health", "doctor": "health", "driver": "other"}
+        >>> field.outputs.tolist()
+        ['health', 'other']
+        >>> field.channel().matrix()
+        array([[0.75, 0.25],
+               [0.75, 0.25],
+               [0.5 , 0.5 ]])
+        >>> twice = krr >> ldp.KRR(krr.categories, epsilon=1.0)
+        >>> twice.epsilon < krr.epsilon
+        True
+        """
+        second = asked_of(other, self.outputs)
+        if isinstance(second, Mechanism):
+            R, labels = _rows_of(second, self)
+        else:
+            R, labels = law_of_processing(second, self.outputs)
+        channel = self.channel()
+        if isinstance(channel, Uniformised):
+            Q = channel.a * R + channel.noise() @ R
+        else:
+            Q = channel.matrix() @ R
+        return combined(Q, self.categories, labels, self.sensitive)
+
+
+def listed_mechanism(name: str, mechanism: object) -> Enumerated:
+    """Return a mechanism whose reports are labels from a list; refuse anything else."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR, or a device")
+    if not isinstance(mechanism, Enumerated):
+        raise NotAvailable(
+            f"reports of {mechanism} are not labels from a list, which this needs: use a mechanism "
+            "whose reports can be listed, such as KRR"
+        )
+    return mechanism
+
+
+def _rows_of(second: Mechanism, first: Enumerated) -> tuple[Array, pd.Index[Any]]:
+    """Rows of a second channel for the reports of a first, and its outputs."""
+    second = listed_mechanism("other", second)
+    places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
+    made = [places.get((type(label), label), -1) for label in first.outputs.tolist()]
+    if -1 in made:
+        label = first.outputs.tolist()[made.index(-1)]
+        remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
+        raise InvalidArgument("other", str(second), remedy)
+    return second.channel().matrix()[made], second.outputs
+
+
+def combined(
+    Q: Array, categories: pd.Index[Any], outputs: pd.Index[Any], sensitive: Any = None
+) -> CustomMechanism:
+    """The mechanism of a computed Q, its reports in category order if they are the categories."""
+    order = category_order(outputs, categories)
+    if order is not None:
+        Q, outputs = Q[:, order], categories
+    return CustomMechanism(Q, categories, outputs, sensitive)
+
+
+@dataclass(frozen=True, eq=False)
+class CustomMechanism(Enumerated):
+    """A mechanism given by its channel matrix, square or rectangular.
+
+    Parameters
+    ----------
+    Q : array-like, shape (k, l)
+        ``Q[x, y] = P(report y | category x)``; rows sum to one.
+    categories : int, sequence of labels, or pandas Categorical, optional
+        The k categories; 0 .. k-1 by default.
+    outputs : int or sequence of labels, optional
+        The l reports; the categories if l = k, else 0 .. l-1, by default.
+    sensitive : set or sequence of labels, optional
+        The categories that are protected, if not all are: epsilon is then that of utility-optimised
+        LDP (MK19 Definition 2), where a report may reveal one of the others.
+
+    Examples
+    --------
+    Two of three answers are protected, the third is reported as it is:
+
+    >>> mech = CustomMechanism([[.8, .2, 0], [.2, .8, 0], [.1, .1, .8]], ("a", "b", "c"))
+    >>> mech.epsilon
+    inf
+    >>> round(CustomMechanism(mech.Q, ("a", "b", "c"), sensitive=["a", "b"]).epsilon, 4)  # ln 8
+    2.0794
     """
-    nobs, made = int(n.sum()), Q.any(axis=0)
-    Q, t = Q[:, made], n[made] / nobs
-    reference = np.full(len(Q), 1.0 / len(Q)) @ Q  # law of a report under the uniform p
-    simple = identity_plus_rank_one(Q)
-    a, b = (Q.T, 0.0) if simple is None else simple
-    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), nobs / reference, nobs)
+
+    Q: Any
+    categories: Any = None
+    outputs: Any = None
+    sensitive: Any = None
+    _channel: ClassVar[Dense]  # as a field it would be part of the specification
+
+    def __post_init__(self) -> None:
+        channel = Dense(self.Q)
+        Q = channel.Q
+        k, l = Q.shape  # noqa: E741
+        categories = as_labels("categories", k if self.categories is None else self.categories)
+        default = categories if k == l else l
+        outputs = as_labels("outputs", default if self.outputs is None else self.outputs, least=1)
+        for name, labels, size in (("categories", categories, k), ("outputs", outputs, l)):
+            if len(labels) != size:
+                raise InvalidArgument(
+                    name, labels, f"Q of shape {Q.shape} needs {size} labels here"
+                )
+        for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_channel", channel)  # checked once: not for each report
+        if self.sensitive is not None:
+            codes = sensitive_codes(self.sensitive, categories)
+            object.__setattr__(self, "sensitive", sensitive_labels(codes, categories))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        return self._channel_epsilon()
+
+    def _sampler_epsilon(self) -> float:
+        if self.sensitive is None:
+            return super()._sampler_epsilon()
+        rows = samplers.integer_rows(self._channel.Q)
+        weights = np.zeros(self._channel.Q.shape, dtype=object)  # of which 2^64 is one: no int64
+        for x, y in enumerate(rows.outputs):
+            weights[x, y] = realised.weights_of(rows, x)
+        codes = sensitive_codes(self.sensitive, self.categories)
+        kept = self._channel.output_classes().protected(codes)
+        return max(_ratio(column) for column in weights[:, kept].T) if kept.any() else 0.0
+
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        if document["sensitive"] is None:  # as before there was a choice
+            del document["sensitive"]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        return super().from_dict({"sensitive": None} | check_document(document))
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        return self._channel
 
 
-def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
-    """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
-
-    Each category then answers for itself: ``P(report x) = b_x + a p_x``. Entries may be off by
-    1e-9 of a, as where they were typed in or computed in another way.
-    """
-    k, l = Q.shape  # noqa: E741
-    if k != l or k < 2:
-        return None
-    b = (Q.sum(axis=0) - np.diag(Q)) / (k - 1)  # column x away from its diagonal
-    a = float(np.mean(np.diag(Q) - b))
-    off = np.abs(Q - a * np.eye(k) - b).max()
-    if a == 0.0 or off > max(1e-15, _ALIKE * abs(a)):
-        return None
-    return a, b
+def _ratio(weights: Array) -> float:
+    """Log ratio of the largest of some integers to the smallest."""
+    low = int(weights.min())
+    return realised.log_ratio(int(weights.max()), low) if low else float("inf")

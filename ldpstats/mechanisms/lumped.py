@@ -22,8 +22,7 @@ from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import sums_of_bits
-from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.mechanisms.observed import Observed
 from ldpstats.problems.covariance import independent_bits

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from ldpstats.sampling.words import BULK, SimulationWords, Words
 __all__ = [
     "CERTAIN",
     "IntegerRows",
+    "below",
     "checked_codes",
     "integer_rows",
     "sample_band",
@@ -46,6 +48,7 @@ LARGE = 1 << 17
 """Work of fewer 64-bit words than this stays in numpy, where it takes a few milliseconds."""
 
 LOW = (1 << 32) - 1
+_NOTHING = Fraction(0)
 
 
 def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
@@ -60,8 +63,13 @@ def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
     return -(-numerator * CERTAIN // denominator)
 
 
-def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
+def sample_krr(
+    codes: npt.ArrayLike, k: int, keep: int, words: Words, rest: Fraction = _NOTHING
+) -> I64:
     """Report each true code with probability keep / 2**64, else a uniform draw over all k.
+
+    A `rest` in [0, 1) makes it (keep + rest) / 2**64, exactly: where 64 binary digits agree with
+    `keep`, further ones decide.
 
     One word serves a user. Its high half is compared with the high half of `keep`; its low half
     gives the uniform draw by Lemire's multiply-shift (Fast random integer generation in an
@@ -77,7 +85,7 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     if true.size >= LARGE and isinstance(words, SimulationWords):
         streams = words.streams(3 * true.size)  # the time of numpy, in words
     elif true.size == 1 and 0 <= true[0] < k:
-        return np.array([_single_krr(int(true[0]), k, keep, words)])
+        return np.array([_single_krr(int(true[0]), k, keep, words, rest)])
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
@@ -92,27 +100,42 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
         if pending.size:
             where = start + pending
             _check_range("codes", true[where], k)
-            report[where] = _settle_krr(source[where], random, k, keep, words)
+            report[where] = _settle_krr(source[where], random, k, keep, words, rest)
     return out
 
 
-def _single_krr(code: int, k: int, keep: int, words: Words) -> int:
+def _single_krr(code: int, k: int, keep: int, words: Words, rest: Fraction) -> int:
     """The report of one user, from the same words as among many."""
     high, low = divmod(int(words(1)[0]), 1 << 32)
-    kept = high < keep >> 32 or (high == keep >> 32 and int(words(1)[0]) >> 32 < keep & LOW)
+    kept = high < keep >> 32
+    if high == keep >> 32:
+        further = int(words(1)[0]) >> 32
+        kept = further < keep & LOW or (further == keep & LOW and below(rest, words))
     product = low * k
     while not kept and product & LOW < (1 << 32) % k:
         product = (int(words(1)[0]) & LOW) * k
     return (product >> 32, code)[kept]
 
 
-def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words) -> U64:
+def below(chance: Fraction, words: Words) -> bool:
+    """Whether a uniform number is below a fraction in [0, 1]: exactly so likely."""
+    while 0 < chance < 1:
+        chance = chance * CERTAIN - int(words(1)[0])
+        if not 0 < chance < 1:
+            break
+    return chance > 0
+
+
+def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words, exactly: Fraction) -> U64:
     """Return the reports of pending users, whose first words were `random`."""
     out = codes.copy()
     tied = random >> 32 == keep >> 32
     kept = np.zeros(codes.size, dtype=bool)
     if np.any(tied):
-        kept[tied] = words(int(tied.sum())) >> 32 < (keep & LOW)
+        further = words(int(tied.sum())) >> 32
+        kept[tied] = further < (keep & LOW)
+        for i in np.flatnonzero(tied)[further == (keep & LOW)] if exactly else ():
+            kept[i] = below(exactly, words)
     rest, low = np.flatnonzero(~kept), random[~kept] & LOW
     while rest.size:
         product = low * np.uint64(k)

@@ -218,7 +218,30 @@ def mechanism_sites(e: Examples) -> Iterator[Site]:
         ldp.withhold,
         {"reports": e.reports["URR"], "sensitive": ["nurse"], "label": "withheld"},
     )
+    other = ldp.KRR(JOBS, epsilon=0.5)
+    weights: Any = {e.krr: 0.8, other: 0.2}
+    yield Site("mixture", ldp.mixture, {"shares": weights}, {"shares": ("outputs",)})
+    yield Site("repeated", partial(_again, e.krr), {"other": other}, {"other": ("others",)})
+    after = {"other": dict.fromkeys(JOBS, other)}
+    yield Site("repeated after", partial(_again, e.krr), after, {"other": ("others",)})
+    questions = {"questions": {"job": e.krr, "late": e.warner}}
+    yield Site("product", ldp.product, questions)
+    both = ldp.product(questions["questions"])
+    people = pd.DataFrame({"job": ["nurse", "driver"], "late": ["no", "yes"]})
+    reports = both.privatize(people, rng())
+    yield Site("Product.privatize", both.privatize, {"values": people, "rng": RNG})
+    yield Site("Product.split", both.split, {"reports": reports})
+    for name, made in (
+        ("recode", dict.fromkeys(JOBS, "x")),
+        ("table", pd.DataFrame(np.eye(3), JOBS)),
+    ):
+        yield Site(f"KRR >> {name}", e.krr.__rshift__, {"other": made})
     yield Site("paired", ldp.paired, {"first": e.reports["KRR"], "second": e.reports["KRAPPOR"]})
+
+
+def _again(first: ldp.Mechanism, other: Any) -> ldp.Mechanism:
+    """Two reports about one answer."""
+    return ldp.repeated(first, other)
 
 
 def _reported(m: Any, value: object) -> Any:

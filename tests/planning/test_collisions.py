@@ -13,7 +13,7 @@ from shared.word_laws import geometric, names, skewed
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import NotIdentified
-from ldpstats.mechanisms.hashed.hashing import hash_strings, hashed_cells
+from ldpstats.sampling.hashing import hash_strings, hashed_cells
 
 
 def enumerated(k: int, C: int, h: int, S: int) -> tuple[float, float]:

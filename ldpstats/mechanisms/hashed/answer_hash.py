@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import NotAvailable
-from ldpstats.mechanisms.hashed.hashing import (
+from ldpstats.sampling.hashing import (
     distinct_cells,
     hash_strings,
     hashed_cells,
@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class AnswerHash:
-    """The package's own hash of strings; `ldpstats.mechanisms.hashed.hashing` specifies it."""
+    """The package's own hash of strings; `ldpstats.sampling.hashing` specifies it."""
 
     n_cohorts: int
     n_owned: int

@@ -24,12 +24,12 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, Permutations, listed_cells
 from ldpstats.mechanisms.hashed.candidates import CandidateMap, candidate_labels
-from ldpstats.mechanisms.hashed.hashing import distinct_cells, mix64
 from ldpstats.problems.hash_design import HashDesign, undetermined
 from ldpstats.problems.hashed.cohorts import CohortSource, Noise
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
+from ldpstats.sampling.hashing import distinct_cells, mix64
 from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["CellLaw", "Hashed"]

@@ -17,8 +17,7 @@ from ldpstats.channels.structured import Dense
 from ldpstats.channels.subsets import Subsets
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.reports.formats import format_bits
 from ldpstats.reports.single import Reports
 

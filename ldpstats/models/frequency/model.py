@@ -37,11 +37,7 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.posterior.frequency import (
-    checked_draws,
-    checked_generator,
-    frequency_posterior,
-)
+from ldpstats.models.posterior.frequency import frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
@@ -432,15 +428,37 @@ class FrequencyModel:
             For sums of bits, which do not determine a likelihood.
         InvalidArgument
             For an argument that is out of range, and a prior of other categories.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> posterior = ldp.FrequencyModel(counts).fit_posterior(np.random.default_rng(1))
+        >>> posterior.params.round(2)
+        a    0.57
+        b    0.32
+        c    0.11
+        Name: params, dtype: float64
         """
+        if not self.evidence.has_patterns:
+            raise NotAvailable(
+                "posterior of sums of bits: they do not determine the likelihood of the reports; "
+                "keep the patterns with reports.tally()"
+            )
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,
             self._origin(),
-            checked_generator(rng),
+            rng,
             prior,
-            checked_draws(draws),
+            draws,
             engine,
+            self.evidence.tables(),
         )
 
     def _origin(self) -> Origin:

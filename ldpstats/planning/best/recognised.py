@@ -11,7 +11,7 @@ import pandas as pd
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.binary import Warner
 from ldpstats.mechanisms.blocks.subset import SubsetSelection
-from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.enumerated import CustomMechanism
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.planning.best.limits import Limits

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.mechanisms.hashed.hashing import distinct_cells, hash_strings, keys
 from ldpstats.problems.hash_design import HashDesign
+from ldpstats.sampling.hashing import distinct_cells, hash_strings, keys
 
 __all__ = ["OwnedCells"]
 

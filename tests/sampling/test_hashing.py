@@ -12,8 +12,8 @@ from scipy import stats
 
 from ldpstats import kernels
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.hashed import hashing
-from ldpstats.mechanisms.hashed.hashing import (
+from ldpstats.sampling import hashing
+from ldpstats.sampling.hashing import (
     distinct_cells,
     hash_strings,
     hashed_cells,

@@ -1,0 +1,47 @@
+"""Randomising devices as little programs: what a respondent draws, and says on each outcome.
+
+>>> from ldpstats.devices import roll, truth
+>>> card = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+>>> card.mechanism(("no", "yes")).ratio
+Fraction(5, 1)
+
+Probabilities are exact: a float is understood as the Fraction of its shortest decimal.
+"""
+
+from __future__ import annotations
+
+from ldpstats.devices.device import Device
+from ldpstats.devices.steps import (
+    another,
+    cards,
+    cohorts,
+    flip,
+    hashed,
+    opposite,
+    parts,
+    question,
+    recode,
+    roll,
+    say,
+    spin,
+    truth,
+    unknown,
+)
+
+__all__ = [
+    "Device",
+    "another",
+    "cards",
+    "cohorts",
+    "flip",
+    "hashed",
+    "opposite",
+    "parts",
+    "question",
+    "recode",
+    "roll",
+    "say",
+    "spin",
+    "truth",
+    "unknown",
+]

@@ -1,0 +1,259 @@
+"""The first steps of randomising devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from ldpstats.devices.device import Device, as_step
+from ldpstats.errors import InvalidArgument
+from ldpstats.programs import steps
+from ldpstats.programs.polynomials import unknown
+
+__all__ = [
+    "another",
+    "cards",
+    "cohorts",
+    "flip",
+    "hashed",
+    "opposite",
+    "parts",
+    "question",
+    "recode",
+    "roll",
+    "say",
+    "spin",
+    "truth",
+    "unknown",
+]
+
+truth = Device(steps.Truth())
+"""Say the true answer."""
+
+opposite = Device(steps.Opposite())
+"""Say the other one of two answers."""
+
+another = Device(steps.Another())
+"""Say one of the other answers, each with the same probability."""
+
+
+def say(label: Any) -> Device:
+    """Say this, whatever the truth is. In a branch the bare label does.
+
+    Parameters
+    ----------
+    label : str, int, float or bool
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no label.
+
+    Examples
+    --------
+    >>> say("yes")
+    say('yes')
+    """
+    return Device(steps.Say(label))
+
+
+def flip(p: Any = Fraction(1, 2)) -> Device:
+    """Flip a coin: the outcomes are "heads", with probability p, and "tails".
+
+    Parameters
+    ----------
+    p : int, Fraction, float, Decimal, str or Polynomial
+        A float is understood as the Fraction of its shortest decimal: 0.1 is 1/10.
+
+    Raises
+    ------
+    InvalidArgument
+        If p is no probability.
+
+    Examples
+    --------
+    >>> flip(0.1)
+    flip('1/10')
+    """
+    return Device(steps.Flip(p))
+
+
+def roll(sides: int = 6) -> Device:
+    """Roll a fair die: the outcomes are 1, 2, ..., sides.
+
+    Parameters
+    ----------
+    sides : int
+        At most 100,000.
+
+    Raises
+    ------
+    InvalidArgument
+        If `sides` is no such number.
+
+    Examples
+    --------
+    >>> roll(10).when({range(1, 8): truth}, otherwise=opposite)
+    roll(10).when({range(1, 8): truth}, otherwise=opposite)
+    """
+    return Device(steps.Roll(sides))
+
+
+def spin(outcomes: Mapping[Any, Any]) -> Device:
+    """Turn a spinner, which stops at each label with its probability.
+
+    Parameters
+    ----------
+    outcomes : dict of label to probability
+        They sum to one exactly: write thirds as "1/3".
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not sum to one, or a label occurs twice.
+
+    Examples
+    --------
+    >>> spin({"a": "1/3", "b": "2/3"})
+    spin({'a': '1/3', 'b': '2/3'})
+    """
+    return Device(steps.Spin(outcomes))  # type: ignore[arg-type]
+
+
+def cards(outcomes: Mapping[Any, Any]) -> Device:
+    """Draw a card from a shuffled deck.
+
+    Parameters
+    ----------
+    outcomes : dict of label to number of cards, or to proportion
+        Whole numbers are numbers of cards.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no card, or proportions do not sum to one.
+
+    Examples
+    --------
+    >>> deck = cards({"red": 3, "black": 7})
+    >>> deck.mechanism(("no", "yes")).exact[0]
+    (Fraction(3, 10), Fraction(7, 10))
+    """
+    return Device(steps.Cards(outcomes))  # type: ignore[arg-type]
+
+
+def question(prevalence: Any, text: str | None = None, answers: Any = ("no", "yes")) -> Device:
+    """Answer an unrelated question truthfully: the outcomes are its two answers.
+
+    Parameters
+    ----------
+    prevalence : int, Fraction, float, Decimal, str or Polynomial
+        The share of the second answer, the "yes".
+    text : str, optional
+        The question, for the instructions.
+    answers : sequence of two labels
+
+    Raises
+    ------
+    InvalidArgument
+        If `prevalence` is no probability, or `answers` are not two labels.
+
+    Examples
+    --------
+    >>> question("1/12", "Were you born in June?")
+    question('1/12', 'Were you born in June?')
+    """
+    return Device(steps.Question(prevalence, text, answers))
+
+
+def parts(*devices: Any) -> Device:
+    """Report the results of several devices, independent given the true answer.
+
+    Reports are text such as "red, black".
+
+    Parameters
+    ----------
+    *devices : Device or label
+        Two or more.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are fewer.
+
+    Examples
+    --------
+    >>> parts(truth, roll(6)).mechanism(("a", "b")).outputs[:2].tolist()
+    ['a, 1', 'a, 2']
+    """
+    return Device(steps.Parts(tuple(as_step("parts", device) for device in devices)))
+
+
+def hashed(n_outputs: int, cohort: int = 0) -> Device:
+    """Say the cell, from 0 on, that the package's hash gives to the true answer.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Number of cells.
+    cohort : int
+        The hash of this cohort; `ldpstats.sampling.hashing` specifies it (steps 1 to 4, the first
+        hash). Numbers are hashed as the text that prints them.
+
+    Raises
+    ------
+    InvalidArgument
+        If either is no such number.
+
+    Examples
+    --------
+    >>> hashed(100).mechanism(("", "a", "Zürich")).exact[1].index(1)
+    14
+    """
+    return Device(steps.Hashed(n_outputs, cohort))
+
+
+def cohorts(devices: Iterable[Any]) -> Device:
+    """Draw one of several devices, each with the same probability; its number is reported too.
+
+    Reports are text such as "3:yes": the number of the device, from 0, and what it said.
+
+    Parameters
+    ----------
+    devices : sequence of Device
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no list of devices.
+
+    Examples
+    --------
+    >>> cohorts([truth, opposite]).mechanism(("no", "yes")).outputs.tolist()
+    ['0:no', '0:yes', '1:no', '1:yes']
+    """
+    if isinstance(devices, str | bytes | Mapping | Device) or not isinstance(devices, Iterable):
+        remedy = "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)]"
+        raise InvalidArgument("devices", devices, remedy)
+    return Device(steps.Cohorts(tuple(as_step("cohorts", device) for device in devices)))
+
+
+def recode(labels: Mapping[Any, Any]) -> Device:
+    """Say another label for some answers, and the truth for all others.
+
+    Parameters
+    ----------
+    labels : dict of label to label
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no such dict.
+
+    Examples
+    --------
+    >>> recode({"often": "yes"})
+    truth.when({'often': 'yes'}, otherwise=truth)
+    """
+    return truth.when(labels, otherwise=truth)

@@ -1,0 +1,58 @@
+"""Which of the package's own mechanisms a device is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+
+from ldpstats.arguments.checks import EPSILON_RANGE
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.krr import KRR
+from ldpstats.programs.laws import Law
+from ldpstats.programs.privacy import nearest_log
+from ldpstats.programs.steps import Question, Step
+
+__all__ = ["recognised"]
+
+
+def recognised(
+    device: Step, law: Law, outputs: pd.Index[Any], ratio: Fraction | float
+) -> Mechanism | None:
+    """The package's mechanism with this law; None if there is none."""
+    k = len(law.categories)
+    if tuple(outputs) != law.categories:
+        return None
+    if k == 2:
+        return _binary(device, law)
+    even = law.even
+    if even is None or even.extra or not even.own > 0 or not even.base > 0:  # type: ignore[operator]
+        return None
+    epsilon = nearest_log(ratio)
+    low, high = EPSILON_RANGE
+    return KRR(law.categories, epsilon) if low <= epsilon <= high else None
+
+
+def _binary(device: Step, law: Law) -> Mechanism | None:
+    """A yes/no design, by P(yes | no) and P(yes | yes)."""
+    (_, other), (_, own) = law.rows
+    labels = law.categories
+    assert isinstance(own, Fraction) and isinstance(other, Fraction)
+    if own <= other:
+        return None
+    if own + other == 1 and own < 1:
+        epsilon = nearest_log(own / other)
+        low, high = EPSILON_RANGE
+        return Warner(epsilon, labels) if low <= epsilon <= high else None
+    if own == 1 and other > 0:
+        return Mangat(float(1 - other), labels)
+    if _asks(device):
+        return UnrelatedQuestion(float(own - other), float(other / (1 - own + other)), labels)
+    return ForcedResponse(float(own - other), float(other), labels)
+
+
+def _asks(step: Step) -> bool:
+    """Whether an unrelated question is asked."""
+    return isinstance(step, Question) or any(map(_asks, step.children))

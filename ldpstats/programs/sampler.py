@@ -1,0 +1,159 @@
+"""Samplers of devices: reports with exactly the law that the device has."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, lcm
+from typing import Any
+
+import numpy.typing as npt
+
+from ldpstats.programs.laws import Law, Row
+from ldpstats.sampling.exact import (
+    Inversion,
+    inversion,
+    sample_inversions,
+    sample_others,
+    sample_own,
+)
+from ldpstats.sampling.samplers import CERTAIN, sample_krr
+from ldpstats.sampling.words import Words
+
+__all__ = ["Sampler", "sampler"]
+
+Array = npt.NDArray[Any]
+
+
+class Sampler(ABC):
+    """Draws reports of a law, and says what its integers realise."""
+
+    @abstractmethod
+    def draw(self, codes: Array, words: Words) -> Array:
+        """Numbers of the outputs that users of these categories report, shape (n,)."""
+
+    @abstractmethod
+    def ratio(self) -> Fraction | float:
+        """The largest ratio of two probabilities of one report that the integers realise."""
+
+
+def sampler(law: Law, outputs: list[Any]) -> Sampler:
+    """The sampler of a law without unknown parameters; reports are numbered as in `outputs`."""
+    places = {label: y for y, label in enumerate(outputs)}
+    even = law.even
+    if even is None or tuple(outputs[: len(law.categories)]) != law.categories:
+        return _ByRow(law, places)
+    own, k = Fraction(even.own), len(law.categories)  # type: ignore[arg-type]
+    if own >= 0 and not even.extra and len(outputs) == k:
+        scaled = own * CERTAIN
+        keep = int(scaled)  # rounded down
+        return _Kept(k, keep, scaled - keep)
+    common = _common(law, places)
+    if own >= 0:
+        total = _denominator([own, *common])
+        return _Own(k, inversion([int(p * total) for p in (own, *common)]))
+    total = _denominator(common)
+    accepted = [1 + own / p for p in common[:k]]
+    return _Others(k, inversion([int(p * total) for p in common]), accepted)
+
+
+def _common(law: Law, places: dict[Any, int]) -> list[Fraction]:
+    """The part of the law that all categories have in common, by output."""
+    even = law.even
+    assert even is not None
+    k = len(law.categories)
+    found = [Fraction(even.base)] * k + [Fraction(0)] * (len(places) - k)  # type: ignore[arg-type]
+    for label, p in even.extra.items():
+        found[places[label]] += Fraction(p)  # type: ignore[arg-type]
+    return found
+
+
+def _denominator(chances: list[Fraction]) -> int:
+    return lcm(*{p.denominator for p in chances})
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept(Sampler):
+    """k-RR: the truth with probability (keep + rest) / 2**64, else any category."""
+
+    k: int
+    keep: int
+    rest: Fraction
+
+    def draw(self, codes: Array, words: Words) -> Array:
+        return sample_krr(codes, self.k, self.keep, words, self.rest)
+
+    def ratio(self) -> Fraction | float:
+        kept = self.keep + self.rest
+        return _over(self.k * kept + CERTAIN - kept, CERTAIN - kept)
+
+
+@dataclass(frozen=True, eq=False)
+class _Own(Sampler):
+    """The truth, or a report from a law that all categories have in common."""
+
+    k: int
+    common: Inversion
+
+    def draw(self, codes: Array, words: Words) -> Array:
+        return sample_own(codes, self.k, self.common, words)
+
+    def ratio(self) -> Fraction | float:
+        own, *common = self.common.law()
+        if own == 0 or self.k < 2:
+            return Fraction(1)
+        return _over(own + (least := min(common[: self.k])), least)
+
+
+@dataclass(frozen=True, eq=False)
+class _Others(Sampler):
+    """A report from a common law, drawn anew with some probability where it is the truth."""
+
+    k: int
+    common: Inversion
+    accepted: list[Fraction]
+
+    def draw(self, codes: Array, words: Words) -> Array:
+        return sample_others(codes, self.k, self.common, self.accepted, words)
+
+    def ratio(self) -> Fraction | float:
+        common = self.common.law()
+        if self.k < 2:
+            return Fraction(1)
+        return max(_over(Fraction(1), accepted) for accepted in self.accepted[: len(common)])
+
+
+@dataclass(frozen=True, eq=False)
+class _ByRow(Sampler):
+    """Each category by its own row."""
+
+    law: Law
+    places: dict[Any, int]
+    rows: dict[int, Inversion] = field(default_factory=dict)
+
+    def draw(self, codes: Array, words: Words) -> Array:
+        return sample_inversions(codes, len(self.law.categories), self.row, words)
+
+    def row(self, x: int) -> Inversion:
+        """The row of category number x, made when it is first used."""
+        if x not in self.rows:
+            self.rows[x] = self._made(self.law.row(x))
+        return self.rows[x]
+
+    def _made(self, row: Row) -> Inversion:
+        # all outputs, so that its size does not tell which category it is
+        chances = [Fraction(0)] * len(self.places)
+        for label, p in row.items():
+            chances[self.places[label]] = Fraction(p)  # type: ignore[arg-type]
+        total = _denominator(chances)
+        return inversion([int(p * total) for p in chances])
+
+    def ratio(self) -> Fraction | float:
+        columns = zip(*(self.row(x).law() for x in range(len(self.law.categories))), strict=True)
+        made = ((max(column), min(column)) for column in columns)
+        return max(_over(high, low) for high, low in made if high > 0)
+
+
+def _over(high: Fraction | int, low: Fraction | int) -> Fraction | float:
+    return Fraction(high) / low if low else inf
