@@ -13,6 +13,8 @@ from ldpstats.models.posterior.densities.regression import RegressionDensity
 
 KRR = ldp.KRR((0, 1), 1.0)
 
+pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
+
 
 def logistic(x):
     return 1.0 / (1.0 + np.exp(-x))
@@ -76,9 +78,10 @@ def test_two_coefficients_are_those_of_quadrature(mechanism, own):
     slope = z[:, 1] / age.std()
     raw = np.column_stack([z[:, 0] - slope * age.mean(), slope])
     near(found, moments(raw, weight))
-    share = float(weight[slope > 0.02].sum())
+    above = 0.24 / age.std()  # an edge of the grid's cells
+    share = float(weight[slope > above].sum())
     luck = 4.0 * np.sqrt(share * (1.0 - share) / found.ess["bulk"]["age"])
-    assert np.mean(found.draws["age"] > 0.02) == pytest.approx(share, abs=luck)
+    assert found.prob(f"age > {above}") == pytest.approx(share, abs=luck)
     # the control: the posterior of the answers is another than that of the reports
     if mechanism is KRR and not own:
         seen = ldp.PrivatizedLogit(ldp.Observed((0, 1)).parse("ill", reports.y), X)
@@ -128,18 +131,19 @@ def test_without_covariates_it_is_the_flat_posterior_of_frequencies(kind):
 
 def test_private_predictors_and_sigma():
     rng = np.random.default_rng(6)
-    smokes = rng.choice(["no", "yes"], p=[0.7, 0.3], size=3000)
-    table = pd.DataFrame({"ill": (rng.random(3000) < np.where(smokes == "yes", 0.5, 0.2)) * 1})
+    smokes = rng.choice(["no", "yes"], p=[0.7, 0.3], size=600)
+    table = pd.DataFrame({"ill": (rng.random(600) < np.where(smokes == "yes", 0.5, 0.2)) * 1})
     reports = {"smokes": ldp.Warner(2.0).privatize(smokes, rng)}
     found = ldp.regression("ill ~ smokes", table, reports).fit_posterior(rng, draws=800)
     fit = ldp.regression("ill ~ smokes", table, reports).fit()
     assert np.abs((found.params - fit.params) / fit.bse).max() < 0.5
     # a number with normal errors: sigma is reported beside the coefficients
-    table["weight"] = 60.0 + 10.0 * (smokes == "yes") + rng.normal(0.0, 5.0, 3000)
-    found = ldp.regression("weight ~ smokes", table, reports).fit_posterior(rng, draws=800)
-    assert found.params["sigma"] == pytest.approx(5.0, abs=0.4)
-    assert found.params["smokes[T.yes]"] == pytest.approx(10.0, abs=1.0)
-    assert found.check is None
+    table["weight"] = 60.0 + 10.0 * (smokes == "yes") + np.round(rng.normal(0.0, 5.0, 600))
+    found = ldp.regression("weight ~ smokes", table, reports).fit_posterior(rng, draws=320)
+    assert found.params["sigma"] == pytest.approx(5.0, abs=0.8)
+    assert found.params["smokes[T.yes]"] == pytest.approx(10.0, abs=3.0)
+    with pytest.raises(NotAvailable, match="predictive check"):
+        _ = found.check
 
 
 def test_least_squares_has_the_normal_posterior_of_its_estimate():
@@ -179,8 +183,8 @@ def test_the_reports_are_checked():
     assert model.fit_posterior(np.random.default_rng(1), draws=320).check.pvalue > 0.01
     # a strong effect that the model leaves out in part: half the ages have the other sign
     rng = np.random.default_rng(1)
-    x = rng.normal(size=4000)
-    y = (rng.random(4000) < np.where(np.abs(x) > 1.0, 0.9, 0.1)).astype(int)
+    x = np.round(rng.normal(size=4000))
+    y = (rng.random(4000) < np.where(np.abs(x) > 0.5, 0.9, 0.1)).astype(int)
     X = pd.DataFrame({"const": 1.0, "x": x})
     reports = ldp.KRR((0, 1), 3.0).privatize(y, rng)
     found = ldp.PrivatizedLogit(reports, X).fit_posterior(rng, draws=320)
