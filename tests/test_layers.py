@@ -61,8 +61,9 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "krr observed parts unary",
         "binary hashed",
         "recognised",
+        "device",
     ),
-    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

@@ -3,6 +3,8 @@
 from ldpstats.priors.base import SimplexPrior
 from ldpstats.priors.dirichlet import Dirichlet
 from ldpstats.priors.logistic_normal import LogisticNormal
+from ldpstats.priors.margins import Margins
 from ldpstats.priors.normal import Normal
+from ldpstats.priors.pooling import Pooling
 
-__all__ = ["Dirichlet", "LogisticNormal", "Normal", "SimplexPrior"]
+__all__ = ["Dirichlet", "LogisticNormal", "Margins", "Normal", "Pooling", "SimplexPrior"]

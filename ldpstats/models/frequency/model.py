@@ -37,11 +37,13 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.parameters.model import ParametersModel
 from ldpstats.models.posterior.frequency import frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import CONSTRAINED, Fit
+from ldpstats.models.shared.spelling import in_turn
 from ldpstats.priors import SimplexPrior
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
@@ -128,10 +130,28 @@ class FrequencyModel:
         self._n_missing = sum(counts.n_missing for counts in groups)
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
-        self.evidence = Evidence.of(self.sources, candidates, self.incomplete)
+        self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
         return f"FrequencyModel({', '.join(str(c.mechanism) for c in self.sources)}; n={self.nobs})"
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the reports say of the frequencies.
+
+        Raises
+        ------
+        NotAvailable
+            For devices with unknown parameters, whose frequencies have no likelihood alone.
+        """
+        if self._evidence is None:
+            raise NotAvailable(
+                f"the devices depend on the unknown {in_turn(self.unknown)}, which only "
+                "FrequencyModel(groups).fit() and fit_posterior() estimate; for known values "
+                "collect or count with device.at(...)"
+            )
+        return self._evidence
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -173,8 +193,8 @@ class FrequencyModel:
         constraints: Any = None,
         cov_type: str = "default",
         progress: bool = False,
-    ) -> FrequencyResults:
-        """Estimate the frequencies.
+    ) -> Any:
+        """Estimate the frequencies, and the parameters of devices that are unknown.
 
         Parameters
         ----------
@@ -201,6 +221,7 @@ class FrequencyModel:
         Returns
         -------
         FrequencyResults
+            For devices with unknown parameters `ParametersResults`, by maximum likelihood.
 
         Raises
         ------
@@ -209,7 +230,8 @@ class FrequencyModel:
         NotAvailable
             For a likelihood estimator when only bit sums are known.
         NotIdentified
-            When the channel does not determine the frequencies.
+            When the channel does not determine the frequencies, or the groups together do not
+            determine the unknown parameters.
 
         Warns
         -----
@@ -224,6 +246,10 @@ class FrequencyModel:
         LDPWarning
             When the condition number of the channel is above 1e8.
         """
+        if self.unknown:
+            boolean("progress", progress)
+            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
+            return joint.fit(method, constraints, cov_type)
         with fitting(boolean("progress", progress)):
             results = self.fit_quietly(method, constraints, cov_type)
         if results.caution:

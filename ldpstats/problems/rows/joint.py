@@ -21,6 +21,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.kronecker import (
     add_grams,
+    along_each,
     contracted,
     contracted_pairs,
     khatri_rao,
@@ -180,6 +181,18 @@ class JointRows(Rows):
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
         return total.reshape(-1)
+
+    def mix_each(self, p: Array) -> Array:
+        if not self.is_table:
+            return super().mix_each(p)
+        tables = along_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        return np.asarray(tables.reshape(len(p), -1)[:, self._table])
+
+    def adjoint_each(self, v: Array) -> Array:
+        if not self.is_table:
+            return super().adjoint_each(v)
+        tables = np.stack([self._tally(one) for one in v])
+        return along_each(tables, self._matrices, 0).reshape(len(v), -1)
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
