@@ -53,6 +53,9 @@ class Device:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a device never changes: {name} cannot be set; make another device")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a device never changes: {name} cannot be deleted")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._step,)
 
