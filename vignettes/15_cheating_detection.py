@@ -149,11 +149,11 @@ assert ((posterior.params - fitted.params).abs() < 0.5 * fitted.bse).all()
 # %% [markdown]
 # ## How much the prior matters
 #
-# Other surveys found that 5 to 30 per cent disobey, which is about Beta(4, 21). Somebody who trusts
-# the die would put Beta(1, 49), and somebody who trusts nobody Beta(12, 28). Cheating and takers are
+# Other surveys found that 5 to 30 per cent disobey, about Beta(4, 21). Somebody who trusts the
+# die would put Beta(1, 49), and somebody who trusts nobody Beta(12, 28). Cheating and takers are
 # estimated against each other, so what is believed of one moves the other. Among 2,400 students
-# every prior leads into the interval of the flat one; of the first 100 in each group it is the prior
-# that decides. Two dice that differ more, or more students, are the remedy.
+# every prior leads into the interval of the flat one; of the first 100 in each group the prior
+# decides. Two dice that differ more, or more students, are the remedy.
 
 # %%
 priors = {"flat": Beta(1, 1), "found": Beta(4, 21), "trusting": Beta(1, 49), "wary": Beta(12, 28)}
