@@ -359,7 +359,7 @@ class AssociationModel:
                 "are not among the candidates have no known law; fit all categories, or lump the "
                 "others by other=True where the mechanism allows it"
             )
-        one_of("engine", engine, ENGINES)
+        engine = one_of("engine", engine, ENGINES)
         return table_posterior(
             self.likelihood(),
             [spec.labels for spec in self.evidence.specs],

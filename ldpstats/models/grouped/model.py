@@ -219,7 +219,7 @@ class GroupedModel:
                 yes         0.5
         Name: params, dtype: float64
         """
-        one_of("engine", engine, ENGINES)
+        engine = one_of("engine", engine, ENGINES)
         prior = Pooling() if prior is None else prior
         if not isinstance(prior, Pooling):
             remedy = "must be ldpstats.priors.Pooling(...), or None for its defaults"

@@ -10,12 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric.maximum import maximum
 from ldpstats.models.posterior.densities.parameters import ParametersDensity, with_answers
-from ldpstats.models.posterior.engines import chains_by
-from ldpstats.models.posterior.frequency import checked_draws, checked_generator, checked_prior
+from ldpstats.models.posterior.engines import ENGINES, chains_by
+from ldpstats.models.posterior.frequency import (
+    checked_draws,
+    checked_generator,
+    checked_prior,
+)
 from ldpstats.models.posterior.modes import BELOW_ONE
 from ldpstats.models.posterior.predictive import REPLICATES, predictive_check_of
 from ldpstats.models.posterior.record import Origin
@@ -92,6 +97,7 @@ def parameters_posterior(
     engine: str = "hmc",
 ) -> PosteriorResults:
     """Draw from the posterior of frequencies and parameters with these labels, k + m of them."""
+    engine = one_of("engine", engine, ENGINES)
     rng, draws = checked_generator(rng), checked_draws(draws)
     k = likelihood.k
     law = prior.frequencies.law(labels[:k])
