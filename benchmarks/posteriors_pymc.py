@@ -47,6 +47,13 @@ def measured(model, name, constrained):
     return p, ess_mean(p).min() / (spent - compiling), compiling, divergent
 
 
+def whitened(density):
+    """`measured` of any log density."""
+    centre, scale = laplace(density)
+    model = density_model(density, centre, scale)
+    return measured(model, "u", lambda u: density.constrained(u @ scale.T + centre))
+
+
 def apart(first, second):
     """The largest difference of means in Monte Carlo errors."""
     var = [(p.reshape(-1, p.shape[-1]).var(axis=0) / ess_mean(p)) for p in (first, second)]
@@ -62,9 +69,7 @@ def main(seconds):
         rate, _ = long_run(density, seconds)
         p = density.constrained(sample(density, np.random.default_rng(4), 8000).z)
         own = measured(frequency_model(density), "p", lambda values: values)
-        centre, scale = laplace(density)
-        model = density_model(density, centre, scale)
-        other = measured(model, "u", lambda u: density.constrained(u @ scale.T + centre))
+        other = whitened(density)
         gaps = f"{apart(p, own[0]):.1f} {apart(p, other[0]):.1f}"
         parts = [f"{one[1]:7.0f} {one[2]:7.1f} {one[3]:7d}" for one in (own, other)]
         print(f"{k:3d} {epsilon:8g} {rate:9.0f} {parts[0]}   {parts[1]}  {gaps}", flush=True)
