@@ -32,7 +32,8 @@ __all__ = ["add_device", "add_device_options", "device_mechanism", "refuse_param
 _DEVICE = """\
 Print a design from the literature for two answers, or for more: the probabilities of its reports,
 its epsilon, and what respondents are told. With --write-spec its specification is written, which
-ldpstats privatize, questionnaire, plan and audit read. Probabilities are exact: write 1/6, not .167.
+ldpstats privatize, questionnaire, plan and audit read.
+Probabilities are exact: write 1/6, not .167.
 """
 _ANSWERS = ("no", "yes")
 
@@ -80,8 +81,8 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     labels = None
     if given.categories is not None:
         labels = as_labels("--categories", label_list(given.categories, "--categories")).tolist()
-    values = _values(name, known, given.param)
-    values = {key: _value(known[key], text, labels) for key, text in values.items()}
+    texts = _values(name, known, given.param)
+    values = {key: _value(known[key], text, labels) for key, text in texts.items()}
     if labels is None:
         labels = list(values["shares"]) if "shares" in known else list(_ANSWERS)
     if "answers" in known:
@@ -112,7 +113,7 @@ def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dic
         found[key] = text
     for key in own:
         if key not in found and known[key].default is Parameter.empty:
-            raise InvalidArgument("--param", None, f"is needed: {_usage(name)}")
+            raise InvalidArgument(f"--param {key}", None, f"is needed: {_usage(name)}")
     return found
 
 
@@ -199,12 +200,12 @@ def _device(given: argparse.Namespace) -> int:
 
 
 def _document(mechanism: Any) -> dict[str, Any]:
-    """What the command prints, as JSON: probabilities as text, exactly; an infinite epsilon None."""
+    """What the command prints, as JSON, where an infinite epsilon is null."""
     epsilon = float(mechanism.epsilon)
     return {
         "specification": mechanism.to_dict(),
         "epsilon": epsilon if isfinite(epsilon) else None,
-        "unknown": list(mechanism.unknown),
+        "unknown": list(mechanism.device.unknown),
         "categories": labels_to_json(mechanism.categories),
         "outputs": mechanism.outputs.tolist(),
         "probabilities": [[str(p) for p in row] for row in mechanism.exact],
@@ -225,10 +226,8 @@ def _text(mechanism: Any) -> str:
         for row in (head, *rows)
     ]
     lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
-    if mechanism.unknown:
-        lines.append(
-            f"unknown: {', '.join(mechanism.unknown)}; epsilon is the largest there can be"
-        )
+    if mechanism.device.unknown:
+        lines.append(f"unknown: {', '.join(mechanism.device.unknown)} (epsilon is the largest)")
     return "\n".join([*lines, "", *mechanism.instructions()])
 
 
