@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
     Another,
@@ -77,7 +77,7 @@ def instructions(step: Step, categories: object = None, words: object = None) ->
     """
     if not isinstance(step, Step):
         raise InvalidArgument("step", step, "must be a step, such as Roll(6)")
-    labels = None if categories is None else tuple(as_labels("categories", categories))
+    labels = None if categories is None else tuple(listed_labels("categories", categories))
     told = _told(step)
     writer = _Writer(Words.of(words), labels, _objects(told))
     return _numbered(writer, writer.sequence(told, first=True))

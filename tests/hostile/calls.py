@@ -160,8 +160,8 @@ def _parameters(call: Callable[..., Any]) -> set[str]:
 
 def _keys(document: Any) -> set[str]:
     """All names in a JSON document."""
-    if isinstance(document, str):
-        document = json.loads(document)
+    if isinstance(document, str):  # a document's, unless it is the text of a question
+        document = json.loads(document) if document.startswith("{") else {}
     inner = document.values() if isinstance(document, dict) else document
     found = set(document) if isinstance(document, dict) else set()
     return found.union(*(_keys(item) for item in inner if isinstance(item, dict | list)))
