@@ -205,7 +205,7 @@ def _document(mechanism: Any) -> dict[str, Any]:
     return {
         "specification": mechanism.to_dict(),
         "epsilon": epsilon if isfinite(epsilon) else None,
-        "unknown": list(mechanism.device.unknown),
+        "unknown": list(mechanism.unknown),
         "categories": labels_to_json(mechanism.categories),
         "outputs": mechanism.outputs.tolist(),
         "probabilities": [[str(p) for p in row] for row in mechanism.exact],
@@ -226,8 +226,8 @@ def _text(mechanism: Any) -> str:
         for row in (head, *rows)
     ]
     lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
-    if mechanism.device.unknown:
-        lines.append(f"unknown: {', '.join(mechanism.device.unknown)} (epsilon is the largest)")
+    if mechanism.unknown:
+        lines.append(f"unknown: {', '.join(mechanism.unknown)} (epsilon is the largest)")
     return "\n".join([*lines, "", *mechanism.instructions()])
 
 

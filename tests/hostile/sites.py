@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hostile.design_sites import design_sites
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
 from hostile.goal_sites import goal_sites
@@ -41,6 +42,7 @@ def sites(e: Examples) -> list[Site]:
         *planning_sites(e),
         *goal_sites(e),
         *precision_sites(e),
+        *design_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),
