@@ -91,9 +91,14 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             raise InvalidArgument("--categories", given.categories, remedy)
         values["answers"] = tuple(labels)
     try:
-        return DESIGNS[name](**values).mechanism(labels)
+        device = DESIGNS[name](**values)
     except InvalidArgument as error:
         raise _renamed(error, known, given) from None
+    try:
+        return device.mechanism(labels)
+    except InvalidArgument as error:
+        remedy = f"does not fit {name}: {error.name} {error.remedy}"
+        raise InvalidArgument("--categories", given.categories, remedy) from None
 
 
 def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dict[str, str]:
@@ -158,7 +163,7 @@ def _renamed(
     """An error about an argument of the function, under the name of the option."""
     name = error.name.partition("[")[0].partition(" ")[0]
     value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
-    if name == "answers" or name == "categories":
+    if name == "answers":
         return InvalidArgument("--categories", given.categories, error.remedy)
     if name not in known or value is None:
         return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
