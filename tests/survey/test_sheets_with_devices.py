@@ -32,21 +32,17 @@ TRUE = {"used": 0.2, "often": 0.3, "late": 0.5, "paid": 0.4}
 def people(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     answers = {q: np.where(rng.random(n) < p, "yes", "no") for q, p in TRUE.items()}
-    frame = pd.DataFrame(
-        answers | {"job": rng.choice(JOBS, n), "region": rng.choice(["n", "s"], n)}
-    )
-    frame["age"] = rng.integers(18, 80, n)
-    return frame
+    public = {"region": rng.choice(["n", "s"], n), "age": rng.integers(18, 80, n)}
+    return pd.DataFrame(answers | {"job": rng.choice(JOBS, n)} | public)
 
 
 @pytest.fixture(scope="module")
 def collected() -> pd.DataFrame:
-    return SHEET.privatize(people(8000), np.random.default_rng(6))
+    return SHEET.privatize(people(2000), np.random.default_rng(6))
 
 
 def test_epsilon_of_a_sheet_is_the_sum() -> None:
-    private = [name for name in SHEET.private]
-    assert set(private) == set(EPSILONS)
+    assert set(SHEET.private) == set(EPSILONS)
     assert SHEET.epsilon == pytest.approx(sum(EPSILONS.values()), abs=1e-12)
     assert SHEET.audit().agrees
 
@@ -69,7 +65,7 @@ def test_surveys_estimate_from_them(collected: pd.DataFrame) -> None:
     for question, share in TRUE.items():
         results = survey.frequencies(question)
         # 4 standard errors, one seed
-        assert abs(results.linear_params["yes"] - share) < 4 * results.linear_bse["yes"] < 0.15
+        assert abs(results.linear_params["yes"] - share) < 4 * results.linear_bse["yes"] < 0.3
     by = survey.frequencies("often", by="region")
     assert by.params.index.get_level_values(0).unique().tolist() == ["n", "s"]
     test = survey.association("often", "job").test_independence()
