@@ -22,6 +22,7 @@ __all__ = [
     "NotAvailable",
     "NotConverged",
     "NotIdentified",
+    "PosteriorWarning",
     "UnknownCategory",
 ]
 
@@ -122,6 +123,10 @@ class IncompleteListWarning(LDPWarning):
 
 class MisfitWarning(LDPWarning):
     """The reports look as the mechanism cannot make them: goodness of fit has p < .001."""
+
+
+class PosteriorWarning(LDPWarning):
+    """Draws from a posterior that are not to be relied on: chains disagree, or draws are few."""
 
 
 def shorten(value: object, width: int = 60) -> str:

@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "engines",
         "survey",
         "ldpstats",
-        "cli demo",
+        "cli demo pymc",
     ),
     "ldpstats.problems": (
         "reach simplex covariance hash_design spectra blocks",

@@ -325,7 +325,7 @@ class AssociationModel:
             cell, or a logistic normal; `Margins` for what is known of single variables. None is the
             flat one, ``Dirichlet(1.0)``.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc"}
             The package's own Hamiltonian Monte Carlo.
 
@@ -350,7 +350,7 @@ class AssociationModel:
         >>> prior = ldp.priors.Margins(first=[500, 500])  # 1,000 persons whose lateness is known
         >>> results = model.fit_posterior(np.random.default_rng(1), prior)
         >>> results.margin("late").params.round(2).to_dict()
-        {'no': 0.53, 'yes': 0.47}
+        {'no': 0.52, 'yes': 0.48}
         """
         if not self.evidence.is_exact:
             raise NotAvailable(
@@ -367,6 +367,7 @@ class AssociationModel:
             checked_generator(rng),
             prior,
             checked_draws(draws),
+            self.evidence.tables(),
         )
 
     def _origin(self) -> Origin:

@@ -132,6 +132,16 @@ class Evidence:
             return None
         return one_step
 
+    def tables(self) -> list[tuple[Array, Array]]:
+        """Channel, (k, l), and counts, (l,), of each source; none where some are no tables."""
+        makers = [counts.mechanism for counts in self.sources]
+        if any(maker.n_bits or maker.n_cohorts for maker in makers):
+            return []
+        try:
+            return [(c.mechanism.channel().matrix(), c.vector()) for c in self.sources]
+        except NotAvailable:  # too large to list
+            return []
+
     @cached_property
     def reference(self) -> Array | None:
         """Frequencies at which the law of the linear estimate is evaluated; None for its plug-in.

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of, replicates
+from ldpstats.arguments.checks import replicates
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.models.posterior.engines import chains_by
+from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
+from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors import Dirichlet, SimplexPrior
+from ldpstats.priors.dirichlet import DirichletLaw
 from ldpstats.problems.problem import Likelihood
 
-__all__ = ["checked_draws", "checked_generator", "frequency_posterior"]
+__all__ = ["checked_draws", "checked_generator", "checked_prior", "frequency_posterior"]
 
-ENGINES = ("hmc", "pymc")
+Array = npt.NDArray[Any]
+
 _FEWEST = 160
 
 
@@ -35,6 +41,16 @@ def checked_draws(draws: object) -> int:
     return replicates("draws", draws, _FEWEST)
 
 
+def checked_prior(prior: object) -> SimplexPrior:
+    """The prior of frequencies that a caller passes; None is the flat one."""
+    if prior is None:
+        return Dirichlet()
+    if not isinstance(prior, SimplexPrior):
+        remedy = "must be a prior of frequencies, such as ldpstats.priors.Dirichlet(1.0), or None"
+        raise InvalidArgument("prior", prior, remedy)
+    return prior
+
+
 def frequency_posterior(
     likelihood: Likelihood,
     labels: pd.Index[Any],
@@ -43,17 +59,27 @@ def frequency_posterior(
     prior: SimplexPrior | None = None,
     draws: int = 4000,
     engine: str = "hmc",
+    groups: Sequence[tuple[Array, Array]] = (),
 ) -> PosteriorResults:
-    """Draw from the posterior of frequencies with these labels, given the likelihood of reports."""
-    one_of("engine", engine, ENGINES)
-    prior = Dirichlet() if prior is None else prior
-    if not isinstance(prior, SimplexPrior):
-        remedy = "must be a prior of frequencies, such as ldpstats.priors.Dirichlet(1.0), or None"
-        raise InvalidArgument("prior", prior, remedy)
+    """Draw from the posterior of frequencies with these labels, given the likelihood of reports.
+
+    `groups` are channels and counts for the posterior predictive check; none for no check.
+    """
+    rng, draws, prior = checked_generator(rng), checked_draws(draws), checked_prior(prior)
     law = prior.law(labels)
-    origin = replace(origin, prior=repr(prior))
+    peak = frequency_mode(likelihood, law)
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
+    kept = density.constrained(chains.z).reshape(-1, law.k)
+    every = -(-len(kept) // REPLICATES)
     return PosteriorResults.of(
-        chains, density, labels, origin, prior_draws=law.draw(rng, draws), engine=engine
+        chains,
+        density,
+        labels,
+        replace(origin, prior=repr(prior), without_mode=BELOW_ONE if peak is None else ""),
+        peak=peak,
+        prior_draws=law.draw(rng, draws),
+        check=predictive_check(kept[::every], groups, rng) if groups else None,
+        concentration=law.alpha if isinstance(law, DirichletLaw) else None,
+        engine=engine,
     )

@@ -27,6 +27,8 @@ class Origin:
         What the parameters are: "Frequencies", "Coefficients" ...
     is_partial : bool
         Whether epsilon protects the sensitive categories only.
+    without_mode : str
+        Why there is no mode, in words; empty where there is one.
     """
 
     nobs: int
@@ -37,6 +39,7 @@ class Origin:
     name: str = ""
     subject: str = "Frequencies"
     is_partial: bool = False
+    without_mode: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,15 +11,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
 from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.density import LogDensity
 from ldpstats.inference.chains.diagnostics import ess_bulk, ess_tail, rhat
 from ldpstats.inference.chains.hmc import Chains
 from ldpstats.inference.outcome import TestResult
+from ldpstats.models.posterior.comparisons import inequalities, point_null
+from ldpstats.models.posterior.evidence import (
+    BayesFactor,
+    bayes_factor,
+    contrast_range,
+    dirichlet_density,
+)
 from ldpstats.models.posterior.intervals import equal_tailed, highest_density
 from ldpstats.models.posterior.labels import index_from_json, index_to_json
+from ldpstats.models.posterior.plots import plot_posterior
 from ldpstats.models.posterior.record import Origin, Run
+from ldpstats.models.posterior.summary import chain_doubts, posterior_summary
 from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.spelling import names_alpha
@@ -29,6 +40,8 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["PosteriorResults"]
+
+WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
 
 Array = npt.NDArray[Any]
 
@@ -54,8 +67,24 @@ class PosteriorResults(Stored, Presented):
         The posterior mode of the parameters; None where it is not known.
     prior_draws : array, shape (s, m), or None
         Draws from the prior, on which Bayes factors rest.
-    check : TestResult or None
+    replicated : TestResult or None
         The posterior predictive check of the reports.
+    concentration : array, shape (m,), or None
+        Of a Dirichlet prior, whose densities are then exact; of one distribution only.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook", "driver"), epsilon=1.0)
+    >>> model = ldp.FrequencyModel(krr.counts([420, 330, 250]))
+    >>> results = model.fit_posterior(np.random.default_rng(1))
+    >>> results.conf_int().round(2)
+            lower  upper
+    nurse    0.49   0.65
+    cook     0.24   0.40
+    driver   0.04   0.18
+    >>> results.prob("nurse > cook > driver") > 0.99
+    True
     """
 
     samples: Array
@@ -65,7 +94,8 @@ class PosteriorResults(Stored, Presented):
     simplex: Array
     peak: Array | None = None
     prior_draws: Array | None = None
-    check: TestResult | None = None
+    replicated: TestResult | None = None
+    concentration: Array | None = None
 
     _format: ClassVar[str] = "ldpstats posterior"
     _version: ClassVar[int] = 1
@@ -92,14 +122,24 @@ class PosteriorResults(Stored, Presented):
         peak: Array | None = None,
         prior_draws: Array | None = None,
         check: TestResult | None = None,
+        concentration: Array | None = None,
         engine: str = "hmc",
     ) -> PosteriorResults:
-        """Results of chains of a density whose `constrained` values have these labels."""
+        """Results of chains of a density whose `constrained` values have these labels.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+        """
         how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
         run = Run(engine, *how)
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
-        return cls(samples, labels, origin, run, groups, peak, prior_draws, check)
+        found = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
+        for doubt in chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat)):
+            warnings.warn(doubt, PosteriorWarning, stacklevel=4)
+        return found
 
     # -- what the draws say --------------------------------------------------------------------
 
@@ -144,10 +184,22 @@ class PosteriorResults(Stored, Presented):
     def mode(self) -> pd.Series[float]:
         """The posterior mode: where the density of the parameters themselves is largest."""
         if self.peak is None:
-            from ldpstats.errors import NotAvailable
-
-            raise NotAvailable("the mode of this posterior was not computed: use params")
+            raise NotAvailable(f"mode: {self.origin.without_mode or WITHOUT_MODE}")
         return self._series(self.peak, "mode")
+
+    @property
+    def check(self) -> TestResult:
+        """The posterior predictive check: could the posterior have made these reports?
+
+        A p-value near 0 says that it could not: the mechanism, or its epsilon, is another one than
+        was declared. Values lean towards one half, as the draws have seen the reports.
+        """
+        if self.replicated is None:
+            raise NotAvailable(
+                "the posterior predictive check of these reports was not made: the goodness of fit "
+                "of fit() tests the mechanism"
+            )
+        return self.replicated
 
     @property
     def tvalues(self) -> pd.Series[float]:
@@ -176,6 +228,62 @@ class PosteriorResults(Stored, Presented):
         )
         return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
 
+    def prob(self, claim: str) -> float:
+        """The posterior probability of an inequality: the share of draws for which it holds.
+
+        Parameters
+        ----------
+        claim : str
+            "nurse > cook", "nurse > .3", "nurse + cook > driver", "nurse > cook > driver"; several
+            claims joined by commas must all hold. Labels that are not text, or hold signs, are
+            written ``p[label]``, all of them; cells of several variables as "yes:no".
+
+        Raises
+        ------
+        InvalidArgument
+            For text that is no inequality.
+        """
+        R, value = inequalities(claim, self.terms)
+        return float((self.flat @ R.T > value).all(axis=1).mean())
+
+    def bayes_factor(self, hypothesis: Any) -> BayesFactor:
+        """The Bayes factor of a point null against the prior as a whole (Savage and Dickey).
+
+        The posterior density of the null value over its prior density: above 1 the reports speak
+        for the null. The alternative is the prior given, so another prior gives another factor.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            One equation, such as "nurse = .25" or "nurse = cook", or ``R p = q``.
+
+        Returns
+        -------
+        BayesFactor
+            With `value`, `against` and `error`, the Monte Carlo standard error of its logarithm.
+
+        Raises
+        ------
+        InvalidArgument
+            For several equations, and values at the end of their range, as a frequency of zero.
+        NotAvailable
+            Where no draws from the prior were kept.
+
+        References
+        ----------
+        J. M. Dickey, The weighted likelihood ratio, linear hypotheses on normal location
+        parameters, Annals of Mathematical Statistics 42 (1971), 204-223.
+        """
+        R, value = point_null(hypothesis, self.terms)
+        if self.prior_draws is None and self.concentration is None:
+            raise NotAvailable("bayes_factor: no draws from the prior were kept")
+        words = hypothesis if isinstance(hypothesis, str) else "R p = q"
+        bounds, exact = contrast_range(R, self.simplex), None
+        if self.concentration is not None and bounds[0] < value < bounds[1]:
+            exact = dirichlet_density(R, value, self.concentration)
+        prior = None if self.prior_draws is None else self.prior_draws @ R
+        return bayes_factor(words, self.samples @ R, prior, value, bounds, exact)
+
     # -- whether to trust the draws ------------------------------------------------------------
 
     @cached_property
@@ -199,13 +307,82 @@ class PosteriorResults(Stored, Presented):
         columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
         return pd.DataFrame(columns)
 
+    @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The results as a statsmodels `Summary`."""
-        raise NotImplementedError
+        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`.
 
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05) -> Axes:
-        """Draw the posteriors."""
-        raise NotImplementedError
+        Parameters
+        ----------
+        alpha : float
+            One minus the probability of the intervals.
+        max_rows : int
+            With more parameters the largest are printed.
+        details : bool
+            Whether to say how the chains were run.
+        """
+        frame = self.summary_frame(level(alpha))
+        max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
+        doubts = chain_doubts(self.rhat, self.ess, self.divergences, len(self.flat))
+        given = self.origin, self.run, self.samples.shape[:2], frame, self.replicated, doubts
+        return posterior_summary(
+            *given, alpha=alpha, max_rows=max_rows, details=details, shares=self._are_shares
+        ).layout()
+
+    @names_alpha
+    def plot(
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        sort: Any = None,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw means with intervals of probability 1/2 (thick) and 1 - alpha, a line for each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+        sort : bool, optional
+            Whether the largest comes first; by default so for frequencies without an order.
+        most : int
+            So many parameters, the largest, are drawn.
+        title : str, optional
+            "" for none.
+        """
+        frame = pd.DataFrame({"params": self.params}).join(self.conf_int(level(alpha)))
+        inner = self.conf_int(0.5)
+        return plot_posterior(
+            self.origin, frame, inner, ax, alpha, sort, most, title, shares=self._are_shares
+        )
+
+    @property
+    def _are_shares(self) -> bool:
+        """Whether all parameters are probabilities."""
+        return bool((self.simplex >= -1).all())
+
+    def __repr__(self) -> str:
+        chains, n, _ = self.samples.shape
+        return f"PosteriorResults({self._subject}, k={self.k}, {chains} chains of {n})"
+
+    def to_arviz(self) -> Any:
+        """The draws as an InferenceData of ArviZ (extra `bayes`).
+
+        Its `posterior`, and its `prior` where draws of it are known, have the variable "p" of
+        frequencies by category (a dimension for each variable of a table, or for the groups),
+        "coefficients" by term, and one for each unknown parameter. `sample_stats` has the step size
+        and, as attributes, engine, acceptance rate and number of divergences; `observed_data` the
+        number of reports and of missing ones.
+
+        Raises
+        ------
+        NotAvailable
+            If ArviZ is not installed.
+        """
+        from ldpstats.models.posterior.exported import inference_data
+
+        held = self.samples, self.index, self.simplex, self.prior_draws
+        return inference_data(*held, self.origin, self.run)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         names = {"params": "estimate", "bse": "std_error"}
@@ -232,29 +409,38 @@ class PosteriorResults(Stored, Presented):
     # -- JSON ----------------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        peak, prior = self.peak, self.prior_draws
         return {
             "samples": array_to_json(self.samples),
             "index": index_to_json(self.index),
             "origin": asdict(self.origin) | {"sources": list(self.sources)},
             "run": asdict(self.run),
             "simplex": self.simplex.tolist(),
-            "peak": None if peak is None else array_to_json(peak),
-            "prior_draws": None if prior is None else array_to_json(prior),
-            "check": maybe_to_dict(self.check),
+            "peak": _maybe(self.peak),
+            "prior_draws": _maybe(self.prior_draws),
+            "check": maybe_to_dict(self.replicated),
+            "concentration": _maybe(self.concentration),
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> Self:
         origin = dict(document["origin"])
-        peak, prior = document["peak"], document["prior_draws"]
-        return cls(
+        arrays = [document[name] for name in ("peak", "prior_draws", "concentration")]
+        peak, prior, concentration = (None if a is None else array_from_json(a) for a in arrays)
+        results = cls(
             array_from_json(document["samples"]),
             index_from_json(document["index"]),
             Origin(**origin | {"sources": tuple(origin["sources"])}),
             Run(**document["run"]),
             np.array(document["simplex"], dtype=np.int64),
-            None if peak is None else array_from_json(peak),
-            None if prior is None else array_from_json(prior),
+            peak,
+            prior,
             maybe_from_dict(TestResult, document["check"]),
+            concentration,
         )
+        if results.samples.ndim != 3 or results.samples.shape[2] != len(results.index):
+            raise InvalidArgument("samples", results.samples.shape, "must fit the index")
+        return results
+
+
+def _maybe(values: Array | None) -> Any:
+    return None if values is None else array_to_json(values)

@@ -1,0 +1,176 @@
+"""Bayes factors of point nulls, by the ratio of Savage and Dickey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf, isfinite, isnan, lgamma, log, log1p, nan, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.chains.diagnostics import ess_mean
+
+__all__ = ["BayesFactor", "bayes_factor", "contrast_range", "dirichlet_density"]
+
+Array = npt.NDArray[Any]
+
+_FEWEST = 20  # draws on either side of a null whose density is estimated
+_FAR = 1e-9  # of the range of a contrast: nearer to its end the density is zero or infinite
+
+
+@dataclass(frozen=True)
+class BayesFactor:
+    """How much more likely the reports are under a point null than under the whole prior.
+
+    Parameters
+    ----------
+    null : str
+        The null in words.
+    value : float
+        Posterior density of the null over its prior density: above 1 the reports speak for the
+        null, below 1 against it.
+    error : float
+        Monte Carlo standard error of ``log(value)``; nan where the null lies beyond the draws.
+    posterior_density, prior_density : float
+        Of the contrast, at the null.
+    note : str
+        What the reader must know.
+
+    Examples
+    --------
+    >>> print(BayesFactor("a = 0.25", 0.1, 0.02, 0.3, 3.0))
+    Bayes factor (Savage-Dickey)
+      null: a = 0.25
+      0.1 for the null, 10 against it; Monte Carlo error 2%
+    """
+
+    null: str
+    value: float
+    error: float
+    posterior_density: float
+    prior_density: float
+    note: str = ""
+
+    @property
+    def against(self) -> float:
+        """The Bayes factor against the null, ``1 / value``."""
+        return inf if self.value == 0.0 else 1.0 / self.value
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        error = "not known" if isnan(self.error) else f"{100.0 * self.error:.2g}%"
+        lines = [
+            "Bayes factor (Savage-Dickey)",
+            f"  null: {self.null}",
+            f"  {self.value:.4g} for the null, {self.against:.4g} against it; "
+            f"Monte Carlo error {error}",
+        ]
+        return "\n".join([*lines, f"  Note: {self.note}"] if self.note else lines)
+
+
+def bayes_factor(
+    words: str,
+    contrast: Array,
+    prior: Array | None,
+    value: float,
+    bounds: tuple[float, float],
+    exact: float | None = None,
+) -> BayesFactor:
+    """The Bayes factor for ``contrast = value`` from posterior draws (c, n) and prior draws (s,).
+
+    Densities are those of kernels on the scale ``log((x - low) / (high - x))``, on which draws have
+    no edges; the prior's is `exact` where it is known.
+    """
+    low, high = bounds
+    if not low < high:
+        raise InvalidArgument("hypothesis", words, "is certain, whatever the reports say")
+    if isfinite(high - low):
+        room = _FAR * (high - low)
+        if not low + room < value < high - room:
+            remedy = f"must have a value inside ({low:g}, {high:g}): at its ends densities vanish"
+            raise InvalidArgument("hypothesis", words, remedy)
+    at, slope = _scaled(np.array(value), bounds), _slope(value, bounds)
+    found, error, far = _density(_scaled(contrast, bounds), float(at))
+    if exact is None:
+        if prior is None:
+            raise InvalidArgument("hypothesis", words, "has no prior density that is known")
+        density, own, beyond = _density(_scaled(prior, bounds)[None], float(at))
+        prior_density, far = density * slope, far or beyond
+    else:
+        prior_density, own = exact, 0.0
+    posterior = found * slope
+    note = ""
+    if far:
+        note = (
+            "the null lies beyond nearly all draws: its density is that of a normal law fitted to "
+            "them, the order of magnitude at best"
+        )
+    ratio = posterior / prior_density if prior_density > 0.0 else inf
+    together = nan if far else sqrt(error**2 + own**2)
+    return BayesFactor(words, ratio, together, posterior, prior_density, note)
+
+
+def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
+    """The least and largest R p, where parameters are shares of the distributions `simplex`."""
+    low = high = 0.0
+    for group in np.unique(simplex).tolist():
+        own = R[simplex == group]
+        if group >= 0:
+            low, high = low + float(own.min()), high + float(own.max())
+        elif group == -1:
+            low += float(np.minimum(own, 0.0).sum())
+            high += float(np.maximum(own, 0.0).sum())
+        elif own.any():
+            return -inf, inf
+    return low, high
+
+
+def dirichlet_density(R: Array, value: float, alpha: Array) -> float | None:
+    """Density at R p = value of a Dirichlet law, where R takes two values; else None."""
+    levels = np.unique(R)
+    if levels.size != 2:
+        return None
+    scale = float(levels[1] - levels[0])
+    x = (value - float(levels[0])) / scale
+    a, b = (float(alpha[levels[i] == R].sum()) for i in (1, 0))
+    logarithm = lgamma(a + b) - lgamma(a) - lgamma(b) + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)
+    return exp(logarithm) / scale
+
+
+def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
+    low, high = bounds
+    if not isfinite(high - low):
+        return x
+    with np.errstate(divide="ignore"):
+        found = np.log(x - low) - np.log(high - x)
+    return np.asarray(np.clip(found, -700.0, 700.0))  # draws at an end, by rounding
+
+
+def _slope(x: float, bounds: tuple[float, float]) -> float:
+    low, high = bounds
+    if not isfinite(high - low):
+        return 1.0
+    return 1.0 / (x - low) + 1.0 / (high - x)
+
+
+def _density(draws: Array, at: float) -> tuple[float, float, bool]:
+    """Density at a point from draws (c, n), its relative error, and whether it lies beyond them."""
+    spread = float(draws.std())
+    quartiles = np.quantile(draws, [0.25, 0.75])
+    width = min(spread, float(quartiles[1] - quartiles[0]) / 1.349) or spread
+    if not width > 0.0:
+        return 0.0, nan, True
+    beyond = min(int((draws < at).sum()), int((draws > at).sum())) < _FEWEST
+    if beyond:
+        centre = float(draws.mean())
+        z = (at - centre) / spread
+        return exp(-0.5 * z * z) / (spread * sqrt(2.0 * np.pi)), nan, True
+    bandwidth = 0.9 * width * draws.size**-0.2
+    weights = np.exp(-0.5 * ((draws - at) / bandwidth) ** 2) / (bandwidth * sqrt(2.0 * np.pi))
+    mean = float(weights.mean())
+    error = float(weights.std(ddof=1)) / sqrt(float(ess_mean(weights))) / mean
+    return mean, error, False
