@@ -56,7 +56,7 @@ def frequency_posterior(
     labels: pd.Index[Any],
     origin: Origin,
     rng: np.random.Generator,
-    prior: SimplexPrior | None = None,
+    prior: Any = None,
     draws: int = 4000,
     engine: str = "hmc",
     groups: Sequence[tuple[Array, Array]] = (),
