@@ -1,4 +1,4 @@
-"""The calibration of the posteriors of tables and of pooled groups: what is stored, and a part again."""
+"""Calibration of the posteriors of tables and of pooled groups: stored, and a part again."""
 
 from __future__ import annotations
 
