@@ -31,6 +31,7 @@ from ldpstats.errors import (
     NotAvailable,
     NotConverged,
     NotIdentified,
+    PosteriorWarning,
     UnknownCategory,
 )
 from ldpstats.inference.tables.effects import Effect
@@ -52,12 +53,15 @@ from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.matrix.model import associations
 from ldpstats.models.matrix.results import AssociationMatrix
+from ldpstats.models.parameters.results import ParametersResults
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.posterior.evidence import BayesFactor
+    from ldpstats.models.posterior.results import PosteriorResults
     from ldpstats.models.regression.front import regression
     from ldpstats.models.regression.least_squares.model import PrivatizedOLS
     from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
@@ -83,9 +87,12 @@ _ON_DEMAND = (
     "io",
     "planning",
     "priors",
+    "pymc",
 )  # imported when they are first named
 _MODULES = {  # and the modules of these
+    "BayesFactor": "ldpstats.models.posterior.evidence",
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
+    "PosteriorResults": "ldpstats.models.posterior.results",
     "PrivatizedLogit": "ldpstats.models.regression.logit",
     "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
     "PrivatizedOLS": "ldpstats.models.regression.least_squares.model",
@@ -108,6 +115,7 @@ __all__ = [
     "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
+    "BayesFactor",
     "BitCounts",
     "BoundaryWarning",
     "BudgetSpent",
@@ -135,8 +143,11 @@ __all__ = [
     "NotAvailable",
     "NotConverged",
     "NotIdentified",
+    "ParametersResults",
     "PersonalizedModel",
     "PersonalizedResults",
+    "PosteriorResults",
+    "PosteriorWarning",
     "PrivatizedLogit",
     "PrivatizedMNLogit",
     "PrivatizedOLS",

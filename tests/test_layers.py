@@ -41,7 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "engines",
         "survey",
         "ldpstats",
-        "cli demo",
+        "cli demo pymc",
     ),
     "ldpstats.problems": (
         "reach simplex covariance hash_design spectra blocks",
@@ -61,8 +61,9 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "krr observed parts unary",
         "binary hashed",
         "recognised",
+        "device",
     ),
-    "ldpstats.models": ("shared", "posterior", "frequency", "association"),
+    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

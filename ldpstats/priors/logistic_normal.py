@@ -41,7 +41,7 @@ class LogisticNormalLaw(LogitLaw):
         With D the differences from the last logit it is ``D' (D S D')^-1 D``, whichever logit is
         taken; ``S^-1 - S^-1 1 1' S^-1 / 1' S^-1 1`` where S has an inverse.
         """
-        D = np.eye(self.k)[:-1] - np.eye(self.k)[-1]
+        D = _differences(self.k)
         return np.asarray(D.T @ np.linalg.solve(D @ self.covariance @ D.T, D))
 
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
@@ -53,8 +53,10 @@ class LogisticNormalLaw(LogitLaw):
         return self.precision
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        eta = rng.multivariate_normal(self.mean, self.covariance, size, method="eigh")
-        return np.exp(softmax_log(eta))
+        D = _differences(self.k)
+        root = np.linalg.cholesky(D @ self.covariance @ D.T)
+        ratios = D @ self.mean + rng.standard_normal((size, self.k - 1)) @ root.T
+        return np.exp(softmax_log(np.column_stack([ratios, np.zeros(size)])))
 
     def start(self) -> Array:
         return softmax_log(self.mean)
@@ -93,8 +95,8 @@ class LogisticNormal(SimplexPrior):
     >>> LogisticNormal(sd=0.5)
     LogisticNormal(mean=0.0, sd=0.5)
     >>> LogisticNormal(sd=2.0).law(pd.RangeIndex(3)).draw(np.random.default_rng(1), 2).round(3)
-    array([[0.189, 0.51 , 0.301],
-           [0.036, 0.819, 0.145]])
+    array([[0.168, 0.769, 0.063],
+           [0.705, 0.018, 0.277]])
     """
 
     mean: Any = 0.0
@@ -136,6 +138,11 @@ class LogisticNormal(SimplexPrior):
         return LogisticNormalLaw(mean, C)
 
 
+def _differences(k: int) -> Array:
+    """The matrix, (k - 1, k), of differences of k logits from the last one."""
+    return np.asarray(np.eye(k)[:-1] - np.eye(k)[-1])
+
+
 def _given(name: str, value: Any, remedy: str, least: float) -> Any:
     """A number, a vector or a Series within bounds, copied."""
     values = value.to_numpy() if isinstance(value, pd.Series) else value
@@ -170,7 +177,7 @@ def _checked_covariance(value: Any) -> Any:
     if isinstance(value, pd.DataFrame):
         C = value.loc[:, value.index].to_numpy(dtype=np.float64)
     scale = max(float(np.abs(C).max()), 1e-300)
-    D = np.eye(len(C))[:-1] - np.eye(len(C))[-1]
+    D = _differences(len(C))
     least = float(np.linalg.eigvalsh(D @ C @ D.T).min())
     if np.abs(C - C.T).max() > 1e-10 * scale or least <= 1e-10 * scale or scale > 1e4:
         raise InvalidArgument("covariance", value, remedy)

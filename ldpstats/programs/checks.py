@@ -26,6 +26,7 @@ __all__ = [
 
 Proportions = tuple[tuple[Any, Chance], ...]
 
+_NEW = object()
 _LABEL = "must be a label: text, a whole number, a finite float, True or False"
 _LAW = (
     "must be a dict of labels with their probabilities, for example {'red': '1/3', 'blue': '2/3'}"
@@ -122,8 +123,11 @@ def _deck(
 
 def distinct(name: str, labels: list[Any]) -> None:
     """Refuse labels that occur twice, or look the same in print (1 and "1")."""
-    seen: set[Any] = set()
+    by_text: dict[str, Any] = {}
+    by_value: dict[Any, Any] = {}
     for label in labels:
-        if label in seen or str(label) in seen:
-            raise InvalidArgument(name, label, "the label occurs twice: labels must be distinct")
-        seen |= {label, str(label)}
+        known = by_text.get(str(label), by_value.get(label, _NEW))
+        if known is not _NEW:
+            again = "occurs twice" if type(known) is type(label) else f"looks the same as {known!r}"
+            raise InvalidArgument(name, label, f"the label {again}: labels must be distinct")
+        by_text[str(label)] = by_value[label] = label

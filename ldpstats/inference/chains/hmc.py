@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 CHAINS = 16
 WARMUP = 150
 LONGEST = 8
-_TARGET = 0.8  # acceptance probability that the step size is tuned to
+_TARGETS = (0.8, 0.95, 0.99)  # acceptance: the next one where trajectories diverged
 _LENGTH = 2.0  # of a trajectory, in standard deviations
 _RHAT = 1.007  # above which chains run on
 _MOST_STEPS = 64  # leapfrog steps of one trajectory
@@ -79,14 +79,15 @@ class _Whitened:
 class _StepSize:
     """Dual averaging of the logarithm of the step size (Hoffman and Gelman 2014, section 3.2)."""
 
-    def __init__(self, first: float) -> None:
+    def __init__(self, first: float, target: float) -> None:
+        self._target = target
         self.value, self.final = first, first
         self._centre, self._error, self._count = log(10.0 * first), 0.0, 0
 
     def update(self, accepted: float) -> None:
         self._count += 1
         t = self._count
-        self._error += (_TARGET - accepted - self._error) / (t + 10.0)
+        self._error += (self._target - accepted - self._error) / (t + 10.0)
         logarithm = self._centre - sqrt(t) / 0.05 * self._error
         self.value = float(np.exp(np.clip(logarithm, -12.0, log(_LENGTH))))
         weight = t**-0.75
@@ -96,11 +97,13 @@ class _StepSize:
 class _Walk:
     """All chains on their way: where they are, and what their trajectories were like."""
 
-    def __init__(self, density: LogDensity, rng: np.random.Generator, chains: int) -> None:
+    def __init__(
+        self, density: LogDensity, rng: np.random.Generator, chains: int, target: float
+    ) -> None:
         self.law, self.rng = _Whitened.of(density), rng
         u = rng.standard_normal((chains, density.size))
         self.state = (u, *self.law.evaluate(u))
-        self.step = _StepSize(_first_step(density.size))
+        self.step = _StepSize(_first_step(density.size), target)
         self.moves, self.accepted, self.divergent = 0, 0.0, 0
 
     def warm_up(self, iterations: int) -> None:
@@ -135,6 +138,7 @@ def sample(
     warm-up for an acceptance of .8. All chains move together. Where the draws of what is reported
     are dependent (an effective size of less than a third of them, R-hat above 1.007), chains run
     on to twice their length, up to `longest` times the first, and one in so many draws is kept.
+    Where trajectories diverge, chains start again with smaller steps (acceptance .95, then .99).
 
     Parameters
     ----------
@@ -166,23 +170,30 @@ def sample(
     >>> found.z.shape, bool(abs(found.z.mean() - 3.0) < 0.07), found.divergent
     ((16, 250, 1), True, 0)
     """
-    walk = _Walk(density, rng, chains)
-    walk.warm_up(warmup)
-    n, thin = ceil(draws / chains), 1
-    z = walk.draw(n)
-    while 2 * thin <= longest and not _is_enough(density.constrained(z)):
+    for target in _TARGETS:
+        walk = _Walk(density, rng, chains, target)
+        walk.warm_up(warmup)
+        z, thin = _drawn(walk, ceil(draws / chains), longest)
+        if not walk.divergent:
+            break
+    return Chains(z, walk.accepted / walk.moves, walk.divergent, walk.step.final, warmup, thin)
+
+
+def _drawn(walk: _Walk, n: int, longest: int) -> tuple[Array, int]:
+    """Draws z, (c, n, d), of chains as long as they must be, one in so many; see `sample`."""
+    z, thin = walk.draw(n), 1
+    while 2 * thin <= longest and not _is_enough(walk.law.density.constrained(z)):
         more = walk.draw(n * thin)[:, thin - 1 :: thin]
         z, thin = np.concatenate([z, more], axis=1)[:, 1::2], 2 * thin
-        if z.shape[1] < n:  # an odd number of draws
-            z = np.concatenate([z, more[:, -1:]], axis=1)
-    return Chains(z, walk.accepted / walk.moves, walk.divergent, walk.step.final, warmup, thin)
+    return z, thin
 
 
 def _is_enough(draws: Array) -> bool:
     """Whether chains agree, and their draws of m quantities, (c, n, m), are worth a third."""
     if draws.shape[1] < 4:
         return True
-    if np.nanmax(rhat(draws), initial=1.0) > _RHAT:
+    luck = 1.0 + 1.0 / draws.shape[1]  # R-hat of few draws that are independent
+    if np.nanmax(rhat(draws), initial=1.0) > max(_RHAT, luck):
         return False
     least = draws.shape[0] * draws.shape[1] / 3.0
     return bool(ess_bulk(draws).min() > least and ess_tail(draws).min() > least)

@@ -36,6 +36,7 @@ from ldpstats.models.association.variables import (
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.posterior.engines import ENGINES
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.tables import TablePosterior, table_posterior
@@ -326,8 +327,8 @@ class AssociationModel:
             flat one, ``Dirichlet(1.0)``.
         draws : int
             Over all 16 chains, at least 160; rounded up to a multiple of 16.
-        engine : {"hmc"}
-            The package's own Hamiltonian Monte Carlo.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Returns
         -------
@@ -358,7 +359,7 @@ class AssociationModel:
                 "are not among the candidates have no known law; fit all categories, or lump the "
                 "others by other=True where the mechanism allows it"
             )
-        one_of("engine", engine, ("hmc",))
+        engine = one_of("engine", engine, ENGINES)
         return table_posterior(
             self.likelihood(),
             [spec.labels for spec in self.evidence.specs],
@@ -368,6 +369,7 @@ class AssociationModel:
             prior,
             checked_draws(draws),
             self.evidence.tables(),
+            engine,
         )
 
     def _origin(self) -> Origin:

@@ -88,7 +88,6 @@ def bayes_factor(
     low, high = bounds
     if not low < high:
         raise InvalidArgument("hypothesis", words, "is certain, whatever the reports say")
-    # the range of numbers for which the scale below is a number
     if isfinite(high - low):
         room = _FAR * (high - low)
         if not low + room < value < high - room:

@@ -14,9 +14,9 @@ import pandas as pd
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.inference.outcome import TestResult
 from ldpstats.models.posterior.densities.pooling import GroupReports, PooledDensity
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.results import PosteriorResults
@@ -166,6 +166,7 @@ def pooled_posterior(
     rng: np.random.Generator,
     prior: Pooling,
     draws: int,
+    engine: str = "hmc",
 ) -> GroupedPosterior:
     """Draw from the posterior of groups, None for one without reports; in the order given.
 
@@ -183,12 +184,12 @@ def pooled_posterior(
     if entries > _MOST_ENTRIES:
         raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
     density = PooledDensity(GroupReports.of(parts, k), prior.law(categories), prior)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     found = density.constrained(chains.z)
     peaks = replace(origin, without_mode=_WITHOUT_MODE)
     sd, common, groups = prior.draw(g, categories, rng, draws)
     how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
-    run = Run("hmc", *how)
+    run = Run(engine, *how)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
     single = np.array([-2])

@@ -81,7 +81,7 @@ class PosteriorResults(Stored, Presented):
     >>> results.conf_int().round(2)
             lower  upper
     nurse    0.49   0.65
-    cook     0.25   0.40
+    cook     0.24   0.40
     driver   0.04   0.18
     >>> results.prob("nurse > cook > driver") > 0.99
     True
@@ -364,6 +364,25 @@ class PosteriorResults(Stored, Presented):
     def __repr__(self) -> str:
         chains, n, _ = self.samples.shape
         return f"PosteriorResults({self._subject}, k={self.k}, {chains} chains of {n})"
+
+    def to_arviz(self) -> Any:
+        """The draws as an InferenceData of ArviZ (extra `bayes`).
+
+        Its `posterior`, and its `prior` where draws of it are known, have the variable "p" of
+        frequencies by category (a dimension for each variable of a table, or for the groups),
+        "coefficients" by term, and one for each unknown parameter. `sample_stats` has the step size
+        and, as attributes, engine, acceptance rate and number of divergences; `observed_data` the
+        number of reports and of missing ones.
+
+        Raises
+        ------
+        NotAvailable
+            If ArviZ is not installed.
+        """
+        from ldpstats.models.posterior.exported import inference_data
+
+        held = self.samples, self.index, self.simplex, self.prior_draws
+        return inference_data(*held, self.origin, self.run)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         names = {"params": "estimate", "bse": "std_error"}

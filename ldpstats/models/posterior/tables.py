@@ -12,9 +12,9 @@ import pandas as pd
 
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.densities.table import cells_law
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
 from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
@@ -253,6 +253,7 @@ def table_posterior(
     prior: Any = None,
     draws: int = 4000,
     groups: Sequence[tuple[Array, Array]] = (),
+    engine: str = "hmc",
 ) -> TablePosterior:
     """Draw from the posterior of the cells, row-major, of a table over these categories.
 
@@ -263,7 +264,7 @@ def table_posterior(
         remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
         raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     peak = frequency_mode(likelihood, law)
     origin = replace(
         origin,
@@ -282,6 +283,7 @@ def table_posterior(
         prior_draws=law.draw(rng, draws),
         check=predictive_check(kept, groups, rng) if groups else None,
         concentration=law.alpha if isinstance(law, DirichletLaw) else None,
+        engine=engine,
     )
     assert isinstance(found, TablePosterior)
     return found
