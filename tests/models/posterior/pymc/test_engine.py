@@ -15,6 +15,9 @@ from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.pymc.sampling import density_chains, pymc_chains
 from ldpstats.priors import Dirichlet
 
+# PyTensor says so of every installation by pip; the models here need no BLAS
+pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link:UserWarning")
+
 JOBS = ("nurse", "driver", "cook")
 
 

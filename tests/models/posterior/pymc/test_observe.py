@@ -18,7 +18,11 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.pymc import observe
 from ldpstats.reports.single import Counts
 
-pytestmark = pytest.mark.bayes
+pytestmark = [
+    pytest.mark.bayes,
+    # PyTensor says so of every installation by pip; the models here need no BLAS
+    pytest.mark.filterwarnings("ignore:PyTensor could not link:UserWarning"),
+]
 
 STRINGS = ("a", "b", "c", "d")
 N = 30
