@@ -22,6 +22,7 @@ __all__ = ["Margins", "MarginsLaw"]
 Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
+_MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
 _STEP = 1e-4  # of finite differences
 
 
@@ -40,7 +41,7 @@ class Margins:
     first, second, third : Dirichlet, number or Series of concentrations; None
         The law of the margin of the first variable, and so on. None for the flat Dirichlet(1). A
         concentration is worth as many respondents whose true answer is known: those of a margin of
-        20 % and 80 % that 500 respondents gave are 100 and 400.
+        20 % and 80 % that 500 respondents gave are 100 and 400. They may sum to 10,000.
     log_odds_sd : float
         Standard deviation of each log odds ratio, from 0.001 to 100; 2 by default, by which 95 % of
         odds ratios lie between 1/50 and 50.
@@ -101,6 +102,12 @@ class Margins:
             np.ones(len(own)) if prior is None else prior.law(own).alpha
             for prior, own in zip(given, labels, strict=False)
         ]
+        for total in (float(a.sum()) for a in laws):
+            if total > _MOST:
+                remedy = (
+                    f"sum to {total:g}: to at most {_MOST:g}, by which a margin is all but fixed"
+                )
+                raise InvalidArgument("concentration", total, remedy)
         return MarginsLaw(tuple(laws), self.log_odds_sd)
 
     def draw(self, sizes: Sequence[int], rng: np.random.Generator, draws: int = 1) -> Array:

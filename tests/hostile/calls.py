@@ -159,9 +159,11 @@ def _parameters(call: Callable[..., Any]) -> set[str]:
 
 
 def _keys(document: Any) -> set[str]:
-    """All names in a JSON document."""
-    if isinstance(document, str):  # a document's, unless it is the text of a question
-        document = json.loads(document) if document.startswith("{") else {}
+    """All names in a JSON document; none in other text."""
+    if isinstance(document, str):
+        if not document.lstrip().startswith(("{", "[")):
+            return set()
+        document = json.loads(document)
     inner = document.values() if isinstance(document, dict) else document
     found = set(document) if isinstance(document, dict) else set()
     return found.union(*(_keys(item) for item in inner if isinstance(item, dict | list)))

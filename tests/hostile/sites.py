@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hostile.design_sites import design_sites
 from hostile.device_sites import device_sites
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
@@ -43,6 +44,7 @@ def sites(e: Examples) -> list[Site]:
         *planning_sites(e),
         *goal_sites(e),
         *precision_sites(e),
+        *design_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),

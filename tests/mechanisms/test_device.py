@@ -136,7 +136,7 @@ def test_a_thousand_categories_that_all_differ() -> None:
     assert 60 < np.sum(reports.y == 1000) < 140
 
 
-@pytest.mark.parametrize("p", [F(1, 10**300), F(1, 2) + F(1, 10**40), 1 - F(1, 10**17), F(1, 3)])
+@pytest.mark.parametrize("p", [F(1, 10**299), F(1, 2) + F(1, 10**40), 1 - F(1, 10**17), F(1, 3)])
 def test_extremes_of_epsilon(p: Fraction) -> None:
     mechanism = keep(p, opposite).mechanism(YES_NO)
     ratio = max(p / (1 - p), (1 - p) / p)
