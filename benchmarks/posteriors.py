@@ -64,7 +64,9 @@ def main(seconds):
         model = model_of(k, epsilon)
         mean, tail = long_run(density_of(model), seconds)
         spent, least = default_call(model)
-        print(f"{k:3d} {epsilon:8g} {mean:8.0f} {tail:8.0f} {spent:23.2f} {least:14.0f}", flush=True)
+        print(
+            f"{k:3d} {epsilon:8g} {mean:8.0f} {tail:8.0f} {spent:23.2f} {least:14.0f}", flush=True
+        )
 
 
 if __name__ == "__main__":
