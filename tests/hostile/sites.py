@@ -19,6 +19,7 @@ from hostile.mechanism_sites import (
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
+from hostile.posterior_sites import posterior_sites
 from hostile.precision_sites import precision_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.regression_sites import regression_sites
@@ -45,6 +46,7 @@ def sites(e: Examples) -> list[Site]:
         *goal_sites(e),
         *precision_sites(e),
         *design_sites(e),
+        *posterior_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),
