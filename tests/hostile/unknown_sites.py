@@ -30,9 +30,9 @@ def unknown_sites(e: Examples) -> Iterator[Site]:
     drawn: dict[str, Any] = {"values": ["no", "yes"], "rng": RNG, "missing": "raise"}
     yield Site("UnknownDevice.simulate", first.simulate, drawn | {"cheating": 0.1})
     yield Site("UnknownDevice.counts", first.counts, {"n": [3, 4]})
-    yield Site(
-        "UnknownDevice.from_dict", ldp.UnknownDevice.from_dict, {"document": first.to_dict()}
-    )
+    written = {"document": first.to_dict()}
+    said = {"document": ("when", "say", "step", "device", "probability", "p", "outputs")}
+    yield Site("UnknownDevice.from_dict", ldp.UnknownDevice.from_dict, written, said)
     groups = [first.counts([420, 180]), second.counts([280, 320])]
     model = ldp.FrequencyModel(groups)
     within = {"data": ("counts", "reports")}
