@@ -87,6 +87,7 @@ _ON_DEMAND = (
     "io",
     "planning",
     "priors",
+    "pymc",
 )  # imported when they are first named
 _MODULES = {  # and the modules of these
     "BayesFactor": "ldpstats.models.posterior.evidence",

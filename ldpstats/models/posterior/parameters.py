@@ -12,12 +12,11 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric.maximum import maximum
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.parameters import ParametersDensity, with_answers
+from ldpstats.models.posterior.engines import ENGINES, chains_by
 from ldpstats.models.posterior.frequency import (
-    ENGINES,
     checked_draws,
     checked_generator,
     checked_prior,
@@ -98,14 +97,13 @@ def parameters_posterior(
     engine: str = "hmc",
 ) -> PosteriorResults:
     """Draw from the posterior of frequencies and parameters with these labels, k + m of them."""
-    if one_of("engine", engine, ENGINES) != "hmc":
-        raise NotAvailable("unknown parameters are drawn by engine='hmc' alone")
+    engine = one_of("engine", engine, ENGINES)
     rng, draws = checked_generator(rng), checked_draws(draws)
     k = likelihood.k
     law = prior.frequencies.law(labels[:k])
     a, b = (np.array([getattr(one, side) for one in prior.parameters]) for side in "ab")
     density = ParametersDensity(likelihood, law, a, b)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     kept = density.constrained(chains.z).reshape(-1, likelihood.size)
     kept = kept[:: -(-len(kept) // REPLICATES)]
     peak = _peak(likelihood, law, a, b)

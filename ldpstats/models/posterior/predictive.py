@@ -32,18 +32,19 @@ def predictive_check(
 
     Parameters
     ----------
-    frequencies : array, shape (s, k)
+    frequencies : array, shape (s, k); or (s, g, k), of each group
         Draws from the posterior.
     groups : sequence of (Q, n)
         The channel, (k, l), and the counts, (l,), of each group of respondents.
     rng : numpy Generator
     """
     observed, replicated = np.zeros(len(frequencies)), np.zeros(len(frequencies))
-    for Q, n in groups:
+    for g, (Q, n) in enumerate(groups):
+        law_of = frequencies if frequencies.ndim == 2 else frequencies[:, g]
         step = max(1, _LARGEST // max(n.size, 1))
         for start in range(0, len(frequencies), step):
             part = slice(start, start + step)
-            law = np.maximum(frequencies[part] @ Q, 0.0)
+            law = np.maximum(law_of[part] @ Q, 0.0)
             law /= law.sum(axis=1, keepdims=True)
             expected = n.sum() * law
             again = rng.multinomial(int(n.sum()), law)

@@ -8,9 +8,9 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.regression import RegressionDensity
-from ldpstats.models.posterior.frequency import ENGINES, checked_draws, checked_generator
+from ldpstats.models.posterior.engines import ENGINES, chains_by
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.fitting import compare_with_corrected
@@ -33,7 +33,7 @@ def regression_posterior(
     refuse_posterior(model)
     law = regression_prior(model, prior)
     density = RegressionDensity(model.likelihood, law)
-    chains = sample(density, generator, number)
+    chains = chains_by(engine, density, generator, number)
     thetas = density.parameters(chains.z)
     if model.data.predictors and not model.data.is_categorical:
         compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))
@@ -71,6 +71,11 @@ def _origin(model: RegressionStructure, prior: str) -> Origin:
 def refuse_posterior(model: RegressionStructure) -> None:
     """Refuse weights and what has no likelihood."""
     data = model.data
+    if model.unknown:
+        raise NotAvailable(
+            f"fit_posterior: the devices have the unknown {', '.join(model.unknown)}: use fit(), "
+            "or devices with known parameters"
+        )
     if data.sample is not None:
         raise NotAvailable(
             "fit_posterior: a survey with a design has a pseudo-likelihood, of which a posterior "
