@@ -24,6 +24,7 @@ from hostile.precision_sites import precision_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.regression_sites import regression_sites
 from hostile.survey_sites import survey_sites
+from hostile.unknown_sites import unknown_sites
 from hostile.weighted_sites import weighted_sites
 
 
@@ -51,6 +52,7 @@ def sites(e: Examples) -> list[Site]:
         *survey_sites(e),
         *weighted_sites(e),
         *regression_sites(e),
+        *unknown_sites(e),
         *(replace(site, files=True) for site in (*file_sites(e), *sheet_file_sites(e))),
     ]
     names = [site.name for site in found]
