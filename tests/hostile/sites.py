@@ -17,6 +17,7 @@ from hostile.mechanism_sites import (
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
+from hostile.pooling_sites import pooling_sites
 from hostile.precision_sites import precision_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.regression_sites import regression_sites
@@ -40,6 +41,7 @@ def sites(e: Examples) -> list[Site]:
         *privacy_sites(e),
         *planning_sites(e),
         *goal_sites(e),
+        *pooling_sites(e),
         *precision_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
