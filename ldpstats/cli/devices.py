@@ -91,9 +91,14 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             raise InvalidArgument("--categories", given.categories, remedy)
         values["answers"] = tuple(labels)
     try:
-        return DESIGNS[name](**values).mechanism(labels)
+        device = DESIGNS[name](**values)
     except InvalidArgument as error:
         raise _renamed(error, known, given) from None
+    try:
+        return device.mechanism(labels)
+    except InvalidArgument as error:
+        remedy = f"does not fit {name}: {error.name} {error.remedy}"
+        raise InvalidArgument("--categories", given.categories, remedy) from None
 
 
 def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dict[str, str]:
@@ -158,7 +163,7 @@ def _renamed(
     """An error about an argument of the function, under the name of the option."""
     name = error.name.partition("[")[0].partition(" ")[0]
     value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
-    if name == "answers" or name == "categories":
+    if name == "answers":
         return InvalidArgument("--categories", given.categories, error.remedy)
     if name not in known or value is None:
         return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
@@ -205,7 +210,7 @@ def _document(mechanism: Any) -> dict[str, Any]:
     return {
         "specification": mechanism.to_dict(),
         "epsilon": epsilon if isfinite(epsilon) else None,
-        "unknown": list(mechanism.device.unknown),
+        "unknown": list(mechanism.unknown),
         "categories": labels_to_json(mechanism.categories),
         "outputs": mechanism.outputs.tolist(),
         "probabilities": [[str(p) for p in row] for row in mechanism.exact],
@@ -226,8 +231,8 @@ def _text(mechanism: Any) -> str:
         for row in (head, *rows)
     ]
     lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
-    if mechanism.device.unknown:
-        lines.append(f"unknown: {', '.join(mechanism.device.unknown)} (epsilon is the largest)")
+    if mechanism.unknown:
+        lines.append(f"unknown: {', '.join(mechanism.unknown)} (epsilon is the largest)")
     return "\n".join([*lines, "", *mechanism.instructions()])
 
 

@@ -138,9 +138,9 @@ def _quiet() -> Iterator[None]:
 
 def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
     """The chains of a model, in this process, as a MultiTrace."""
-    seeds = rng.integers(2**31, size=_CHAINS).tolist()
+    seed = int(rng.integers(2**31))
     how = {"draws": ceil(draws / _CHAINS), "tune": _WARMUP, "chains": _CHAINS, "cores": 1}
-    how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seeds}
+    how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seed}
     with _quiet():
         return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
 

@@ -46,9 +46,7 @@ def apart(first: Any, second: Any) -> float:
 @pytest.mark.parametrize(
     ("mechanism", "prior"),
     [
-        (ldp.KRR(JOBS, 0.5), None),
         (ldp.KRR(20, 2.0), Dirichlet(0.5)),
-        (ldp.KRAPPOR(4, 1.0), None),
         (ldp.SubsetSelection(12, 1.0), None),
     ],
 )
