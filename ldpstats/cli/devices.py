@@ -32,7 +32,8 @@ __all__ = ["add_device", "add_device_options", "device_mechanism", "refuse_param
 _DEVICE = """\
 Print a design from the literature for two answers, or for more: the probabilities of its reports,
 its epsilon, and what respondents are told. With --write-spec its specification is written, which
-ldpstats privatize, questionnaire, plan and audit read. Probabilities are exact: write 1/6, not .167.
+ldpstats privatize, questionnaire, plan and audit read.
+Probabilities are exact: write 1/6, not .167.
 """
 _ANSWERS = ("no", "yes")
 
@@ -80,8 +81,8 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     labels = None
     if given.categories is not None:
         labels = as_labels("--categories", label_list(given.categories, "--categories")).tolist()
-    values = _values(name, known, given.param)
-    values = {key: _value(known[key], text, labels) for key, text in values.items()}
+    texts = _values(name, known, given.param)
+    values = {key: _value(known[key], text, labels) for key, text in texts.items()}
     if labels is None:
         labels = list(values["shares"]) if "shares" in known else list(_ANSWERS)
     if "answers" in known:
@@ -90,9 +91,14 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             raise InvalidArgument("--categories", given.categories, remedy)
         values["answers"] = tuple(labels)
     try:
-        return DESIGNS[name](**values).mechanism(labels)
+        device = DESIGNS[name](**values)
     except InvalidArgument as error:
         raise _renamed(error, known, given) from None
+    try:
+        return device.mechanism(labels)
+    except InvalidArgument as error:
+        remedy = f"does not fit {name}: {error.name} {error.remedy}"
+        raise InvalidArgument("--categories", given.categories, remedy) from None
 
 
 def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dict[str, str]:
@@ -112,7 +118,7 @@ def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dic
         found[key] = text
     for key in own:
         if key not in found and known[key].default is Parameter.empty:
-            raise InvalidArgument("--param", None, f"is needed: {_usage(name)}")
+            raise InvalidArgument(f"--param {key}", None, f"is needed: {_usage(name)}")
     return found
 
 
@@ -157,7 +163,7 @@ def _renamed(
     """An error about an argument of the function, under the name of the option."""
     name = error.name.partition("[")[0].partition(" ")[0]
     value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
-    if name == "answers" or name == "categories":
+    if name == "answers":
         return InvalidArgument("--categories", given.categories, error.remedy)
     if name not in known or value is None:
         return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
@@ -199,7 +205,7 @@ def _device(given: argparse.Namespace) -> int:
 
 
 def _document(mechanism: Any) -> dict[str, Any]:
-    """What the command prints, as JSON: probabilities as text, exactly; an infinite epsilon None."""
+    """What the command prints, as JSON, where an infinite epsilon is null."""
     epsilon = float(mechanism.epsilon)
     return {
         "specification": mechanism.to_dict(),
@@ -226,9 +232,7 @@ def _text(mechanism: Any) -> str:
     ]
     lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
     if mechanism.unknown:
-        lines.append(
-            f"unknown: {', '.join(mechanism.unknown)}; epsilon is the largest there can be"
-        )
+        lines.append(f"unknown: {', '.join(mechanism.unknown)} (epsilon is the largest)")
     return "\n".join([*lines, "", *mechanism.instructions()])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
 from ldpstats.errors import InvalidArgument
@@ -13,7 +12,7 @@ from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
-from ldpstats.programs.instructions import instructions
+from ldpstats.programs.instructions import instructions, named_labels
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
 
 if TYPE_CHECKING:
@@ -52,6 +51,9 @@ class Device:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a device never changes: {name} cannot be set; make another device")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a device never changes: {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._step,)
@@ -181,8 +183,7 @@ class Device:
         >>> [text.get_text() for text in ax.texts][:4]
         ['1  (1/6)', 'say yes', '6  (1/6)', 'say no']
         """
-        labels = None if categories is None else as_labels("categories", categories).tolist()
-        return draw_tree(tree_of(self._step, labels), ax)
+        return draw_tree(tree_of(self._step, named_labels(categories)), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
@@ -23,7 +22,9 @@ from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.problem import Likelihood
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.probabilities import chance
@@ -91,7 +92,7 @@ class UnknownDevice(Enumerated):
             raise InvalidArgument("device", device, remedy)
         if not device.unknown:
             raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
-        categories = as_labels("categories", self.categories)
+        categories = listed_labels("categories", self.categories)
         reserved = set(device.unknown) & _RESERVED
         if reserved:
             remedy = "is an argument of simulate(): give the unknown parameter another name"
@@ -171,6 +172,30 @@ class UnknownDevice(Enumerated):
         """
         step = substituted(self.device, self._values(values, named))
         return DeviceMechanism(step, self.categories, self.outputs)
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent: what the design tells, not what some do instead.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+        NotAvailable
+            If all branches at an unknown probability lead on: nobody knows which of them is told.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> lies = ldp.devices.library.stochastic_lie_detector(0.7).mechanism(("no", "yes"))
+        >>> lies.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
 
     def _values(self, values: Any, named: dict[str, Any]) -> dict[str, Fraction]:
         """A value for each parameter, exactly."""

@@ -22,6 +22,7 @@ __all__ = ["Margins", "MarginsLaw"]
 Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
+_MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
 _STEP = 1e-4  # of finite differences
 
 
@@ -40,7 +41,7 @@ class Margins:
     first, second, third : Dirichlet, number or Series of concentrations; None
         The law of the margin of the first variable, and so on. None for the flat Dirichlet(1). A
         concentration is worth as many respondents whose true answer is known: those of a margin of
-        20 % and 80 % that 500 respondents gave are 100 and 400.
+        20 % and 80 % that 500 respondents gave are 100 and 400. They may sum to 10,000.
     log_odds_sd : float
         Standard deviation of each log odds ratio, from 0.001 to 100; 2 by default, by which 95 % of
         odds ratios lie between 1/50 and 50.
@@ -101,6 +102,12 @@ class Margins:
             np.ones(len(own)) if prior is None else prior.law(own).alpha
             for prior, own in zip(given, labels, strict=False)
         ]
+        for total in (float(a.sum()) for a in laws):
+            if total > _MOST:
+                remedy = (
+                    f"sum to {total:g}: to at most {_MOST:g}, by which a margin is all but fixed"
+                )
+                raise InvalidArgument("concentration", total, remedy)
         return MarginsLaw(tuple(laws), self.log_odds_sd)
 
     def draw(self, sizes: Sequence[int], rng: np.random.Generator, draws: int = 1) -> Array:
@@ -136,7 +143,7 @@ class MarginsLaw(LogitLaw):
     concentrations: tuple[Array, ...]
     log_odds_sd: float
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
         return tuple(map(len, self.concentrations))
@@ -221,27 +228,36 @@ class MarginsLaw(LogitLaw):
 
         Of each variable all indicators but the last one's.
         """
-        d = len(self.sizes)
-        ends = np.cumsum([0] + [size - 1 for size in self.sizes])
-        part = [slice(*pair) for pair in pairwise(ends)]
-        mean = np.concatenate([m[:, :-1] for m in margins], axis=1)
-        V = -mean[:, :, None] * mean[:, None, :]
-        for v, m in enumerate(margins):
-            V[:, part[v], part[v]] += m[:, :-1, None] * np.eye(self.sizes[v] - 1)
+        c, d = len(P), len(self.sizes)
+        free, part = self._free, self._parts
+        whole = np.concatenate(margins, axis=1)
+        V = -whole[:, :, None] * whole[:, None, :]
+        V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
         for v, w in combinations(range(d), 2):
-            both = P.sum(axis=self._but(v, w))[:, :-1, :-1]
+            both = P.sum(axis=self._but(v, w))
             V[:, part[v], part[w]] += both
             V[:, part[w], part[v]] += both.transpose(0, 2, 1)
+        V = V[:, free[:, None], free]
         sign, values = np.linalg.slogdet(V)
         good = (sign > 0) & np.isfinite(values)
-        V[~good] = np.eye(V.shape[1])
-        inverse = np.linalg.inv(V)
-        along = 2.0 * np.einsum("cst,ct->cs", inverse, mean)
+        V[~good] = np.eye(free.size)
+        inverse = np.zeros((c, whole.shape[1], whole.shape[1]))  # of last categories, zero
+        inverse[:, free[:, None], free] = np.linalg.inv(V)
+        own = np.diagonal(inverse, axis1=1, axis2=2) - 2.0 * np.einsum("cst,ct->cs", inverse, whole)
         slope = np.zeros_like(P)
         for v in range(d):
-            own = np.einsum("css->cs", inverse[:, part[v], part[v]]) - along[:, part[v]]
-            slope = slope + self._spread(np.pad(own, ((0, 0), (0, 1))), v)
+            slope += self._spread(own[:, part[v]], v)
         for v, w in combinations(range(d), 2):
-            both = np.pad(2.0 * inverse[:, part[v], part[w]], ((0, 0), (0, 1), (0, 1)))
-            slope = slope + self._spread(both, v, w)
+            slope += self._spread(2.0 * inverse[:, part[v], part[w]], v, w)
         return np.where(good, values, -np.inf), slope
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        """Where the indicators of each variable are among those of all."""
+        return [slice(*pair) for pair in pairwise(np.cumsum([0, *self.sizes]).tolist())]
+
+    @cached_property
+    def _free(self) -> Array:
+        """All indicators but the last one of each variable."""
+        ends = np.cumsum(self.sizes)
+        return np.setdiff1d(np.arange(ends[-1]), ends - 1)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
     Another,
@@ -35,6 +35,7 @@ __all__ = ["WORDS", "instructions"]
 _OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
 _LAWS = {Flip: "flips", Spin: "spins", Cards: "cards"}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
+_MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
 _MOST_LISTED = 6  # outcomes, beyond which the rest is "anything else"
 
 
@@ -77,10 +78,18 @@ def instructions(step: Step, categories: object = None, words: object = None) ->
     """
     if not isinstance(step, Step):
         raise InvalidArgument("step", step, "must be a step, such as Roll(6)")
-    labels = None if categories is None else tuple(as_labels("categories", categories))
+    labels = named_labels(categories)
     told = _told(step)
     writer = _Writer(Words.of(words), labels, _objects(told))
     return _numbered(writer, writer.sequence(told, first=True))
+
+
+def named_labels(categories: object) -> tuple[Any, ...] | None:
+    """The labels of categories, where there are few enough to name those without a branch."""
+    if categories is None:
+        return None
+    labels = as_labels("categories", categories)
+    return tuple(labels.tolist()) if len(labels) <= _MOST_CATEGORIES else None
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def substituted(step: Step, values: Mapping[str, Fraction]) -> Step:
     >>> from ldpstats.programs.polynomials import unknown
     >>> from ldpstats.programs.steps import Flip
     >>> substituted(Flip(1 - unknown("c")), {"c": Fraction(1, 10)})
-    Flip(p=Fraction(9, 10))
+    flip('9/10')
     """
     if not step.unknown:
         return step

@@ -342,6 +342,7 @@ class Survey(SampledRows):
         by: str | Sequence[str] | None = None,
         prior: Any = None,
         draws: int = 4000,
+        engine: str = "hmc",
     ) -> PosteriorResults:
         """Posterior of the frequencies of the true answers to a question, in all or in groups.
 
@@ -358,6 +359,8 @@ class Survey(SampledRows):
             See `ldpstats.priors`; None for the flat prior, and the defaults of `Pooling`.
         draws : int
             Over all chains.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Returns
         -------
@@ -391,11 +394,11 @@ class Survey(SampledRows):
         if by is None:
             data = tally(self.data, name)
             refuse_unanswered(name, [data], self.data)
-            return FrequencyModel(data, name=name).fit_posterior(rng, prior, draws)
+            return FrequencyModel(data, name=name).fit_posterior(rng, prior, draws, engine)
         groups, ungrouped = grouped(self.data, name, columns)
         refuse_unanswered(name, groups.values(), self.data)
         return GroupedModel(groups, columns, name=name, n_ungrouped=ungrouped).fit_posterior(
-            rng, prior, draws
+            rng, prior, draws, engine
         )
 
     def personalized(

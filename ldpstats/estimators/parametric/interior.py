@@ -15,7 +15,9 @@ __all__ = ["Climb", "climb"]
 Array = npt.NDArray[Any]
 
 _LAST = 1e-13  # of the barrier, per report
-_ROUNDS = 200
+_ROUNDS = 150
+_EXACT = 1e-11  # residual of a maximum
+_NOTHING = 1e-15  # nats per report that no step is worth
 _REACH = 0.99  # of the way to a bound that a step may go
 _HALVINGS = 40
 
@@ -116,34 +118,35 @@ def _round(
     held: Array,
 ) -> tuple[_State, Array, Array]:
     """One step of every climb; the residuals before it, and which climbs had ended."""
-    x, barrier = state.x, state.barrier
-    low = np.where(held, 1.0, x - lower)
-    high = np.where(held, 1.0, upper - x)
-    gradient, curvature = _derivatives(likelihood, weights, x, barrier)
-    k = likelihood.k
+    x, free, k = state.x, ~held, likelihood.k
+    low, high = np.where(held, 1.0, x - lower), np.where(held, 1.0, upper - x)
+    gradient, curvature = _derivatives(likelihood, weights, x, state.barrier)
     residual, error = _residuals(gradient, state, low, high, held, k)
-    lowered = (error < 10.0 * barrier) & (barrier > _LAST)
-    finished = (barrier <= _LAST) & (error < 1e-11)
-    barrier = np.where(lowered, np.maximum(_LAST, np.minimum(0.1 * barrier, barrier**1.5)), barrier)
-    free = ~held
+    finished = (state.barrier <= _LAST) & (error < _EXACT)
+    barrier = np.where(error < 10.0 * state.barrier, _lowered(state.barrier), state.barrier)
     push = np.where(free, gradient + barrier[:, None] * (1.0 / low - 1.0 / high), 0.0)
     hold = np.where(free, state.below / low + state.above / high, 0.0)
     step = _newton(curvature, hold, push, held, k)
+    gain = np.einsum("bd,bd->b", push, step)  # twice what the step promises
+    length = np.minimum(_largest(low, step), _largest(high, -step))
+    bounds = lower, upper, barrier, gain, held
+    length = _searched(likelihood, weights, x, step, length, bounds)
+    moved = x + length[:, None] * step
     below = np.where(free, barrier[:, None] / low - state.below - state.below / low * step, 0.0)
     above = np.where(free, barrier[:, None] / high - state.above + state.above / high * step, 0.0)
-    length = np.minimum(_largest(low, step), _largest(high, -step))
-    dual = np.minimum(_largest(state.below, below), _largest(state.above, above))
-    length = _searched(likelihood, weights, x, step, length, (lower, upper, barrier, push, held))
-    moved = x + length[:, None] * step
+    dual = np.minimum(_largest(state.below, below), _largest(state.above, above))[:, None]
     low, high = np.where(held, 1.0, moved - lower), np.where(held, 1.0, upper - moved)
     new = _State(
         moved,
-        _safe(state.below + dual[:, None] * below, barrier, low, held),
-        _safe(state.above + dual[:, None] * above, barrier, high, held),
-        barrier,
+        _safe(state.below + dual * below, barrier, low, held),
+        _safe(state.above + dual * above, barrier, high, held),
+        np.where(gain < 0.1 * barrier, _lowered(barrier), barrier),
     )
-    stuck = (barrier <= _LAST) & (np.abs(length[:, None] * step).max(axis=1) < 1e-15)
-    return new, residual, finished | stuck
+    return new, residual, finished | ((barrier <= _LAST) & (gain < _NOTHING))
+
+
+def _lowered(barrier: Array) -> Array:
+    return np.maximum(_LAST, np.minimum(0.1 * barrier, barrier**1.5))
 
 
 def _derivatives(
@@ -208,8 +211,7 @@ def _searched(
     bounds: tuple[Array, Array, Array, Array, Array],
 ) -> Array:
     """Lengths of the steps, halved until the likelihood with its barrier rises."""
-    lower, upper, barrier, push, held = bounds
-    slope = np.einsum("bd,bd->b", push, step)
+    lower, upper, barrier, slope, held = bounds
     before = _value(likelihood, weights, x, lower, upper, barrier, held)
     length, open_ = length.copy(), np.arange(len(x))
     for _ in range(_HALVINGS):

@@ -114,12 +114,13 @@ def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
             return x
         if np.abs(step).max(initial=0.0) < 1e-15:
             break
+    point[:k] /= point[:k].sum()
     worse = likelihood.loglike(point) < likelihood.loglike(x) - 1e-9 * max(1.0, total)
     return x if worse else point
 
 
 def _scoring(likelihood: ParametricLikelihood, point: Array, held: Array) -> Array | None:
-    """A scoring step of what is not held; None where it does not exist."""
+    """A scoring step of what is not held; None where a report that was seen is impossible."""
     k, d = likelihood.k, likelihood.size
     free = np.flatnonzero(~held)
     weighted = 0.0
@@ -130,16 +131,14 @@ def _scoring(likelihood: ParametricLikelihood, point: Array, held: Array) -> Arr
         own = J[free] * np.where(n > 0, np.sqrt(n) / np.where(law > 0.0, law, 1.0), 0.0)
         weighted = weighted + own @ own.T
     sums = (free < k).astype(float)[None]
-    M = np.block([[np.asarray(weighted), sums.T], [sums, np.zeros((1, 1))]])
+    total = float(likelihood.nobs)
+    M = np.block([[np.asarray(weighted) / total, sums.T], [sums, np.zeros((1, 1))]])
     if not sums.any():
         M[-1, -1] = 1.0
-    right = np.r_[likelihood.score(point)[free], 0.0]
-    try:
-        solved = np.linalg.solve(M, right)[:-1]
-    except np.linalg.LinAlgError:
-        return None
+    right = np.r_[likelihood.score(point)[free] / total, 0.0]
     step = np.zeros(d)
-    step[free] = solved
+    # what is open at this point stays where it is
+    step[free] = np.linalg.lstsq(M, right, rcond=1e-13)[0][:-1]
     return step
 
 

@@ -16,8 +16,9 @@ __all__ = ["likelihood_ratio", "profile_intervals", "signed_roots"]
 
 Array = npt.NDArray[Any]
 
-_CLOSE = 1e-6  # of the signed root, that a limit may be off
-_ROUNDS = 60
+_CLOSE = 1e-5  # of the signed root, that a limit may be off
+_ROUNDS = 40
+_NARROW = 1e-8  # of a bracket, or the distance from a bound
 _BETTER = 1e-6  # nats by which a restricted maximum may exceed the free one
 
 
@@ -156,7 +157,7 @@ class _Search:
             float(likelihood.loglike(top)),
             np.tile(index, 2),
             np.repeat([-1.0, 1.0], index.size),
-            np.tile(np.minimum(step, 0.5), 2),
+            np.tile(np.clip(step, 0.01, 0.5), 2),
             np.full(2 * index.size, root),
             alpha,
         )
@@ -192,12 +193,13 @@ class _Search:
         outer = inner + side * np.minimum(step, np.abs(edge - inner))
         outer_fall, found = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
         bracketed = np.zeros(len(rows), dtype=bool)
-        for _ in range(_ROUNDS):
+        for turn in range(_ROUNDS):
             todo = np.flatnonzero(np.isnan(found))
             if not todo.size:
                 break
-            tried = self._tried(inner, outer, fall, outer_fall, bracketed, root)[todo]
-            value, point, better = self.falls(tried, at[todo], place[todo])
+            ends = inner, outer, fall, outer_fall
+            tried = self._tried(ends, bracketed, root, turn % 3 == 2)[todo]
+            value, point, better = self.falls(tried, at[todo], place[todo], turn < 2)
             if better is not None:
                 return edge, better
             below = value < root[todo]
@@ -209,27 +211,34 @@ class _Search:
             inner[up], fall[up], at[up] = tried[below], value[below], point[below]
             outer[out], outer_fall[out], bracketed[out] = tried[~below], value[~below], True
             grow = up[~bracketed[up]]
-            step[grow] *= 2.0
+            step[grow] *= 3.0
             outer[grow] = inner[grow] + side[grow] * np.minimum(
                 step[grow], np.abs(edge[grow] - inner[grow])
             )
-            close = np.abs(outer - inner) < 1e-12
+            close = np.abs(outer - inner) < _NARROW
             shut = np.isnan(found) & bracketed & close
             found[shut] = inner[shut]
-        return np.where(np.isnan(found), outer, found), None
+        found = np.where(np.isnan(found), outer, found)
+        return np.where(np.abs(found - edge) < 2.0 * _NARROW, edge, found), None
 
     @staticmethod
     def _tried(
-        inner: Array, outer: Array, fall: Array, outer_fall: Array, bracketed: Array, root: Array
+        ends: tuple[Array, Array, Array, Array], bracketed: Array, root: Array, halve: bool
     ) -> Array:
-        """Where to look next: linear between the ends, which halves where one stays."""
+        """Where to look next: where a line between the ends has the root, or half way."""
+        inner, outer, fall, outer_fall = ends
         gap = np.where(np.isfinite(outer_fall), outer_fall, np.inf) - fall
-        share = np.where(np.isfinite(gap) & (gap > 0.0), (root - fall) / gap, 0.5)
-        share = np.clip(share, 0.02, 0.98)
-        return np.where(bracketed, inner + share * (outer - inner), outer)
+        straight = np.isfinite(gap) & (gap > 0.0) & (not halve)
+        share = np.where(straight, (root - fall) / np.where(straight, gap, 1.0), 0.5)
+        return np.where(bracketed, inner + np.clip(share, 0.02, 0.98) * (outer - inner), outer)
 
-    def falls(self, values: Array, near: Array, place: Array) -> tuple[Array, Array, Array | None]:
-        """Roots of twice the fall where entries have these values, and the restricted maxima."""
+    def falls(
+        self, values: Array, near: Array, place: Array, central: bool = True
+    ) -> tuple[Array, Array, Array | None]:
+        """Roots of twice the fall where entries have these values, and the restricted maxima.
+
+        They are looked for from points `near`, and from the centre if `central`.
+        """
         k, m = self.likelihood.k, self.likelihood.m
         lower, upper = wide_bounds(k, m)
         rows = np.arange(len(values))
@@ -238,7 +247,7 @@ class _Search:
         first = np.array([_beside(x, j, v, k) for x, j, v in zip(near, place, values, strict=True)])
         second = np.array([_central(j, v, k, m) for j, v in zip(place, values, strict=True)])
         best, at = np.full(len(values), -np.inf), second.copy()
-        for start in (first, second):
+        for start in (first, second) if central else (first,):
             good = np.array([self._is_possible(x) for x in start])
             good &= np.all((start > lower) & (start < upper), axis=1)
             if not good.any():

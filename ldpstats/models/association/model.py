@@ -36,6 +36,7 @@ from ldpstats.models.association.variables import (
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.posterior.engines import ENGINES
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.tables import TablePosterior, table_posterior
@@ -325,9 +326,9 @@ class AssociationModel:
             cell, or a logistic normal; `Margins` for what is known of single variables. None is the
             flat one, ``Dirichlet(1.0)``.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
-        engine : {"hmc"}
-            The package's own Hamiltonian Monte Carlo.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Returns
         -------
@@ -350,7 +351,7 @@ class AssociationModel:
         >>> prior = ldp.priors.Margins(first=[500, 500])  # 1,000 persons whose lateness is known
         >>> results = model.fit_posterior(np.random.default_rng(1), prior)
         >>> results.margin("late").params.round(2).to_dict()
-        {'no': 0.53, 'yes': 0.47}
+        {'no': 0.52, 'yes': 0.48}
         """
         if not self.evidence.is_exact:
             raise NotAvailable(
@@ -358,7 +359,7 @@ class AssociationModel:
                 "are not among the candidates have no known law; fit all categories, or lump the "
                 "others by other=True where the mechanism allows it"
             )
-        one_of("engine", engine, ("hmc",))
+        engine = one_of("engine", engine, ENGINES)
         return table_posterior(
             self.likelihood(),
             [spec.labels for spec in self.evidence.specs],
@@ -367,6 +368,8 @@ class AssociationModel:
             checked_generator(rng),
             prior,
             checked_draws(draws),
+            self.evidence.tables(),
+            engine,
         )
 
     def _origin(self) -> Origin:

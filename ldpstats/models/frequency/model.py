@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -431,18 +431,20 @@ class FrequencyModel:
     def fit_posterior(
         self,
         rng: np.random.Generator,
-        prior: SimplexPrior | None = None,
+        prior: SimplexPrior | Mapping[str, Any] | None = None,
         draws: int = 4000,
         engine: str = "hmc",
     ) -> PosteriorResults:
-        """The posterior of the frequencies, by draws.
+        """The posterior of the frequencies, and of unknown parameters of devices, by draws.
 
         Parameters
         ----------
         rng : numpy Generator
             The same seed gives the same draws.
         prior : Dirichlet, LogisticNormal or None
-            See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``.
+            See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``. For devices with
+            unknown parameters also a dict with a `Beta` by name of the parameter, and that of the
+            frequencies as "frequencies"; the others are flat.
         draws : int
             Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
@@ -452,6 +454,8 @@ class FrequencyModel:
         ------
         NotAvailable
             For sums of bits, which do not determine a likelihood.
+        NotIdentified
+            When the groups together leave an unknown parameter open that has no prior in `prior`.
         InvalidArgument
             For an argument that is out of range, and a prior of other categories.
 
@@ -471,6 +475,9 @@ class FrequencyModel:
         c    0.11
         Name: params, dtype: float64
         """
+        if self.unknown:
+            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
+            return joint.fit_posterior(rng, prior, draws, engine, self._origin())
         if not self.evidence.has_patterns:
             raise NotAvailable(
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "

@@ -23,10 +23,12 @@ from ldpstats.models.frequency.homogeneity import homogeneity
 from ldpstats.models.frequency.model import Data, FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.posterior.engines import ENGINES
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.pooled import GroupedPosterior, pooled_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.shared.groups import Label, group_columns, labelled, worded
+from ldpstats.models.shared.spelling import in_turn
 from ldpstats.priors.pooling import Pooling
 from ldpstats.problems.problem import Likelihood
 
@@ -185,9 +187,9 @@ class GroupedModel:
             See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
             the standard deviation of log ratios between groups, a flat common distribution.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
-        engine : {"hmc"}
-            The package's own Hamiltonian Monte Carlo.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Returns
         -------
@@ -217,7 +219,7 @@ class GroupedModel:
                 yes         0.5
         Name: params, dtype: float64
         """
-        one_of("engine", engine, ("hmc",))
+        engine = one_of("engine", engine, ENGINES)
         prior = Pooling() if prior is None else prior
         if not isinstance(prior, Pooling):
             remedy = "must be ldpstats.priors.Pooling(...), or None for its defaults"
@@ -231,12 +233,14 @@ class GroupedModel:
             )
         return pooled_posterior(
             {label: self._likelihood(label) for label in self.labels},
+            {label: model.evidence.tables() for label, model in self.models.items()},
             first.categories,
             self.by,
             self._origin(repr(prior)),
             generator,
             prior,
             number,
+            engine,
         )
 
     def _likelihood(self, label: Label) -> Likelihood | None:
@@ -274,11 +278,18 @@ def _modelled(
 ) -> FrequencyModel:
     """The model of one group; an error about its data names the group."""
     try:
-        return FrequencyModel(data, candidates, incomplete, name)
+        model = FrequencyModel(data, candidates, incomplete, name)
     except InvalidArgument as error:
         if error.name != "data":
             raise
         raise InvalidArgument(words, data, error.remedy) from None
+    if model.unknown:
+        raise NotAvailable(
+            f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
+            "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
+            "use device.at(...)"
+        )
+    return model
 
 
 def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:

@@ -104,14 +104,19 @@ class DeviceGroups:
         free = sum(Q.shape[2] - 1 for Q in likelihood.matrices)
         return free - (likelihood.k - 1 + likelihood.m)
 
-    def check_identified(self) -> None:
-        """Refuse reports whose laws leave a frequency or a parameter open.
+    def is_open(self, names: Sequence[str]) -> bool:
+        """Whether the laws leave one of these parameters open, of which a prior then tells."""
+        left = self.index[self._open]
+        return any(name in set(left) for name in names)
+
+    def check_identified(self, remedy: str = "") -> None:
+        """Refuse reports whose laws leave a frequency or a parameter open; `remedy` is a further.
 
         Raises
         ------
         NotIdentified
         """
-        open_ = self._open()
+        open_ = self._open
         if not open_.any():
             return
         k = len(self.categories)
@@ -120,9 +125,10 @@ class DeviceGroups:
         devices = "the device of this group" if len(self.sources) == 1 else "these devices together"
         raise NotIdentified(
             f"{in_turn(words)} cannot be estimated from the reports of {devices}: other values "
-            f"give the reports the same law; {_REMEDY}"
+            f"give the reports the same law; {_REMEDY}{remedy}"
         )
 
+    @cached_property
     def _open(self) -> npt.NDArray[np.bool_]:
         """Frequencies and parameters that the laws leave open at a generic point."""
         exact = [_exact_terms(mech, self.names) for mech in self.mechanisms]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ldpstats.errors import (
@@ -16,6 +16,9 @@ from ldpstats.errors import (
 from ldpstats.models.parameters.estimates import estimate, fit_test
 from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.parameters.results import ParametersResults
+from ldpstats.models.posterior.parameters import parameters_posterior, parameters_prior
+from ldpstats.models.posterior.record import Origin
+from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.spelling import in_turn
 
 __all__ = ["ParametersModel"]
@@ -77,6 +80,26 @@ class ParametersModel:
         results = ParametersResults(fit, self.groups, fit_test(self.groups, fit.linear.estimate))
         _warn(results)
         return results
+
+    def fit_posterior(
+        self, rng: Any, prior: Any, draws: Any, engine: Any, origin: Origin
+    ) -> PosteriorResults:
+        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`.
+
+        Raises
+        ------
+        NotIdentified
+            If the reports leave a parameter open, and no prior of it was given.
+        """
+        law = parameters_prior(prior, self.groups.names)
+        if not self.groups.is_open(law.given):
+            self.groups.check_identified(
+                "; or give what is known of a parameter, prior={'"
+                f"{self.groups.names[0]}': Beta(2, 18)}}, say"
+            )
+        origin = replace(origin, subject="Frequencies and parameters")
+        likelihood, index = self.groups.likelihood, self.groups.index
+        return parameters_posterior(likelihood, index, origin, rng, law, draws, engine)
 
 
 def _warn(results: ParametersResults) -> None:

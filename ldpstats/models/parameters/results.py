@@ -194,7 +194,7 @@ class ParametersResults(FittedResults):
 
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
-        if self.linear.covariance is None:
+        if self.linear.covariance is None or len(self.undetermined):
             left = [str(label) for label in self.undetermined] or list(self.groups.names)
             raise NotAvailable(
                 f"there is no covariance at the estimate: the reports hardly tell "

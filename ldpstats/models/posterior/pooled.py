@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -12,11 +13,14 @@ import pandas as pd
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.chains.hmc import sample
+from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.inference.outcome import TestResult
 from ldpstats.models.posterior.densities.pooling import GroupReports, PooledDensity
+from ldpstats.models.posterior.engines import chains_by
+from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.posterior.summary import chain_doubts
 from ldpstats.models.shared.groups import Label, group_place, stacked_index
 from ldpstats.priors.pooling import Pooling
 from ldpstats.problems.problem import Likelihood
@@ -25,6 +29,10 @@ __all__ = ["GroupedPosterior", "pooled_posterior"]
 
 Array = npt.NDArray[Any]
 
+_WITHOUT_MODE = (
+    "the density of pooled groups is largest where all groups are equal, whatever the reports say: "
+    "use params, the posterior means"
+)
 MOST_COORDINATES = 2000  # whose Hessian is formed and factored
 _MOST_ENTRIES = 1 << 26  # of likelihoods of distinct reports, half a gigabyte
 
@@ -56,7 +64,7 @@ class GroupedPosterior(PosteriorResults):
     >>> model = ldp.GroupedModel(counts, by="region")
     >>> results = model.fit_posterior(np.random.default_rng(1))
     >>> results["east"].params.round(1).to_dict()
-    {'no': 0.6, 'yes': 0.4}
+    {'no': 0.7, 'yes': 0.3}
     >>> results.between.params.round(1).to_dict()
     {'sd': 1.0}
     """
@@ -151,14 +159,19 @@ class GroupedPosterior(PosteriorResults):
 
 def pooled_posterior(
     likelihoods: Mapping[Label, Likelihood | None],
+    tables: Mapping[Label, Sequence[tuple[Array, Array]]],
     categories: pd.Index[Any],
     by: tuple[str, ...],
     origin: Origin,
     rng: np.random.Generator,
     prior: Pooling,
     draws: int,
+    engine: str = "hmc",
 ) -> GroupedPosterior:
-    """Draw from the posterior of groups, None for one without reports; in the order given."""
+    """Draw from the posterior of groups, None for one without reports; in the order given.
+
+    `tables` are channels and counts of each group with reports, for the posterior predictive check.
+    """
     k, g = len(categories), len(likelihoods)
     coordinates = (k - 1) * (g + 1) + 1
     if coordinates > MOST_COORDINATES:
@@ -171,20 +184,23 @@ def pooled_posterior(
     if entries > _MOST_ENTRIES:
         raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
     density = PooledDensity(GroupReports.of(parts, k), prior.law(categories), prior)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     found = density.constrained(chains.z)
+    peaks = replace(origin, without_mode=_WITHOUT_MODE)
     sd, common, groups = prior.draw(g, categories, rng, draws)
-    run = Run("hmc", chains.accepted, chains.divergent, chains.step_size, chains.warmup)
+    how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
+    run = Run(engine, *how)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
     single = np.array([-2])
-    return GroupedPosterior(
+    made = GroupedPosterior(
         samples=found[:, :, : g * k],
         index=stacked_index(tuple(likelihoods), categories, by, origin.name),
-        origin=origin,
+        origin=peaks,
         run=run,
         simplex=np.repeat(np.arange(g), k),
         prior_draws=groups.reshape(draws, -1),
+        replicated=_check(found[:, :, : g * k].reshape(-1, g, k), list(likelihoods), tables, rng),
         common=PosteriorResults(
             found[:, :, g * k : -1], categories, shared, run, zeros, None, common
         ),
@@ -194,3 +210,28 @@ def pooled_posterior(
         by=by,
         sizes=tuple(0 if one is None else one.nobs for one in parts),
     )
+    _warn(made)
+    return made
+
+
+def _check(
+    found: Array,
+    labels: list[Label],
+    tables: Mapping[Label, Sequence[tuple[Array, Array]]],
+    rng: np.random.Generator,
+) -> TestResult | None:
+    """The posterior predictive check, of draws (s, g, k); None where reports are no tables."""
+    if not all(tables.values()):
+        return None
+    pairs = [(labels.index(label), table) for label, held in tables.items() for table in held]
+    kept = found[:: -(-len(found) // REPLICATES), [g for g, _ in pairs]]
+    return predictive_check(kept, [table for _, table in pairs], rng)
+
+
+def _warn(made: GroupedPosterior) -> None:
+    """Warn of chains that are not to be relied on."""
+    parts = made, made.common, made.between
+    agreement = pd.concat([part.rhat for part in parts], ignore_index=True)
+    sizes = pd.concat([part.ess for part in parts], ignore_index=True)
+    for doubt in chain_doubts(agreement, sizes, made.divergences, len(made.flat)):
+        warnings.warn(doubt, PosteriorWarning, stacklevel=4)

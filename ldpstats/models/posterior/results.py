@@ -137,8 +137,9 @@ class PosteriorResults(Stored, Presented):
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
         found = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
-        for doubt in chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat)):
-            warnings.warn(doubt, PosteriorWarning, stacklevel=4)
+        doubts = chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat))
+        if doubts:
+            warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
         return found
 
     # -- what the draws say --------------------------------------------------------------------
@@ -364,6 +365,25 @@ class PosteriorResults(Stored, Presented):
     def __repr__(self) -> str:
         chains, n, _ = self.samples.shape
         return f"PosteriorResults({self._subject}, k={self.k}, {chains} chains of {n})"
+
+    def to_arviz(self) -> Any:
+        """The draws as an InferenceData of ArviZ (extra `bayes`).
+
+        Its `posterior`, and its `prior` where draws of it are known, have the variable "p" of
+        frequencies by category (a dimension for each variable of a table, or for the groups),
+        "coefficients" by term, and one for each unknown parameter. `sample_stats` has the step size
+        and, as attributes, engine, acceptance rate and number of divergences; `observed_data` the
+        number of reports and of missing ones.
+
+        Raises
+        ------
+        NotAvailable
+            If ArviZ is not installed.
+        """
+        from ldpstats.models.posterior.exported import inference_data
+
+        held = self.samples, self.index, self.simplex, self.prior_draws
+        return inference_data(*held, self.origin, self.run)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         names = {"params": "estimate", "bse": "std_error"}

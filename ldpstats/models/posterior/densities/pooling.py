@@ -4,8 +4,9 @@ Group g has the distribution ``softmax(H e_g)``, with H an orthonormal basis of 
 numbers that sum to zero, and ``e_g ~ N(m, t^2 / 2)`` in every direction, so that the logarithm of
 the ratio of any two frequencies varies between groups with standard deviation t. Sampling
 (m, log t, e) is slow where groups are small, and (m, log t, (e - m) / t) where they are large. Here
-a group's coordinates are what is left of e_g when the normal approximation of its law given m, t and its
-reports is taken off: for reports as good as normal they are standard normal, whatever m and t are.
+a group's coordinates are what is left of e_g when the normal approximation of its law given m, t
+and its reports is taken off: for reports as good as normal they are standard normal, whatever m and
+t are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The posterior of a joint table, whose cells are the categories of all variables together."""
+"""The prior of a joint table, whose cells are the categories of all variables together.
+
+The density of the cells is a `FrequencyDensity`: its rows are Kronecker products.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators.mle import MLE
 from ldpstats.priors.base import LogitLaw, SimplexPrior
 from ldpstats.priors.dirichlet import Dirichlet, DirichletLaw
 from ldpstats.priors.margins import Margins
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
-from ldpstats.problems.rows.combined import StackedRows
 
-__all__ = ["cells_law", "densest"]
+__all__ = ["cells_law"]
 
 Array = npt.NDArray[Any]
 
@@ -71,19 +70,3 @@ def _by_cell(given: pd.Series[Any], cells: pd.MultiIndex) -> Array:
         f"{cells.nlevels} variables"
     )
     raise InvalidArgument("concentration", list(index[:5]), remedy)
-
-
-def densest(likelihood: Likelihood, law: LogitLaw) -> Array | None:
-    """Where the posterior density of p itself is largest, shape (k,).
-
-    Known for Dirichlet laws whose concentrations are all at least 1, which count as respondents
-    whose true answers are seen: the flat one leaves the maximum of the likelihood. None for others.
-    """
-    if not isinstance(law, DirichletLaw) or law.alpha.min() < 1.0:
-        return None
-    more = law.alpha - 1.0
-    if not more.any():
-        return MLE().solve(likelihood).p
-    W = StackedRows((likelihood.W, DenseRows(np.eye(law.k)[more > 0.0])))
-    seen = Likelihood(W, np.concatenate([likelihood.n, more[more > 0.0]]))
-    return MLE().solve(seen).p

@@ -11,7 +11,6 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.chains.density import LogDensity
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.coefficients import (
     LEVEL,
     SLOPE,
@@ -21,7 +20,8 @@ from ldpstats.models.posterior.densities.coefficients import (
 )
 from ldpstats.models.posterior.densities.least_squares import EstimateDensity
 from ldpstats.models.posterior.densities.regression import RegressionDensity
-from ldpstats.models.posterior.frequency import ENGINES, checked_draws, checked_generator
+from ldpstats.models.posterior.engines import ENGINES, chains_by
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.prior import given_laws, no_coefficient
@@ -51,7 +51,7 @@ def least_squares_posterior(
         )
     law = _prior(model, prior)
     density = _density(model, law)
-    chains = sample(density, generator, number)
+    chains = chains_by(engine, density, generator, number)
     names = [*model.exog_names, *(["sigma"] if model.is_observed else [])]
     prior_draws = law.draw(generator, number)
     if model.is_observed:
