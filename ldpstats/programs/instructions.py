@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
     Another,
