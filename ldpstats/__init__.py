@@ -53,6 +53,7 @@ from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.matrix.model import associations
 from ldpstats.models.matrix.results import AssociationMatrix
+from ldpstats.models.parameters.results import ParametersResults
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -86,6 +87,7 @@ _ON_DEMAND = (
     "io",
     "planning",
     "priors",
+    "pymc",
 )  # imported when they are first named
 _MODULES = {  # and the modules of these
     "BayesFactor": "ldpstats.models.posterior.evidence",
@@ -141,6 +143,7 @@ __all__ = [
     "NotAvailable",
     "NotConverged",
     "NotIdentified",
+    "ParametersResults",
     "PersonalizedModel",
     "PersonalizedResults",
     "PosteriorResults",

@@ -39,8 +39,9 @@ def imported(folder: str) -> set[str]:
 def test_every_import_is_a_declared_dependency():
     core = distributions(PROJECT["dependencies"])
     extras = {key: distributions(value) for key, value in PROJECT["optional-dependencies"].items()}
-    assert imported("ldpstats") <= core | extras["spark"] | extras["svy"]
-    assert imported("tests") <= core | extras["test"] | extras["spark"]
+    bayes = extras["bayes"] | {"pytensor", "xarray"}  # which PyMC and ArviZ are made of
+    assert imported("ldpstats") <= core | extras["spark"] | extras["svy"] | bayes
+    assert imported("tests") <= core | extras["test"] | extras["spark"] | bayes
     assert imported("vignettes") <= core | extras["vignettes"] | extras["spark"]
 
 
@@ -173,7 +174,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
     assert said == first + second * both
     assert ran.returncode == bool(fault)
-    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark"}
+    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark bayes"}
     blamed["lowest .ci/lowest.py"] = "lowest"
     assert not fault or f".ci/run: failed: {blamed[fault]}\n" in ran.stderr
 

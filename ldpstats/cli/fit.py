@@ -167,7 +167,8 @@ def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.Fr
         remedy = "holds no report: nothing can be estimated"
         raise InvalidArgument("input", source(given), remedy)
     model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
-    return model.fit(given.method)
+    results: ldp.FrequencyResults = model.fit(given.method)
+    return results
 
 
 def _counts(

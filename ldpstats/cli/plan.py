@@ -22,6 +22,7 @@ from ldpstats.cli.common import (
     output_files,
     split_labels,
 )
+from ldpstats.cli.devices import add_device_options, device_mechanism, refuse_params
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.notes import epsilon_text
 from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
@@ -50,6 +51,7 @@ def add_plan(commands: Any) -> None:
     words = "privacy of a report, in nats; may be given again"
     add("--epsilon", type=float, action="append", default=[], help=words)
     add("--mechanism", choices=KINDS, action="append", default=[], help="a kind; may be repeated")
+    add_device_options(add)
     words = "specification of a mechanism to compare (JSON); may be given again"
     add("--spec", action="append", default=[], metavar="FILE", help=words)
     words = "text file of candidates, one a line, where any text is an answer"
@@ -111,8 +113,9 @@ def _check(given: argparse.Namespace) -> None:
             positive_number(f"--{name}", value, (0.0, float("inf")))
     if given.plot is not None and (given.n is None and given.se is None):
         raise InvalidArgument("--plot", given.plot, "goes with --n and --se only")
-    if not given.spec and not (given.categories and given.epsilon):
-        remedy = "is needed, and --epsilon; or give --spec"
+    refuse_params(given)
+    if not given.spec and given.device is None and not (given.categories and given.epsilon):
+        remedy = "is needed, and --epsilon; or give --spec or --device"
         raise InvalidArgument("--categories", given.categories, remedy)
     if given.spec and given.categories is None and (given.epsilon or given.mechanism):
         raise InvalidArgument("--epsilon", given.epsilon, "goes with --categories only")
@@ -121,7 +124,9 @@ def _check(given: argparse.Namespace) -> None:
 def _mechanisms(given: argparse.Namespace, candidates: Any) -> dict[str, ldp.Mechanism]:
     """The mechanisms to compare, by name."""
     found: dict[str, ldp.Mechanism] = {}
-    if given.categories is not None:
+    if given.device is not None:
+        found[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
+    if given.categories is not None and (given.epsilon or given.device is None):
         labels = as_labels("--categories", label_list(given.categories, "--categories"))
         for epsilon in given.epsilon:
             kinds = contenders(labels, epsilon, given.mechanism or KINDS)

@@ -20,6 +20,7 @@ from ldpstats.cli.common import (
     progress,
     split_labels,
 )
+from ldpstats.cli.devices import add_device_options, device_mechanism, refuse_params
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.mechanisms.reading import MECHANISMS
 from ldpstats.survey.writing import privatize_sheets
@@ -137,6 +138,7 @@ def add_privatize(commands: Any) -> None:
     names = sorted(_mechanisms())
     add_made = made.add_argument
     add_made("--mechanism", type=_own_name, choices=names, metavar="NAME", help=", ".join(names))
+    add_device_options(add_made)
     for name, (kind, text) in _PARAMETERS.items():
         flags = [f"-{name}"] if name == "f" else []
         made.add_argument(*flags, option(name), type=kind, help=text)
@@ -207,9 +209,9 @@ def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
 
 def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:
     """Refuse options of a mechanism, and some `more`, beside a chosen one."""
-    for name in (*more, "mechanism", *_PARAMETERS, "write_spec", "name"):
+    for name in (*more, "mechanism", "device", "param", *_PARAMETERS, "write_spec", "name"):
         value = getattr(given, name)
-        if value is not None:
+        if value is not None and value != []:
             flag = "--as" if name == "name" else option(name)
             raise InvalidArgument(flag, value, f"cannot be combined with {chosen}")
 
@@ -218,16 +220,21 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     """The mechanism of --spec, or the one that the options describe."""
     options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
     if given.spec is not None:
-        for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
+        made = ("mechanism", "device", "param", "write_spec")
+        for name in (*options, *(n for n in made if getattr(given, n))):
             raise InvalidArgument(
                 option(name), getattr(given, name), "cannot be combined with --spec"
             )
         return io.read_mechanism(given.spec)
-    if given.mechanism is None or given.write_spec is None:
+    if (given.mechanism is None and given.device is None) or given.write_spec is None:
         raise LDPError(
-            "--spec is missing: pass a specification, or --mechanism with its options and "
-            "--write-spec, because the reports cannot be analysed without a specification"
+            "--spec is missing: pass a specification, or --mechanism with its options (or --device "
+            "with --param) and --write-spec, because the reports cannot be analysed without a "
+            "specification"
         )
+    refuse_params(given)
+    if given.device is not None:
+        return _designed(given, options)
     kind = _mechanisms()[given.mechanism]
     known = {
         field.name: field.default is field.empty or field.name in ("sensitive", "epsilon")
@@ -253,6 +260,15 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     if "sensitive" in options:
         options["sensitive"] = _members(options["sensitive"], options["categories"])
     return kind(**options)
+
+
+def _designed(given: argparse.Namespace, options: dict[str, Any]) -> ldp.Mechanism:
+    """The mechanism of --device, which excludes the options of --mechanism."""
+    for name in ("mechanism", *options):
+        if name != "categories" and getattr(given, name) is not None:
+            remedy = "cannot be combined with --device, whose parameters are --param NAME=VALUE"
+            raise InvalidArgument(option(name), getattr(given, name), remedy)
+    return device_mechanism(given)
 
 
 def _number(text: str) -> float:

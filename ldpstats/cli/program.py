@@ -24,6 +24,7 @@ import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
 from ldpstats.cli.common import HOW
+from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
 from ldpstats.cli.plan import add_plan
@@ -55,6 +56,8 @@ examples:
       --test bootstrap --seed 1 --plot table.png --plot-kind departures
   ldpstats privatize answers.csv status.csv --column status --mechanism urr --epsilon 1 \\
       --categories married,single,divorced,widowed --sensitive divorced --write-spec status.json
+  ldpstats device kuk --param p1=.8 --param p2=.2 --write-spec kuk.json --plot kuk.png
+  ldpstats privatize answers.csv cards.csv --column used --device forced-dice --write-spec die.json
   ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
   ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
@@ -239,4 +242,5 @@ def _parser() -> argparse.ArgumentParser:
     add_discover(commands)
     add_questionnaire(commands)
     add_audit(commands)
+    add_device(commands)
     return parser

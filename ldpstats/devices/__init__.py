@@ -10,6 +10,7 @@ Probabilities are exact: a float is understood as the Fraction of its shortest d
 
 from __future__ import annotations
 
+from ldpstats.devices import library
 from ldpstats.devices.device import Device
 from ldpstats.devices.steps import (
     another,
@@ -27,14 +28,17 @@ from ldpstats.devices.steps import (
     truth,
     unknown,
 )
+from ldpstats.programs.words import WORDS
 
 __all__ = [
+    "WORDS",
     "Device",
     "another",
     "cards",
     "cohorts",
     "flip",
     "hashed",
+    "library",
     "opposite",
     "parts",
     "question",

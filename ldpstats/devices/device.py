@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.devices.tree import tree_of
+from ldpstats.devices.tree_plot import draw_tree
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.device import DeviceMechanism
+from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions, named_labels
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Device", "as_step"]
 
@@ -44,6 +51,9 @@ class Device:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a device never changes: {name} cannot be set; make another device")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a device never changes: {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._step,)
@@ -93,7 +103,7 @@ class Device:
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
-    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism:
+    def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism | UnknownDevice:
         """The mechanism that the device is, for these true answers.
 
         Parameters
@@ -109,8 +119,71 @@ class Device:
             If the device does not fit the categories, or says what is no output.
         """
         if self._step.unknown:
-            raise NotAvailable(f"the device depends on the unknown {', '.join(self.unknown)}")
+            return UnknownDevice(self._step, categories, outputs)
         return DeviceMechanism(self._step, categories, outputs)
+
+    def instructions(self, categories: object = None, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Where the probability of an outcome is an unknown parameter, it describes what some
+        respondents do, and not what they are told: the instructions are those of `otherwise`.
+
+        Parameters
+        ----------
+        categories : int or sequence of labels, optional
+            The possible answers; with them the sentences name the answers that have no branch.
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`: {"die": "ten-sided die"}, or a
+            translation of the sentences.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+        NotAvailable
+            If a branch at an unknown probability has no `otherwise`.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import roll, truth
+        >>> card = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+        >>> print(*card.instructions(words={"question": "my question"}), sep="\\n")
+        1. Roll the die, and show the result to nobody.
+        2. If it shows 1, say “yes”.
+        3. If it shows 6, say “no”.
+        4. If it shows 2 to 5, answer my question truthfully.
+        """
+        return instructions(self._step, categories, words)
+
+    def plot(self, categories: object = None, ax: Axes | None = None) -> Axes:
+        """Draw the device as a tree: what is drawn on the left, what is said on the right.
+
+        Parameters
+        ----------
+        categories : int or sequence of labels, optional
+            The possible answers; with them the answers that have no branch are named.
+        ax : matplotlib Axes, optional
+            New ones, as large as the tree needs, by default; on others the font is made to fit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        NotAvailable
+            If the tree has more than 200 reports.
+        InvalidArgument
+            If `categories` are no labels or `ax` is not Axes.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import roll, truth
+        >>> ax = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).plot()
+        >>> [text.get_text() for text in ax.texts][:4]
+        ['1  (1/6)', 'say yes', '6  (1/6)', 'say no']
+        """
+        return draw_tree(tree_of(self._step, named_labels(categories)), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.

@@ -33,6 +33,7 @@ from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.mechanisms.unary import KRAPPOR
+from ldpstats.mechanisms.unknown_device import UnknownDevice
 
 __all__ = [
     "KRAPPOR",
@@ -62,6 +63,7 @@ __all__ = [
     "RAPPORClient",
     "SquareWave",
     "SubsetSelection",
+    "UnknownDevice",
     "UnrelatedQuestion",
     "Warner",
     "lump",
@@ -87,7 +89,8 @@ _KINDS = (
         RAPPOR,
     ),
     *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
-    *(GeometricResponse, Observed, Product, SquareWave, URAP, URR, UnrelatedQuestion, Warner),
+    *(GeometricResponse, Observed, Product, SquareWave, URAP, URR),
+    *(UnknownDevice, UnrelatedQuestion, Warner),
 )
 MECHANISMS |= {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""

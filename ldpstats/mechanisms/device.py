@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -20,7 +19,9 @@ from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.recognised import recognised
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.sampler import Sampler, sampler
@@ -28,7 +29,7 @@ from ldpstats.programs.steps import Step
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["DeviceMechanism"]
+__all__ = ["DeviceMechanism", "outputs_of"]
 
 Array = npt.NDArray[Any]
 
@@ -83,13 +84,13 @@ class DeviceMechanism(Enumerated):
         if not isinstance(device, Step):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
         if device.unknown:
             raise NotAvailable(
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
                 "device.mechanism(categories) makes a mechanism that has them"
             )
-        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law))
+        object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
 
     @cached_property
     def law(self) -> Law:
@@ -131,6 +132,28 @@ class DeviceMechanism(Enumerated):
         Mangat(p=0.7, epsilon=inf)
         """
         return recognised(self.device, self.law, self.outputs, self.ratio)
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
@@ -211,11 +234,11 @@ class DeviceMechanism(Enumerated):
         return type(self), (self.device, self.categories, self.outputs)
 
 
-def _outputs(given: Any, found: Law) -> pd.Index[Any]:
+def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:
-        outputs = as_labels("outputs", given, least=1)
+        outputs = listed_labels("outputs", given, least=1)
         known = {(type(y), y) for y in outputs.tolist()}
         for label in said:
             if (type(label), label) not in known:
@@ -229,4 +252,4 @@ def _outputs(given: Any, found: Law) -> pd.Index[Any]:
             f"reports with outputs={[y for y in said if y in found.places] + strange}"
         )
         raise InvalidArgument("say", strange[0], remedy)
-    return as_labels("outputs", said, least=1)
+    return listed_labels("outputs", said, least=1)

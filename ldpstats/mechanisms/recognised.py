@@ -46,11 +46,22 @@ def _binary(device: Step, law: Law) -> Mechanism | None:
         epsilon = nearest_log(own / other)
         low, high = EPSILON_RANGE
         return Warner(epsilon, labels) if low <= epsilon <= high else None
+    if float(own - other) in (0.0, 1.0) and own - other != 1:  # too near to be told in floats
+        return None
     if own == 1 and other > 0:
         return Mangat(float(1 - other), labels)
-    if _asks(device):
-        return UnrelatedQuestion(float(own - other), float(other / (1 - own + other)), labels)
-    return ForcedResponse(float(own - other), float(other), labels)
+    design: Mechanism = ForcedResponse(float(own - other), float(other), labels)
+    if _asks(device) and own - other < 1:
+        design = UnrelatedQuestion(float(own - other), float(other / (1 - own + other)), labels)
+    return design if _faithful(design, law) else None
+
+
+def _faithful(design: Mechanism, law: Law) -> bool:
+    """Whether floats hold every probability, the small ones too."""
+    Q = design.channel().matrix()
+    exact = [Fraction(p) for row in law.rows for p in row]  # type: ignore[arg-type]
+    pairs = zip(Q.ravel().tolist(), exact, strict=True)
+    return all(abs(Fraction(q) - p) <= p / 10**12 for q, p in pairs)
 
 
 def _asks(step: Step) -> bool:

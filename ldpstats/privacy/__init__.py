@@ -3,6 +3,8 @@
 from ldpstats.channels.audit import Audit, epsilon
 from ldpstats.channels.certificate import ULDP, Guarded, uldp
 from ldpstats.channels.processing import post_process, sequential
+from ldpstats.privacy.beliefs import posterior
+from ldpstats.privacy.beliefs_plot import plot_posterior
 from ldpstats.privacy.budget import compose, split_budget
 from ldpstats.privacy.garbling import deficiency, dominates
 from ldpstats.privacy.ledger import Ledger
@@ -26,7 +28,9 @@ __all__ = [
     "epsilon",
     "osldp",
     "osldp_factors",
+    "plot_posterior",
     "post_process",
+    "posterior",
     "sequential",
     "split_budget",
     "uldp",

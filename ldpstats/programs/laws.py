@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -13,9 +12,23 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.programs.checks import distinct
+from ldpstats.errors import InvalidArgument
 from ldpstats.programs.polynomials import Chance
+from ldpstats.programs.rows import (
+    Even,
+    Law,
+    Row,
+    arranged,
+    check_entries,
+    constant,
+    folded,
+    listed,
+    made,
+    merged,
+    mixed,
+    shared,
+    weighted,
+)
 from ldpstats.programs.steps import (
     Another,
     Cards,
@@ -38,78 +51,7 @@ from ldpstats.sampling.hashing import hash_strings, own_cells
 
 __all__ = ["Even", "Law", "law"]
 
-Row = dict[Any, Chance]
-_MOST_ENTRIES = 1 << 22
 _ZERO, _ONE = Fraction(0), Fraction(1)
-
-
-@dataclass(frozen=True)
-class Even:
-    """``P(y | x) = own [y = x] + base [y is a category] + extra[y]``: all categories alike.
-
-    Parameters
-    ----------
-    own, base : Chance
-    extra : dict of label to Chance
-    """
-
-    own: Chance
-    base: Chance
-    extra: Row
-
-
-@dataclass(frozen=True)
-class Law:
-    """The law of a report for each category.
-
-    Parameters
-    ----------
-    categories : tuple of labels, k of them
-    outputs : tuple of labels, l of them
-        In category order where all are categories, else in the order of first appearance.
-    even : Even or None
-        The law in structured form, where it has one.
-    sparse : tuple of dict, optional
-        For each category the probabilities of its reports, where it has none.
-    """
-
-    categories: tuple[Any, ...]
-    outputs: tuple[Any, ...]
-    even: Even | None
-    sparse: tuple[Row, ...] | None = None
-
-    def row(self, x: int) -> Row:
-        """Probabilities of the reports of category number x, by label."""
-        if self.even is None:
-            assert self.sparse is not None
-            return self.sparse[x]
-        found = dict.fromkeys(self.categories, self.even.base) if self.even.base != 0 else {}
-        if self.even.own != 0:
-            own = self.categories[x]
-            found[own] = found.get(own, _ZERO) + self.even.own
-        for label, p in self.even.extra.items():
-            found[label] = found.get(label, _ZERO) + p
-        return found
-
-    @property
-    def rows(self) -> tuple[tuple[Chance, ...], ...]:
-        """Probabilities of the outputs, exactly: k rows of l, which sum to one."""
-        return self.listed(self.outputs)
-
-    def listed(self, outputs: Sequence[Any]) -> tuple[tuple[Chance, ...], ...]:
-        """Probabilities of these outputs, which are all that can be said, and may be more."""
-        k, l = len(self.categories), len(outputs)  # noqa: E741
-        if k * l > _MOST_ENTRIES:
-            raise NotAvailable(
-                f"the exact matrix of this device has {k} x {l} entries: too many to list"
-            )
-        rows = (self.row(x) for x in range(k))
-        return tuple(tuple(row.get(y, _ZERO) for y in outputs) for row in rows)
-
-    @cached_property
-    def places(self) -> dict[Any, int]:
-        """The number of each category."""
-        return {label: x for x, label in enumerate(self.categories)}
 
 
 def law(step: Step, categories: Iterable[Any]) -> Law:
@@ -137,33 +79,11 @@ def law(step: Step, categories: Iterable[Any]) -> Law:
     ((Fraction(5, 6), Fraction(1, 6)), (Fraction(1, 6), Fraction(5, 6)))
     """
     labels = categories.tolist() if isinstance(categories, pd.Index) else categories
-    return _arranged(_law(step, tuple(labels)), fill=True)
+    return folded(arranged(_law(step, tuple(labels)), fill=True))
 
 
 def _law(step: Step, categories: tuple[Any, ...]) -> Law:
     return _RULES[type(step)](step, categories)
-
-
-def _arranged(found: Law, fill: bool = False) -> Law:
-    """The law with its outputs in category order, where all of them are categories.
-
-    To `fill` puts those among them that are never said.
-    """
-    distinct("outcomes", list(found.outputs))
-    if not all(label in found.places for label in found.outputs):
-        return found
-    own = found.categories
-    for label in found.outputs:
-        if type(own[found.places[label]]) is not type(label):
-            remedy = f"is not {own[found.places[label]]!r}, the category: write it in the same way"
-            raise InvalidArgument("say", label, remedy)
-    said = set(found.outputs)
-    outputs = own if fill else tuple(label for label in own if label in said)
-    return Law(own, outputs, found.even, found.sparse)
-
-
-def _constant(categories: tuple[Any, ...], extra: Row) -> Law:
-    return Law(categories, tuple(extra), Even(_ZERO, _ZERO, extra))
 
 
 def _truth(step: Truth, categories: tuple[Any, ...]) -> Law:
@@ -185,24 +105,24 @@ def _opposite(step: Opposite, categories: tuple[Any, ...]) -> Law:
 
 
 def _say(step: Say, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, {step.label: _ONE})
+    return constant(categories, {step.label: _ONE})
 
 
 def _flip(step: Flip, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, {"heads": step.p, "tails": 1 - step.p})
+    return constant(categories, {"heads": step.p, "tails": 1 - step.p})
 
 
 def _roll(step: Roll, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, dict.fromkeys(range(1, step.sides + 1), Fraction(1, step.sides)))
+    return constant(categories, dict.fromkeys(range(1, step.sides + 1), Fraction(1, step.sides)))
 
 
 def _spin(step: Spin | Cards, categories: tuple[Any, ...]) -> Law:
-    return _constant(categories, dict(step.law))
+    return constant(categories, dict(step.law))
 
 
 def _question(step: Question, categories: tuple[Any, ...]) -> Law:
     no, yes = step.answers
-    return _constant(categories, {no: 1 - step.prevalence, yes: step.prevalence})
+    return constant(categories, {no: 1 - step.prevalence, yes: step.prevalence})
 
 
 def _hashed(step: Hashed, categories: tuple[Any, ...]) -> Law:
@@ -226,18 +146,18 @@ def _when(step: When, categories: tuple[Any, ...]) -> Law:
         if id(branch) not in laws:
             laws[id(branch)] = _law(branch, categories)
         ways[outcome] = laws[id(branch)]
-    outputs = _merged(laws.values())
+    outputs = merged(laws.values())
     constant = source.even is not None and source.even.own == 0 and source.even.base == 0
     if constant and all(way.even is not None for way in laws.values()):
         shares: dict[int, Chance] = {}
         for outcome, p in source.row(0).items():
             shares[id(ways[outcome])] = shares.get(id(ways[outcome]), _ZERO) + p
-        return Law(categories, outputs, _mixed((shares[id(w)], w.even) for w in laws.values()))
+        return Law(categories, outputs, mixed((shares[id(w)], w.even) for w in laws.values()))
 
     def row(x: int) -> Row:
-        return _weighted((p, ways[outcome].row(x)) for outcome, p in source.row(x).items())
+        return weighted((p, ways[outcome].row(x)) for outcome, p in source.row(x).items())
 
-    return _listed(categories, outputs, row)
+    return listed(categories, outputs, row)
 
 
 def _check_answers(step: When, source: Law) -> None:
@@ -252,8 +172,9 @@ def _check_answers(step: When, source: Law) -> None:
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
-    own = step.first.outcomes is not None  # answers of its own, such as the cells of a hash
-    first = _arranged(_law(step.first, categories), fill=not own)
+    first = _law(step.first, categories)
+    if step.first.outcomes is None:  # else it has answers of its own, such as the cells of a hash
+        first = arranged(first, fill=True)
     second = _law(step.second, first.outputs)
     outputs = second.outputs
     a, b = first.even, second.even
@@ -262,40 +183,31 @@ def _then(step: Then, categories: tuple[Any, ...]) -> Law:
         extra = {label: b.own * p for label, p in a.extra.items()}
         for label, p in b.extra.items():
             extra[label] = extra.get(label, _ZERO) + p
-        return Law(categories, outputs, Even(a.own * b.own, b.own * a.base + b.base, _made(extra)))
+        return Law(categories, outputs, Even(a.own * b.own, b.own * a.base + b.base, made(extra)))
     if a is not None and a.own == 0 and a.base == 0:  # whatever the truth is
-        row = _weighted((p, second.row(second.places[y])) for y, p in a.extra.items())
+        row = weighted((p, second.row(second.places[y])) for y, p in a.extra.items())
         return Law(categories, outputs, Even(_ZERO, _ZERO, row))
     if a is not None:
-        common = _weighted((p, second.row(second.places[y])) for y, p in _shared(first).items())
+        common = weighted((p, second.row(second.places[y])) for y, p in shared(first).items())
 
         def spread(x: int) -> Row:
             own = second.row(second.places[categories[x]])
-            return _weighted([(_ONE, common), (a.own, own)])
+            return weighted([(_ONE, common), (a.own, own)])
 
-        return _listed(categories, outputs, spread)
+        return listed(categories, outputs, spread)
 
     def row_of(x: int) -> Row:
-        return _weighted((p, second.row(second.places[y])) for y, p in first.row(x).items())
+        return weighted((p, second.row(second.places[y])) for y, p in first.row(x).items())
 
-    return _listed(categories, outputs, row_of)
-
-
-def _shared(found: Law) -> Row:
-    """The part of an even law that all categories have in common."""
-    assert found.even is not None
-    shared = dict.fromkeys(found.categories, found.even.base) if found.even.base != 0 else {}
-    for label, p in found.even.extra.items():
-        shared[label] = shared.get(label, _ZERO) + p
-    return shared
+    return listed(categories, outputs, row_of)
 
 
 def _parts(step: Parts, categories: tuple[Any, ...]) -> Law:
-    laws = [_arranged(_law(part, categories)) for part in step.steps]
+    laws = [arranged(_law(part, categories)) for part in step.steps]
     size = 1
     for part in laws:
         size *= len(part.outputs)
-    _check_entries(size)
+    check_entries(size)
     outputs = tuple(", ".join(map(str, ys)) for ys in product(*(part.outputs for part in laws)))
     if len(set(outputs)) < len(outputs):
         twice = next(text for i, text in enumerate(outputs) if text in outputs[:i])
@@ -314,12 +226,15 @@ def _parts(step: Parts, categories: tuple[Any, ...]) -> Law:
             }
         return found
 
-    return _listed(categories, outputs, row)
+    found = listed(categories, outputs, row)
+    said = {text for own in found.sparse or () for text in own}
+    # two parts that tell the truth agree: only what some category can report
+    return replace(found, outputs=tuple(text for text in outputs if text in said))
 
 
 def _cohorts(step: Cohorts, categories: tuple[Any, ...]) -> Law:
-    laws = [_arranged(_law(part, categories)) for part in step.steps]
-    _check_entries(sum(len(part.outputs) for part in laws))
+    laws = [arranged(_law(part, categories)) for part in step.steps]
+    check_entries(sum(len(part.outputs) for part in laws))
     outputs = tuple(f"{c}:{y}" for c, part in enumerate(laws) for y in part.outputs)
     share = Fraction(1, len(laws))
 
@@ -327,68 +242,7 @@ def _cohorts(step: Cohorts, categories: tuple[Any, ...]) -> Law:
         rows = enumerate(part.row(x) for part in laws)
         return {f"{c}:{y}": share * p for c, own in rows for y, p in own.items()}
 
-    return _listed(categories, outputs, row)
-
-
-def _merged(laws: Iterable[Law]) -> tuple[Any, ...]:
-    """What any of some laws can say, in the order of first appearance."""
-    found: dict[Any, Any] = {}
-    for one in laws:
-        for label in one.outputs:
-            known = found.setdefault(label, label)
-            if type(known) is not type(label):
-                remedy = (
-                    f"looks the same as {known!r}, which another branch says: write one of them"
-                )
-                raise InvalidArgument("say", label, remedy)
-    return tuple(found)
-
-
-def _mixed(weighted: Iterable[tuple[Chance, Even | None]]) -> Even:
-    own: Chance = _ZERO
-    base: Chance = _ZERO
-    extra: Row = {}
-    for weight, part in weighted:
-        assert part is not None
-        own, base = own + weight * part.own, base + weight * part.base
-        for label, p in part.extra.items():
-            extra[label] = extra.get(label, _ZERO) + weight * p
-    return Even(own, base, _made(extra))
-
-
-def _weighted(parts: Iterable[tuple[Chance, Row]]) -> Row:
-    """The sum of some rows with weights."""
-    found: Row = {}
-    for weight, row in parts:
-        if weight != 0:
-            for label, p in row.items():
-                found[label] = found.get(label, _ZERO) + weight * p
-    return _made(found)
-
-
-def _made(row: Row) -> Row:
-    """A row without its zeros."""
-    return {label: p for label, p in row.items() if p != 0}
-
-
-def _listed(
-    categories: tuple[Any, ...], outputs: tuple[Any, ...], row: Callable[[int], Row]
-) -> Law:
-    """A law row by row."""
-    rows, entries = [], 0
-    for x in range(len(categories)):
-        rows.append(row(x))
-        entries += len(rows[-1])
-        _check_entries(entries)
-    return Law(categories, outputs, None, tuple(rows))
-
-
-def _check_entries(entries: int) -> None:
-    if entries > _MOST_ENTRIES:
-        raise NotAvailable(
-            f"the matrix of this device has more than {_MOST_ENTRIES} entries that differ: use "
-            "fewer categories, or fewer parts"
-        )
+    return listed(categories, outputs, row)
 
 
 _RULES: dict[type[Step], Callable[[Any, tuple[Any, ...]], Law]] = {

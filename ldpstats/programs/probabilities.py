@@ -14,9 +14,9 @@ from ldpstats.programs.polynomials import Chance, Polynomial, unknown
 __all__ = ["Chance", "Polynomial", "chance", "spelled", "unknown"]
 
 _REMEDY = "must be a probability in [0, 1], for example '1/6', Fraction(1, 6) or 0.25"
-_TEXT = re.compile(
-    r"\s*[0-9]{1,400}(\s*/\s*[0-9]{1,400}|(\.[0-9]{0,400})?([eE][+-]?[0-9]{1,3})?)\s*"
-)
+_DIGITS = r"[0-9]{1,400}"
+_DECIMAL = rf"({_DIGITS}(\.[0-9]{{0,400}})?|\.{_DIGITS})([eE][+-]?[0-9]{{1,3}})?"
+_TEXT = re.compile(rf"\s*[+-]?({_DIGITS}\s*/\s*{_DIGITS}|{_DECIMAL})\s*")
 _LONGEST = 4000  # binary digits of a denominator
 _UNKNOWN = "must stay in [0, 1] whatever the unknown parameters are in [0, 1]"
 
@@ -56,23 +56,27 @@ def chance(name: str, value: object) -> Chance:
 
 def exact_number(name: str, value: object, remedy: str) -> Fraction:
     """Read a real number as a Fraction: a float by its shortest decimal."""
-    if isinstance(value, np.generic):
-        value = str(value) if isinstance(value, np.floating) else value.item()
-    if isinstance(value, float):
-        value = repr(float(value))
-    if isinstance(value, Decimal):
-        value = str(value)
-    if isinstance(value, str):
-        text = str.__str__(value)
+    text = _text(value)
+    if text is not None:
         if not _TEXT.fullmatch(text):
             raise InvalidArgument(name, value, remedy)
         try:
             return Fraction(re.sub(r"\s", "", text))
         except (ValueError, ZeroDivisionError):
             raise InvalidArgument(name, value, remedy) from None
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+    number = value.item() if isinstance(value, np.integer) else value
+    if isinstance(number, bool) or not isinstance(number, int | Fraction):
         raise InvalidArgument(name, value, remedy)
-    return Fraction(value)
+    return Fraction(number)
+
+
+def _text(value: object) -> str | None:
+    """The digits of a number that is not exact by its type; None for others."""
+    if isinstance(value, np.floating):
+        return str(value)  # the shortest decimal of its own precision
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value) if isinstance(value, str | Decimal) else None
 
 
 def _open(name: str, value: Polynomial) -> Chance:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ldpstats.programs.laws import Law, Row
+from ldpstats.programs.rows import Law, Row
 from ldpstats.sampling.exact import (
     Inversion,
     inversion,

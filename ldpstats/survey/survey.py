@@ -27,6 +27,7 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -315,14 +316,8 @@ class Survey(SampledRows):
         """
         check_options(how, FrequencyModel.fit)
         name = column_name("name", name)
-        if isinstance(self._made_by(name), PUM):
-            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
-            raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
-        self._refuse_dictionary(name, "frequencies")
-        remedy = "must be the name of a public column, or a list of names"
-        if isinstance(by, pd.Series | pd.Index | np.ndarray):
-            raise InvalidArgument("by", type(by).__name__, remedy)
-        columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
+        self._refuse_frequencies(name, "frequencies")
+        columns = _grouping(by)
         if self.design is not None:
             refuse_unweighted(how)
             asked = name, columns, candidates, incomplete
@@ -332,11 +327,79 @@ class Survey(SampledRows):
         if by is None:
             data = tally(self.data, name, sums)
             refuse_unanswered(name, [data], self.data)
-            return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
+            alone: FrequencyResults
+            alone = FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
+            return alone
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
         return several.fit(method, **how)
+
+    def posterior(
+        self,
+        column: str,
+        rng: np.random.Generator,
+        by: str | Sequence[str] | None = None,
+        prior: Any = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """Posterior of the frequencies of the true answers to a question, in all or in groups.
+
+        Parameters
+        ----------
+        column : str
+            The question, or a public column, as for `frequencies`.
+        rng : numpy.random.Generator
+            The same seed gives the same draws.
+        by : str or sequence of str, optional
+            Public columns that make groups, which are pooled partially: see
+            `GroupedModel.fit_posterior`.
+        prior : Dirichlet or LogisticNormal; with `by` Pooling; None
+            See `ldpstats.priors`; None for the flat prior, and the defaults of `Pooling`.
+        draws : int
+            Over all chains.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        PosteriorResults; GroupedPosterior with `by`
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered, or a column of `by` is private or is no grouping; for other priors.
+        NotAvailable
+            Of a survey with a design: weighted reports have no likelihood. For dictionary and PUM
+            questions.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey.posterior("ill", np.random.default_rng(1), by="region").params.round(1)
+        region  ill
+        n       no     0.7
+                yes    0.3
+        s       no     0.7
+                yes    0.3
+        Name: params, dtype: float64
+        """
+        name = column_name("column", column)
+        self._refuse_frequencies(name, "posterior")
+        columns = _grouping(by)
+        self._refuse_design("posterior", "a likelihood has no weights: use survey.frequencies")
+        if by is None:
+            data = tally(self.data, name)
+            refuse_unanswered(name, [data], self.data)
+            return FrequencyModel(data, name=name).fit_posterior(rng, prior, draws, engine)
+        groups, ungrouped = grouped(self.data, name, columns)
+        refuse_unanswered(name, groups.values(), self.data)
+        return GroupedModel(groups, columns, name=name, n_ungrouped=ungrouped).fit_posterior(
+            rng, prior, draws, engine
+        )
 
     def personalized(
         self,
@@ -589,6 +652,13 @@ class Survey(SampledRows):
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
 
+    def _refuse_frequencies(self, name: str, what: str) -> None:
+        """Refuse questions whose answers are not categories of their own."""
+        if isinstance(self._made_by(name), PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
+        self._refuse_dictionary(name, what)
+
     def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
         """The weighted table of two questions."""
         assert self.design is not None
@@ -620,3 +690,11 @@ class Survey(SampledRows):
         for name in asked:
             self._refuse_dictionary(name, "association")
         return asked
+
+
+def _grouping(by: object) -> list[Any]:
+    """The columns that make groups; none for None."""
+    remedy = "must be the name of a public column, or a list of names"
+    if isinstance(by, pd.Series | pd.Index | np.ndarray):
+        raise InvalidArgument("by", type(by).__name__, remedy)
+    return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)

@@ -159,8 +159,10 @@ def _parameters(call: Callable[..., Any]) -> set[str]:
 
 
 def _keys(document: Any) -> set[str]:
-    """All names in a JSON document."""
+    """All names in a JSON document; none in other text."""
     if isinstance(document, str):
+        if not document.lstrip().startswith(("{", "[")):
+            return set()
         document = json.loads(document)
     inner = document.values() if isinstance(document, dict) else document
     found = set(document) if isinstance(document, dict) else set()

@@ -38,14 +38,16 @@ VALUES = (
     "krr",
     "report", "cohort", "id", "start_1", "mle", "lasso", "inversion", "true", "None", "NaN", "0x10",
     "1_000", "٣", "best", "cliques", "bootstrap", "heatmap", "out.png", "out.json", "out.csv.gz",
-    "out.parquet", "spec.json", "answers.csv", "reports.csv", "3", "*", "*.csv", "duckdb",
+    "out.parquet", "p=.7", "p1=2", "=", "yes=1,2", "kuk", "spec.json", "answers.csv",
+    "reports.csv", "3", "*", "*.csv", "duckdb",
 )  # fmt: skip
 
 OPTIONS = {
     "privatize": (
         "--column", "--spec", "--survey", "--mechanism", "--categories", "--alphabet",
         "--sensitive", "--epsilon", "--theta", "--p-truth", "--p-yes", "--p", "--q", "-f",
-        "--prevalence", "--n-outputs", "--n-bits", "--n-hashes", "--n-cohorts", "--hashing",
+        "--prevalence", "--device", "--param", "--n-outputs", "--n-bits", "--n-hashes",
+        "--n-cohorts", "--hashing",
         "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
     "questionnaire": ("--question", "--observed", "--ask", "--refused", "--force"),
@@ -72,9 +74,13 @@ OPTIONS = {
         "--max-candidates", "--width", "--alpha", "--max-rows", "--details", "--json", "--plot",
         "--title", "--plot-kind", "--missing", "--na", "--force", "--engine", "--on-error",
     ),
-    "audit": ("--json",),
+    "audit": ("--json", "--device", "--param", "--categories"),
+    "device": (
+        "--param", "--categories", "--write-spec", "--json", "--plot", "--title", "--force",
+    ),
     "plan": (
         "--categories", "--epsilon", "--mechanism", "--spec", "--candidates", "--p", "--n", "--se",
+        "--device", "--param",
         "--width", "--relative", "--category", "--design-effect", "--alpha", "--json", "--csv",
         "--plot", "--title", "--force",
     ),
@@ -180,6 +186,18 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("audit", "spec.json"),
     ("audit", "survey.json", "--json"),
     ("audit", "urap.json"),
+    ("audit", "--device", "kuk", "--param", "p1=.8", "--param", "p2=1/5"),
+    (
+        "device", "forced-categories", "--param", "shares=nurse=.1,driver=.2", "--write-spec",
+        "new.json", "--json", "out.json",
+    ),
+    ("device", "cheating-detection", "--param", "p_yes=1/4", "--plot", "out.png", "--title", "x"),
+    (
+        "privatize", "answers.csv", "out.csv", "--column", "job", "--device", "forced-dice",
+        "--param", "sides=8", "--param", "no=7,8", "--categories", "nurse,driver", "--na",
+        "teacher", "--missing", "count", "--write-spec", "new.json",
+    ),
+    ("plan", "--device", "christofides", "--param", "proportions=3,2,1", "--n", "100"),
     ("plan", "--categories", "nurse,teacher,driver", "--epsilon", "1", "--n", "100"),
     ("plan", "--spec", "spec.json", "--spec", "urap.json", "--se", "0.1", "--csv", "out.csv"),
     (

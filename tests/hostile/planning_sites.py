@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from hostile.examples import P3, Examples, Site
 
 import ldpstats as ldp
@@ -38,6 +40,15 @@ def privacy_sites(e: Examples) -> Iterator[Site]:
     yield Site("privacy.amplification", privacy.amplification, shuffle, slow=True)
     shuffled = privacy.amplification(e.krr, 20, 1e-3)
     yield Site("Amplification.delta_at", shuffled.delta_at, {"epsilon": 0.5})
+    p3 = [0.5, 0.3, 0.2]
+    judged = {"mechanism": e.krr, "p": p3, "reports": ["nurse", "driver"], "candidates": None}
+    yield Site("privacy.posterior", privacy.posterior, judged)
+    table = pd.DataFrame(np.full((3, 2), 1 / 6), e.krr.categories, e.warner.categories)
+    two = {"mechanism": [e.krr, e.warner], "p": table, "reports": [["nurse"], ["yes"]]}
+    yield Site("privacy.posterior of two", privacy.posterior, two)
+    beliefs = privacy.posterior(e.krr, p3)
+    drawn = {"beliefs": beliefs, "p": p3, "ax": None, "title": "Report"}
+    yield Site("privacy.plot_posterior", privacy.plot_posterior, drawn, slow=True)
     yield from ledger_sites(e)
 
 

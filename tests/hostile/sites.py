@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hostile.design_sites import design_sites
+from hostile.device_sites import device_sites
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
 from hostile.goal_sites import goal_sites
@@ -32,6 +34,7 @@ def sites(e: Examples) -> list[Site]:
         *made,
         *constructors_of_grid({site.name for site in made}),
         *channel_sites(e),
+        *device_sites(),
         *mechanism_sites(e),
         *count_sites(e),
         *model_sites(e),
@@ -43,6 +46,7 @@ def sites(e: Examples) -> list[Site]:
         *goal_sites(e),
         *precision_sites(e),
         *posterior_sites(e),
+        *design_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),

@@ -193,7 +193,8 @@ def _is_enough(draws: Array) -> bool:
     """Whether chains agree, and their draws of m quantities, (c, n, m), are worth a third."""
     if draws.shape[1] < 4:
         return True
-    if np.nanmax(rhat(draws), initial=1.0) > _RHAT:
+    luck = 1.0 + 1.0 / draws.shape[1]  # R-hat of few draws that are independent
+    if np.nanmax(rhat(draws), initial=1.0) > max(_RHAT, luck):
         return False
     least = draws.shape[0] * draws.shape[1] / 3.0
     return bool(ess_bulk(draws).min() > least and ess_tail(draws).min() > least)

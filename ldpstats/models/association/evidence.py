@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from ldpstats.problems.simplex import project_subsimplex
 __all__ = ["Evidence", "simulated"]
 
 Array = npt.NDArray[Any]
+
+LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +142,19 @@ class Evidence:
             weight = 0.5 / self.nobs if ruled_out else 0.0
             found.append((1.0 - weight) * p + weight / p.size)
         return tuple(found)
+
+    def tables(self) -> list[tuple[Array, Array]]:
+        """Channel, (k, l), and counts, (l,), of joint reports; none where they are not listed."""
+        found = []
+        for group in self.groups:
+            mechanisms = group.counts.mechanisms
+            if any(m.n_bits or m.n_cohorts for m in mechanisms):
+                return []
+            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
+                return []
+            Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
+            found.append((np.asarray(Q), group.counts.table().reshape(-1)))
+        return found
 
     # -- all variables together ----------------------------------------------------------------
 

@@ -36,6 +36,10 @@ from ldpstats.models.association.variables import (
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.posterior.engines import ENGINES
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.record import Origin
+from ldpstats.models.posterior.tables import TablePosterior, table_posterior
 from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.covariance import Covariance
@@ -307,6 +311,83 @@ class AssociationModel:
         results = AssociationResults(fit, variables, cells, tests)
         warn_of_doubts(self._misfit(margin_fits, not by_name), results.condition)
         return results
+
+    def fit_posterior(
+        self, rng: np.random.Generator, prior: Any = None, draws: int = 4000, engine: str = "hmc"
+    ) -> TablePosterior:
+        """The posterior of the joint distribution, by draws.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The same seed gives the same draws.
+        prior : Dirichlet, LogisticNormal, Margins or None
+            See `ldpstats.priors`. Of the cells: a Dirichlet law with one concentration or one by
+            cell, or a logistic normal; `Margins` for what is known of single variables. None is the
+            flat one, ``Dirichlet(1.0)``.
+        draws : int
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        TablePosterior
+
+        Raises
+        ------
+        InvalidArgument
+            For an argument that is out of range, and a prior of other cells or margins.
+        NotAvailable
+            Where answers are not among the candidates, or "Other" is modelled: the law of their
+            reports is not known, and with it no likelihood; and for tables of over 1,000 cells.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+        >>> model = ldp.AssociationModel(counts, names=("late", "ill"))
+        >>> prior = ldp.priors.Margins(first=[500, 500])  # 1,000 persons whose lateness is known
+        >>> results = model.fit_posterior(np.random.default_rng(1), prior)
+        >>> results.margin("late").params.round(2).to_dict()
+        {'no': 0.52, 'yes': 0.48}
+        """
+        if not self.evidence.is_exact:
+            raise NotAvailable(
+                "the posterior of a table that does not hold all answers: reports of answers that "
+                "are not among the candidates have no known law; fit all categories, or lump the "
+                "others by other=True where the mechanism allows it"
+            )
+        engine = one_of("engine", engine, ENGINES)
+        return table_posterior(
+            self.likelihood(),
+            [spec.labels for spec in self.evidence.specs],
+            self.names,
+            self._origin(),
+            checked_generator(rng),
+            prior,
+            checked_draws(draws),
+            self.evidence.tables(),
+            engine,
+        )
+
+    def _origin(self) -> Origin:
+        """What draws from the posterior are about, but for the prior."""
+        groups = [group.counts.mechanisms for group in self.evidence.groups]
+        return Origin(
+            nobs=self.nobs,
+            n_missing=self._n_missing,
+            epsilon=max(map(joint_epsilon, groups)),
+            sources=self.sources,
+            name=" x ".join(self.names),
+            subject="Joint frequencies",
+            is_partial=any(
+                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
+                for mechanisms in groups
+                for mechanism in mechanisms
+            ),
+        )
 
     def _by_likelihood(
         self, estimator: Estimator[Any], linear: Uncertain, cov_type: str

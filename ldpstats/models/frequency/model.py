@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,11 +37,13 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.parameters.model import ParametersModel
 from ldpstats.models.posterior.frequency import frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import CONSTRAINED, Fit
+from ldpstats.models.shared.spelling import in_turn
 from ldpstats.priors import SimplexPrior
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
@@ -128,10 +130,28 @@ class FrequencyModel:
         self._n_missing = sum(counts.n_missing for counts in groups)
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
-        self.evidence = Evidence.of(self.sources, candidates, self.incomplete)
+        self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
         return f"FrequencyModel({', '.join(str(c.mechanism) for c in self.sources)}; n={self.nobs})"
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the reports say of the frequencies.
+
+        Raises
+        ------
+        NotAvailable
+            For devices with unknown parameters, whose frequencies have no likelihood alone.
+        """
+        if self._evidence is None:
+            raise NotAvailable(
+                f"the devices depend on the unknown {in_turn(self.unknown)}, which only "
+                "FrequencyModel(groups).fit() and fit_posterior() estimate; for known values "
+                "collect or count with device.at(...)"
+            )
+        return self._evidence
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -173,8 +193,8 @@ class FrequencyModel:
         constraints: Any = None,
         cov_type: str = "default",
         progress: bool = False,
-    ) -> FrequencyResults:
-        """Estimate the frequencies.
+    ) -> Any:
+        """Estimate the frequencies, and the parameters of devices that are unknown.
 
         Parameters
         ----------
@@ -201,6 +221,7 @@ class FrequencyModel:
         Returns
         -------
         FrequencyResults
+            For devices with unknown parameters `ParametersResults`, by maximum likelihood.
 
         Raises
         ------
@@ -209,7 +230,8 @@ class FrequencyModel:
         NotAvailable
             For a likelihood estimator when only bit sums are known.
         NotIdentified
-            When the channel does not determine the frequencies.
+            When the channel does not determine the frequencies, or the groups together do not
+            determine the unknown parameters.
 
         Warns
         -----
@@ -224,6 +246,10 @@ class FrequencyModel:
         LDPWarning
             When the condition number of the channel is above 1e8.
         """
+        if self.unknown:
+            boolean("progress", progress)
+            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
+            return joint.fit(method, constraints, cov_type)
         with fitting(boolean("progress", progress)):
             results = self.fit_quietly(method, constraints, cov_type)
         if results.caution:
@@ -405,18 +431,20 @@ class FrequencyModel:
     def fit_posterior(
         self,
         rng: np.random.Generator,
-        prior: SimplexPrior | None = None,
+        prior: SimplexPrior | Mapping[str, Any] | None = None,
         draws: int = 4000,
         engine: str = "hmc",
     ) -> PosteriorResults:
-        """The posterior of the frequencies, by draws.
+        """The posterior of the frequencies, and of unknown parameters of devices, by draws.
 
         Parameters
         ----------
         rng : numpy Generator
             The same seed gives the same draws.
         prior : Dirichlet, LogisticNormal or None
-            See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``.
+            See `ldpstats.priors`. None is the flat one, ``Dirichlet(1.0)``. For devices with
+            unknown parameters also a dict with a `Beta` by name of the parameter, and that of the
+            frequencies as "frequencies"; the others are flat.
         draws : int
             Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
@@ -426,6 +454,8 @@ class FrequencyModel:
         ------
         NotAvailable
             For sums of bits, which do not determine a likelihood.
+        NotIdentified
+            When the groups together leave an unknown parameter open that has no prior in `prior`.
         InvalidArgument
             For an argument that is out of range, and a prior of other categories.
 
@@ -445,6 +475,9 @@ class FrequencyModel:
         c    0.11
         Name: params, dtype: float64
         """
+        if self.unknown:
+            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
+            return joint.fit_posterior(rng, prior, draws, engine, self._origin())
         if not self.evidence.has_patterns:
             raise NotAvailable(
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "

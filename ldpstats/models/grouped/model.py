@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ldpstats.arguments.checks import positive_integer
+import numpy as np
+
+from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -21,7 +23,14 @@ from ldpstats.models.frequency.homogeneity import homogeneity
 from ldpstats.models.frequency.model import Data, FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.posterior.engines import ENGINES
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.pooled import GroupedPosterior, pooled_posterior
+from ldpstats.models.posterior.record import Origin
 from ldpstats.models.shared.groups import Label, group_columns, labelled, worded
+from ldpstats.models.shared.spelling import in_turn
+from ldpstats.priors.pooling import Pooling
+from ldpstats.problems.problem import Likelihood
 
 __all__ = ["GroupedModel"]
 
@@ -83,6 +92,7 @@ class GroupedModel:
         given = labelled(groups, self.by)
         self.n_ungrouped = positive_integer("n_ungrouped", n_ungrouped, 0)
         sizes = {label: reports_in(data) for label, data in given.items()}
+        self.labels: tuple[Label, ...] = tuple(given)
         self.empty = tuple(label for label, size in sizes.items() if size == 0)
         if len(self.empty) == len(given):
             raise InvalidArgument("groups", len(given), "are without a single report")
@@ -156,6 +166,103 @@ class GroupedModel:
             name=self.name,
         )
 
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: Pooling | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> GroupedPosterior:
+        """The posterior of the frequencies in all groups, with partial pooling, by draws.
+
+        Groups are taken to be alike to an extent that the reports show: estimates of a small group
+        move towards what the groups have in common, those of a large one hardly. A group without a
+        report is predicted from the others.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The same seed gives the same draws.
+        prior : Pooling, optional
+            See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
+            the standard deviation of log ratios between groups, a flat common distribution.
+        draws : int
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        GroupedPosterior
+
+        Raises
+        ------
+        InvalidArgument
+            For an argument that is out of range.
+        NotAvailable
+            For sums of bits, which do not determine a likelihood; for candidates that are not all
+            answers; for very many groups and categories.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> model = ldp.GroupedModel(groups | {"east": krr.counts([25, 25])}, by="region")
+        >>> model.fit_posterior(np.random.default_rng(1)).params.round(1)
+        region  category
+        north   no          0.4
+                yes         0.6
+        south   no          0.7
+                yes         0.3
+        east    no          0.5
+                yes         0.5
+        Name: params, dtype: float64
+        """
+        engine = one_of("engine", engine, ENGINES)
+        prior = Pooling() if prior is None else prior
+        if not isinstance(prior, Pooling):
+            remedy = "must be ldpstats.priors.Pooling(...), or None for its defaults"
+            raise InvalidArgument("prior", prior, remedy)
+        generator, number = checked_generator(rng), checked_draws(draws)
+        first = next(iter(self.models.values()))
+        if first.incomplete:
+            raise NotAvailable(
+                "the posterior of groups whose candidates are not all answers: reports of other "
+                "answers have no known law; leave incomplete= out to take the list for complete"
+            )
+        return pooled_posterior(
+            {label: self._likelihood(label) for label in self.labels},
+            {label: model.evidence.tables() for label, model in self.models.items()},
+            first.categories,
+            self.by,
+            self._origin(repr(prior)),
+            generator,
+            prior,
+            number,
+            engine,
+        )
+
+    def _likelihood(self, label: Label) -> Likelihood | None:
+        model = self.models.get(label)
+        return None if model is None else model.likelihood()
+
+    def _origin(self, prior: str) -> Origin:
+        """What draws from the posterior are about."""
+        mechanisms = [c.mechanism for model in self.models.values() for c in model.sources]
+        return Origin(
+            nobs=self.nobs,
+            n_missing=self.n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(dict.fromkeys(map(str, mechanisms))),
+            prior=prior,
+            name=self.name,
+            is_partial=any(
+                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
+                for mechanism in mechanisms
+            ),
+        )
+
     def _test_equal(self) -> tuple[TestResult | None, str]:
         """The test that all groups have the same distribution, or why there is none."""
         if len(self.models) < 2:
@@ -171,11 +278,18 @@ def _modelled(
 ) -> FrequencyModel:
     """The model of one group; an error about its data names the group."""
     try:
-        return FrequencyModel(data, candidates, incomplete, name)
+        model = FrequencyModel(data, candidates, incomplete, name)
     except InvalidArgument as error:
         if error.name != "data":
             raise
         raise InvalidArgument(words, data, error.remedy) from None
+    if model.unknown:
+        raise NotAvailable(
+            f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
+            "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
+            "use device.at(...)"
+        )
+    return model
 
 
 def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:

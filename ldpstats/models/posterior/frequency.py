@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of, replicates
+from ldpstats.arguments.checks import replicates
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
 from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
@@ -26,7 +26,6 @@ __all__ = ["checked_draws", "checked_generator", "checked_prior", "frequency_pos
 
 Array = npt.NDArray[Any]
 
-ENGINES = ("hmc", "pymc")
 _FEWEST = 160
 
 
@@ -57,7 +56,7 @@ def frequency_posterior(
     labels: pd.Index[Any],
     origin: Origin,
     rng: np.random.Generator,
-    prior: SimplexPrior | None = None,
+    prior: Any = None,
     draws: int = 4000,
     engine: str = "hmc",
     groups: Sequence[tuple[Array, Array]] = (),
@@ -66,12 +65,11 @@ def frequency_posterior(
 
     `groups` are channels and counts for the posterior predictive check; none for no check.
     """
-    one_of("engine", engine, ENGINES)
     rng, draws, prior = checked_generator(rng), checked_draws(draws), checked_prior(prior)
     law = prior.law(labels)
     peak = frequency_mode(likelihood, law)
     density = FrequencyDensity.of(likelihood, law)
-    chains = sample(density, rng, draws)
+    chains = chains_by(engine, density, rng, draws)
     kept = density.constrained(chains.z).reshape(-1, law.k)
     every = -(-len(kept) // REPLICATES)
     return PosteriorResults.of(

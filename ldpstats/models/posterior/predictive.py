@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.inference.outcome import TestResult
 
-__all__ = ["REPLICATES", "predictive_check"]
+__all__ = ["REPLICATES", "predictive_check", "predictive_check_of"]
 
 Array = npt.NDArray[Any]
 
@@ -32,18 +32,19 @@ def predictive_check(
 
     Parameters
     ----------
-    frequencies : array, shape (s, k)
+    frequencies : array, shape (s, k); or (s, g, k), of each group
         Draws from the posterior.
     groups : sequence of (Q, n)
         The channel, (k, l), and the counts, (l,), of each group of respondents.
     rng : numpy Generator
     """
     observed, replicated = np.zeros(len(frequencies)), np.zeros(len(frequencies))
-    for Q, n in groups:
+    for g, (Q, n) in enumerate(groups):
+        law_of = frequencies if frequencies.ndim == 2 else frequencies[:, g]
         step = max(1, _LARGEST // max(n.size, 1))
         for start in range(0, len(frequencies), step):
             part = slice(start, start + step)
-            law = np.maximum(frequencies[part] @ Q, 0.0)
+            law = np.maximum(law_of[part] @ Q, 0.0)
             law /= law.sum(axis=1, keepdims=True)
             expected = n.sum() * law
             again = rng.multinomial(int(n.sum()), law)
@@ -59,3 +60,26 @@ def _discrepancy(n: Array, expected: Array) -> Array:
     possible = expected > 0.0
     gaps = np.where(possible, n - expected, 0.0) ** 2
     return np.asarray((gaps / np.where(possible, expected, 1.0)).sum(axis=1))
+
+
+def predictive_check_of(
+    laws: Sequence[Array], counts: Sequence[Array], rng: np.random.Generator
+) -> TestResult:
+    """`predictive_check` from the law of a report in each group, by draw.
+
+    Parameters
+    ----------
+    laws : sequence of arrays, shape (s, l)
+        One for each group.
+    counts : sequence of arrays, shape (l,)
+    rng : numpy Generator
+    """
+    observed, replicated = np.zeros(len(laws[0])), np.zeros(len(laws[0]))
+    for law, n in zip(laws, counts, strict=True):
+        share = np.maximum(law, 0.0)
+        share = share / share.sum(axis=1, keepdims=True)
+        observed += _discrepancy(n, n.sum() * share)
+        replicated += _discrepancy(rng.multinomial(int(n.sum()), share), n.sum() * share)
+    p = float((replicated >= observed).mean())
+    how = f"posterior predictive check, chi-square discrepancy, {len(laws[0])} replicates"
+    return TestResult(_NULL, float(observed.mean()), None, p, how)

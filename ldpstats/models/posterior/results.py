@@ -366,6 +366,25 @@ class PosteriorResults(Stored, Presented):
         chains, n, _ = self.samples.shape
         return f"PosteriorResults({self._subject}, k={self.k}, {chains} chains of {n})"
 
+    def to_arviz(self) -> Any:
+        """The draws as an InferenceData of ArviZ (extra `bayes`).
+
+        Its `posterior`, and its `prior` where draws of it are known, have the variable "p" of
+        frequencies by category (a dimension for each variable of a table, or for the groups),
+        "coefficients" by term, and one for each unknown parameter. `sample_stats` has the step size
+        and, as attributes, engine, acceptance rate and number of divergences; `observed_data` the
+        number of reports and of missing ones.
+
+        Raises
+        ------
+        NotAvailable
+            If ArviZ is not installed.
+        """
+        from ldpstats.models.posterior.exported import inference_data
+
+        held = self.samples, self.index, self.simplex, self.prior_draws
+        return inference_data(*held, self.origin, self.run)
+
     def _tidy(self, alpha: float) -> pd.DataFrame:
         names = {"params": "estimate", "bse": "std_error"}
         return self.summary_frame(alpha).rename(columns=names).assign(p_value=np.nan)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import NotAvailable
+from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.devices.fitting import fit_with_devices
+from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.fitting import fitted
 from ldpstats.models.regression.planned import planned_information
+from ldpstats.models.regression.posterior import regression_posterior
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.priors import Normal
 
 __all__ = ["PrivatizedRegression"]
 
@@ -59,8 +66,12 @@ class PrivatizedRegression(RegressionStructure):
         start_params: Any = None,
         maxiter: int = 100,
         disp: Any = False,
-    ) -> RegressionResults:
+    ) -> RegressionResults | DeviceRegressionResults:
         """Estimate the coefficients.
+
+        Where the response was asked by devices with unknown parameters
+        (`ldpstats.devices.unknown`), in one or several groups of reports, these are estimated with
+        the coefficients by maximum likelihood, and come last in `params`.
 
         Parameters
         ----------
@@ -86,20 +97,25 @@ class PrivatizedRegression(RegressionStructure):
 
         Returns
         -------
-        RegressionResults
+        RegressionResults, or DeviceRegressionResults with unknown parameters
 
         Raises
         ------
         InvalidArgument
             For an unknown option, or one that does not go with the others.
         NotIdentified
-            If the information of the reports is singular.
+            If the information of the reports is singular, or they leave a coefficient or an
+            unknown parameter open.
 
         Warns
         -----
         ConvergenceWarning
             If the maximum is at infinity, or the iteration stopped before it.
         """
+        if self.unknown:
+            given = {"method": method, "penalty": penalty, "cov_type": cov_type}
+            given |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
+            return fit_with_devices(self, given)
         only = self.data.only_corrected
         if method is None:
             # mixtures of laws of numbers fit any other shape by effects that are not there
@@ -113,3 +129,62 @@ class PrivatizedRegression(RegressionStructure):
         maxiter = positive_integer("maxiter", maxiter)
         del disp
         return fitted(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
+
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: Normal | Mapping[str, Normal] | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """The posterior of the coefficients, by draws.
+
+        By default slopes are normal with mean 0 and standard deviation 2.5 over that of the
+        covariate, and the probabilities of all categories at the means of the covariates are
+        uniform, as in a `FrequencyModel` with a flat prior; of numbers, slopes are in standard
+        deviations of the response, the level at the means has a standard deviation of 10, and
+        log(sigma) one of 1. Thresholds are reported as `fit` has them: the first, and the
+        logarithms of the steps. Private predictors have the law of `fit`, a multinomial logit,
+        with such a prior too.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            The same seed gives the same draws.
+        prior : Normal, mapping of str to Normal, or None
+            Of all coefficients of covariates, the constant included, or of those named; of
+            covariates as they are, not standardised. Others have the default.
+        draws : int
+            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        PosteriorResults
+            Labels of the coefficients are those of `fit`; "sigma" is added for numbers.
+
+        Raises
+        ------
+        NotAvailable
+            With sampling weights or the design of a survey, which leave no likelihood.
+        InvalidArgument
+            For an argument that is out of range, and a prior of another coefficient.
+
+        References
+        ----------
+        A. Gelman, A. Jakulin, M. G. Pittau and Y.-S. Su, A weakly informative default prior
+        distribution for logistic and other regression models, Annals of Applied Statistics 2008.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.integers(-2, 3, size=4000)})
+        >>> ill = np.where(rng.random(4000) < 1 / (1 + np.exp(0.5 - 0.8 * X.age)), "yes", "no")
+        >>> model = ldp.PrivatizedLogit(ldp.Warner(epsilon=2.0).privatize(ill, rng), X)
+        >>> posterior = model.fit_posterior(rng, draws=1000)
+        >>> posterior.params.round(1).to_dict()
+        {'const': -0.4, 'age': 0.8}
+        """
+        return regression_posterior(self, rng, prior, draws, engine)

@@ -25,7 +25,7 @@ from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
 
-__all__ = ["covariance", "fitted"]
+__all__ = ["compare_with_corrected", "covariance", "fitted"]
 
 Array = npt.NDArray[Any]
 
@@ -75,7 +75,7 @@ def fitted(
             5,
         )
     if model.data.predictors and not model.data.is_categorical:
-        _compare_with_corrected(model, top.theta)
+        compare_with_corrected(model, top.theta)
     fixed = _fixed(model, found)
     V = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
     return RegressionResults(
@@ -95,7 +95,7 @@ def fitted(
     )
 
 
-def _compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
+def compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
     """Warn where the law of a number misleads its likelihood, as corrected scores show."""
     try:
         with warnings.catch_warnings():

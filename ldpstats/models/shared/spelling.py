@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["count_of", "names_alpha"]
+__all__ = ["count_of", "in_turn", "names_alpha"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,3 +34,11 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
 def count_of(n: int, noun: str) -> str:
     """A number of things in words: "1 test", "3 tests"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def in_turn(words: Sequence[str], most: int = 6) -> str:
+    """Some words in a row: "a, b and c"; beyond `most` the number of the others."""
+    shown = list(words)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

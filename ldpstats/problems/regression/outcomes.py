@@ -27,6 +27,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_CLEAR = 1e-4  # likelihood of an answer, relative to the other's, below which a report tells it
+
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -59,6 +61,10 @@ class Outcome(ABC):
     @abstractmethod
     def terms(self, eta: Array, seen: Array) -> Terms:
         """log f and its derivatives."""
+
+    @abstractmethod
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        """log f and its first derivatives, (..., q) -> (...) and (..., q); `seen` is broadcast."""
 
     @abstractmethod
     def mean(self, eta: Array) -> Array:
@@ -131,6 +137,12 @@ def _cloglog(eta: Array) -> tuple[Array, Array, Array, Array]:
 LINKS = {"logit": _logit, "probit": _probit, "cloglog": _cloglog}
 
 
+def _logarithmic(f: Array, d: Array) -> tuple[Array, Array]:
+    """log f and its derivatives, from those of f."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(f), d / f[..., None]
+
+
 @dataclass(frozen=True)
 class Binary(_Simple):
     """Two categories; the probability of the second, success, is a function of one predictor.
@@ -164,6 +176,19 @@ class Binary(_Simple):
         mean = np.column_stack([failure, success])
         return mean, np.column_stack([-slope, slope])[:, :, None]
 
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        gain = seen[..., 1] - seen[..., 0]
+        if self.link == "logit" and seen.min() > _CLEAR * seen.max():
+            from scipy.special import expit
+
+            # no report tells the answer for sure: one tail has all digits that matter
+            success = expit(eta[..., 0])
+            f = seen[..., 0] + gain * success
+            return _logarithmic(f, (gain * success * (1.0 - success))[..., None])
+        failure, success, slope, _ = LINKS[self.link](eta[..., 0])
+        f = seen[..., 0] * failure + seen[..., 1] * success
+        return _logarithmic(f, (gain * slope)[..., None])
+
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         failure, success, slope, bend = LINKS[self.link](eta[:, 0])
         gain = seen[:, 1] - seen[:, 0]
@@ -182,11 +207,17 @@ class Multinomial(Categorical):
         return self.k - 1
 
     def mean(self, eta: Array) -> Array:
-        whole = np.column_stack([np.zeros(len(eta)), eta])
-        whole -= whole.max(axis=1, keepdims=True)
+        whole = np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1)
+        whole -= whole.max(axis=-1, keepdims=True)
         np.exp(whole, out=whole)
-        whole /= whole.sum(axis=1, keepdims=True)
-        return whole
+        whole /= whole.sum(axis=-1, keepdims=True)
+        return np.asarray(whole)
+
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        p = self.mean(eta)
+        joint = seen * p
+        value, posterior = _logarithmic(joint.sum(axis=-1), joint)
+        return value, posterior[..., 1:] - p[..., 1:]
 
     def jacobian(self, eta: Array) -> Array:
         return self.mean_jacobian(eta)[1]
@@ -245,12 +276,17 @@ class Ordered(_Simple):
         from scipy.special import expit
 
         below, above = expit(eta), expit(-eta)
-        found = np.empty((len(eta), self.k))
-        found[:, 0], found[:, -1] = below[:, 0], above[:, -1]
+        found = np.empty((*eta.shape[:-1], self.k))
+        found[..., 0], found[..., -1] = below[..., 0], above[..., -1]
         # the smaller tail keeps the digits of a difference
-        lower = eta[:, 1:] < 0.0
-        found[:, 1:-1] = np.where(lower, below[:, 1:] - below[:, :-1], above[:, :-1] - above[:, 1:])
+        up, down = below[..., 1:] - below[..., :-1], above[..., :-1] - above[..., 1:]
+        found[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
         return found
+
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        gain = seen[..., :-1] - seen[..., 1:]
+        f = (seen * self.mean(eta)).sum(axis=-1)
+        return _logarithmic(f, gain * _logit(eta)[2])
 
     def jacobian(self, eta: Array) -> Array:
         return self._steps(_logit(eta)[2])
@@ -284,8 +320,13 @@ class Normal(Outcome):
         return 2
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
-        z = (seen - eta[:, 0]) * np.exp(-eta[:, 1])
-        return np.asarray(-0.5 * z**2 - eta[:, 1] - 0.5 * np.log(2.0 * np.pi))
+        return self.slopes(eta, seen)[0]
+
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        each = np.exp(-eta[..., 1])
+        z = (seen - eta[..., 0]) * each
+        value = -0.5 * z**2 - eta[..., 1] - 0.5 * np.log(2.0 * np.pi)
+        return value, np.stack([z * each, z**2 - 1.0], axis=-1)
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         precision = np.exp(-2.0 * eta[:, 1])
@@ -320,7 +361,12 @@ class Poisson(Outcome):
         from scipy.special import gammaln
 
         with np.errstate(over="ignore"):
-            return np.asarray(seen * eta[:, 0] - np.exp(eta[:, 0]) - gammaln(seen + 1.0))
+            return np.asarray(seen * eta[..., 0] - np.exp(eta[..., 0]) - gammaln(seen + 1.0))
+
+    def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
+        with np.errstate(over="ignore"):
+            first = seen[..., None] - np.exp(eta)
+        return self.logarithm(eta, seen), first
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         rate = np.exp(eta)

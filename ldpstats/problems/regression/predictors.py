@@ -71,6 +71,14 @@ class Predictors(ABC):
         """Sum over rows of derivative times G, shape (n, q) -> (size,)."""
 
     @abstractmethod
+    def etas(self, thetas: Array) -> Array:
+        """The predictors at c parameter vectors, shape (c, size) -> (c, n, q)."""
+
+    @abstractmethod
+    def adjoints(self, thetas: Array, G: Array) -> Array:
+        """`adjoint` at c parameter vectors, G (c, n, q) -> (c, size)."""
+
+    @abstractmethod
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         """Second derivative of what has derivatives G, (n, q), and W, (n, q, q), by eta."""
 
@@ -96,6 +104,15 @@ class Separate(Predictors):
 
     def adjoint(self, theta: Array, G: Array) -> Array:
         return np.asarray((G.T @ self.X).ravel())
+
+    def etas(self, thetas: Array) -> Array:
+        found = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
+        found = found.transpose(0, 2, 1)
+        return found if self.offset is None else found + self.offset[:, None]
+
+    def adjoints(self, thetas: Array, G: Array) -> Array:
+        each = G.transpose(0, 2, 1).reshape(-1, self.n) @ self.X
+        return np.asarray(each.reshape(len(thetas), self.size))
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
@@ -157,6 +174,21 @@ class Parallel(Predictors):
     def adjoint(self, theta: Array, G: Array) -> Array:
         return np.append(-(self.X.T @ G.sum(axis=1)), G.sum(axis=0) @ self._growth(theta))
 
+    def etas(self, thetas: Array) -> Array:
+        linear = thetas[:, : self.p] @ self.X.T
+        if self.offset is not None:
+            linear = linear + self.offset
+        with np.errstate(over="ignore"):
+            steps = np.exp(thetas[:, self.p + 1 :])
+        cuts = np.cumsum(np.column_stack([thetas[:, self.p], steps]), axis=1)
+        return np.asarray(cuts[:, None, :] - linear[:, :, None])
+
+    def adjoints(self, thetas: Array, G: Array) -> Array:
+        slopes = -(G.sum(axis=2) @ self.X)
+        above = G.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]  # a step raises all cuts above
+        above[:, 1:] *= np.exp(np.minimum(thetas[:, self.p + 1 :], 300.0))
+        return np.hstack([slopes, above])
+
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, growth = self.p, self._growth(theta)
         found = np.empty((self.size, self.size))
@@ -199,6 +231,15 @@ class Scaled(Predictors):
 
     def adjoint(self, theta: Array, G: Array) -> Array:
         return np.append(self.X.T @ G[:, 0], G[:, 1].sum())
+
+    def etas(self, thetas: Array) -> Array:
+        linear = thetas[:, :-1] @ self.X.T
+        if self.offset is not None:
+            linear = linear + self.offset
+        return np.stack(np.broadcast_arrays(linear, thetas[:, -1:]), axis=2)
+
+    def adjoints(self, thetas: Array, G: Array) -> Array:
+        return np.column_stack([G[:, :, 0] @ self.X, G[:, :, 1].sum(axis=1)])
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, found = self.p, np.empty((self.size, self.size))

@@ -21,6 +21,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.kronecker import (
     add_grams,
+    along_each,
     contracted,
     contracted_pairs,
     khatri_rao,
@@ -180,6 +181,22 @@ class JointRows(Rows):
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
         return total.reshape(-1)
+
+    def mix_each(self, p: Array) -> Array:
+        if not self.is_table:
+            return super().mix_each(p)
+        tables: Array = along_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        return np.asarray(tables.reshape(len(p), -1)[:, self._table])
+
+    def adjoint_each(self, v: Array) -> Array:
+        if not self.is_table:
+            return super().adjoint_each(v)
+        assert self._table is not None
+        extent = [len(factor.W) for factor in self.factors]
+        places = self._table + prod(extent) * np.arange(len(v))[:, None]
+        tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
+        tables = tables.reshape(len(v), *extent)
+        return np.asarray(along_each(tables, self._matrices, 0).reshape(len(v), -1))
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 __all__ = [
     "add_grams",
+    "along_each",
     "contracted",
     "contracted_pairs",
     "khatri_rao",
@@ -32,6 +33,13 @@ def contracted(table: Array, matrices: Any, axis: int) -> Array:
     for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
         table = np.tensordot(table, W, axes=(0, axis))
     return table
+
+
+def along_each(tables: Array, matrices: Any, axis: int) -> Array:
+    """`contracted` of several tables at once, shape (c, ...)."""
+    for W in matrices:
+        tables = np.tensordot(tables, W, axes=(1, axis))
+    return tables
 
 
 def pairs(rows: Array) -> Array:

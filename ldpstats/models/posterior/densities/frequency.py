@@ -68,6 +68,13 @@ class FrequencyDensity(LogDensity):
     def constrained(self, z: Array) -> Array:
         return np.exp(self.log_frequencies(z))
 
+    def coordinates(self, p: Array) -> Array:
+        """The z, shape (..., k - 1), of frequencies p, shape (..., k)."""
+        with np.errstate(divide="ignore"):
+            logp = np.log(p)
+        own = logp[..., self._reference, None]
+        return np.delete(logp - own, self._reference, axis=-1)
+
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         logp = self.log_frequencies(z)
         p = np.exp(logp)

@@ -21,9 +21,8 @@ from ldpstats.inference.regression.goodness import (
 )
 from ldpstats.inference.regression.margins import Points, average, row_means
 from ldpstats.inference.regression.sandwich import design_meat
-from ldpstats.models.regression.arrays import has_listed_reports
+from ldpstats.models.regression.answers.reported import ReportTable
 from ldpstats.problems.regression.collapse import alike
-from ldpstats.problems.regression.indicators import stacked_indicators
 from ldpstats.problems.regression.outcomes import Binary, Categorical, Ordered, Outcome
 
 __all__ = ["goodness_of_fit"]
@@ -31,7 +30,6 @@ __all__ = ["goodness_of_fit"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
-_MOST_CHANNELS = 3  # whose reports have cells of their own
 _PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
 _PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
 
@@ -40,7 +38,7 @@ def goodness_of_fit(results: Any, groups: Any) -> TestResult:
     """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
     most = positive_integer("groups", groups, 2)
     _refuse(results)
-    table = _Table(results)
+    table = ReportTable(results.model)
     if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
         found = _patterns(results, table)
         if found is not None:
@@ -65,65 +63,6 @@ def _refuse(results: Any) -> None:
         )
 
 
-class _Table:
-    """What was reported, as cells, or as decoded answers where reports have too many values.
-
-    Attributes
-    ----------
-    is_counted : bool
-        Whether there are cells.
-    codes : array of int64, shape (u,)
-        The cell of the report of each distinct row.
-    phi : array, shape (u, k), or None
-        Decoded answers of each distinct row.
-    channels : list of array, each (k, l)
-    at : array of int64, shape (u,)
-        The channel of each distinct row.
-    """
-
-    def __init__(self, results: Any) -> None:
-        data, whole = results.model.data, results.model.assembled
-        u = whole.likelihood.n
-        self.first = np.full(u, data.n, dtype=np.int64)
-        self.first[whole.place[::-1]] = np.arange(data.n - 1, -1, -1)
-        self.at = np.zeros(u, dtype=np.int64)
-        self.phi: Array | None = None
-        self.codes = self.at
-        assert data.categories is not None
-        k = len(data.categories)
-        if not data.is_private:
-            self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[self.first]
-            return
-        listed = all(
-            has_listed_reports(group.mechanism) and group.mechanism.n_outputs <= 2 * k
-            for group in data.response
-        )
-        if listed and len(data.response) <= _MOST_CHANNELS:
-            self.channels, codes = [], []
-            for group in data.response:
-                Q = np.asarray(group.mechanism.channel().matrix(), dtype=np.float64)
-                there = Q.any(axis=0)
-                self.channels.append(Q[:, there])
-                codes.append((np.cumsum(there) - 1)[np.asarray(group.y)])
-            sizes = [len(group) for group in data.response]
-            self.codes = np.concatenate(codes)[self.first]
-            self.at = np.repeat(np.arange(len(sizes)), sizes)[self.first]
-            return
-        candidates = data.candidates.get(data.response_name)
-        self.phi = stacked_indicators(data.response, whole.weights, candidates)[0][self.first]
-        self.channels = [np.eye(k)]
-
-    @property
-    def is_counted(self) -> bool:
-        return self.phi is None
-
-    def seen(self, rows: Codes, channel: int) -> Array:
-        """What was reported in some rows: indicators of cells, or decoded answers."""
-        if self.phi is not None:
-            return np.asarray(self.phi[rows])
-        return np.eye(self.channels[channel].shape[1])[self.codes[rows]]
-
-
 def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Array]]:
     """The law of a report as a function of the linear predictors."""
 
@@ -136,7 +75,7 @@ def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Arra
 # -- patterns ------------------------------------------------------------------------------
 
 
-def _patterns(results: Any, table: _Table) -> TestResult | None:
+def _patterns(results: Any, table: ReportTable) -> TestResult | None:
     """Pearson's test where covariates repeat often enough; None where they do not."""
     data, whole = results.model.data, results.model.assembled
     columns = [data.designs[0], table.at[whole.place]]
@@ -182,7 +121,7 @@ def _patterns(results: Any, table: _Table) -> TestResult | None:
 # -- groups --------------------------------------------------------------------------------
 
 
-def _grouped(results: Any, table: _Table, most: int) -> TestResult:
+def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
     likelihood = results.model.likelihood
     law = results.law.distinct
@@ -226,7 +165,7 @@ def _score(outcome: Outcome, mean: Array) -> Array:
     return np.asarray(1.0 - mean[:, 0])
 
 
-def _number(results: Any, table: _Table, mean: Array, most: int) -> int:
+def _number(results: Any, table: ReportTable, mean: Array, most: int) -> int:
     """Number of groups that leave enough in each cell."""
     n = float(results.nobs)
     weights = results.law.distinct.weights
@@ -245,7 +184,7 @@ def _number(results: Any, table: _Table, mean: Array, most: int) -> int:
 
 def _cells(
     results: Any,
-    table: _Table,
+    table: ReportTable,
     points: Points,
     mean: Array,
     code: Codes,

@@ -15,6 +15,8 @@ from ldpstats.estimators.regression.least_squares import (
     LeastSquares,
     least_squares,
 )
+from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.least_squares.posterior import least_squares_posterior
 from ldpstats.models.regression.least_squares.pseudo_response import answer_scores, pseudo_response
 from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
 from ldpstats.models.regression.rows import (
@@ -27,6 +29,7 @@ from ldpstats.models.regression.rows import (
     same_labels,
     whole_weights,
 )
+from ldpstats.priors import Normal
 
 __all__ = ["PrivatizedOLS"]
 
@@ -203,6 +206,58 @@ class PrivatizedOLS:
             n_clusters=None if clusters is None else clusters[1],
             use_t=boolean("use_t", use_t),
         )
+
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: Normal | Mapping[str, Normal] | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """The posterior of the coefficients, by draws.
+
+        A pseudo-response has no law of its own, so that the estimate takes the place of the data:
+        the posterior is that of coefficients about which the least squares estimate is normal with
+        the HC3 covariance (a posterior with limited information). Where no report was randomised
+        it is that of the normal linear model, with sigma.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            The same seed gives the same draws.
+        prior : Normal, mapping of str to Normal, or None
+            Of all coefficients, the constant included, or of those named. By default slopes are
+            normal with mean 0 and standard deviation ``2.5 s / sd(covariate)``, and the mean score
+            at the means of the covariates with ``10 s``, about the mean of the scores; s is the
+            standard deviation of the scores of the categories (without randomisation both are
+            those of the answers).
+        draws, engine
+            As for `PrivatizedLogit.fit_posterior`.
+
+        Raises
+        ------
+        NotAvailable
+            With survey weights, and where reports show no variance.
+        InvalidArgument
+            For an argument that is out of range, and a prior of another coefficient.
+
+        References
+        ----------
+        Y. K. Kwan, Asymptotic Bayesian analysis based on a limited information estimator, Journal
+        of Econometrics 1999.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 4000)})
+        >>> answer = rng.binomial(4, X["age"] / 10)
+        >>> reports = ldp.KRR([0, 1, 2, 3, 4], epsilon=2.0).privatize(answer, rng)
+        >>> posterior = ldp.PrivatizedOLS(reports, X).fit_posterior(rng, draws=1000)
+        >>> posterior.params.round(1).to_dict()
+        {'const': 0.1, 'age': 0.4}
+        """
+        return least_squares_posterior(self, rng, prior, draws, engine)
 
     def _clusters(
         self, kind: str, given: object, df: float

@@ -1,0 +1,1 @@
+"""Maxima of likelihoods with unknown parameters."""

@@ -1,0 +1,1 @@
+"""Intervals and tests of frequencies and unknown parameters together."""

@@ -1,0 +1,1 @@
+"""Frequencies and the unknown parameters of devices, estimated together."""

@@ -1,0 +1,101 @@
+"""The posterior of a regression on privatised answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of
+from ldpstats.errors import NotAvailable
+from ldpstats.models.posterior.densities.regression import RegressionDensity
+from ldpstats.models.posterior.engines import ENGINES, chains_by
+from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.record import Origin
+from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.fitting import compare_with_corrected
+from ldpstats.models.regression.posterior_check import regression_check
+from ldpstats.models.regression.prior import prior_in_words, regression_prior
+from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.problems.regression.outcomes import Multinomial, Normal
+
+__all__ = ["coefficient_labels", "refuse_posterior", "regression_posterior"]
+
+_REAL = -2  # parameters that are no probabilities
+
+
+def regression_posterior(
+    model: RegressionStructure, rng: Any, prior: Any, draws: Any, engine: Any
+) -> PosteriorResults:
+    """Draws of the coefficients; see `PrivatizedRegression.fit_posterior`."""
+    generator, number = checked_generator(rng), checked_draws(draws)
+    engine = one_of("engine", engine, ENGINES)
+    refuse_posterior(model)
+    law = regression_prior(model, prior)
+    density = RegressionDensity(model.likelihood, law)
+    chains = chains_by(engine, density, generator, number)
+    thetas = density.parameters(chains.z)
+    if model.data.predictors and not model.data.is_categorical:
+        compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))
+    return PosteriorResults.of(
+        chains,
+        density,
+        coefficient_labels(model),
+        _origin(model, prior_in_words(model, prior)),
+        simplex=_REAL,
+        peak=density.constrained(density.mode()),
+        prior_draws=density.shown(law.draw(generator, number)),
+        check=regression_check(model, thetas.reshape(-1, density.size), generator),
+        engine=engine,
+    )
+
+
+def _origin(model: RegressionStructure, prior: str) -> Origin:
+    """What the draws are about."""
+    mechanisms = list(dict.fromkeys(model.data.mechanisms()))
+    return Origin(
+        nobs=model.nobs,
+        n_missing=model.data.n_missing,
+        epsilon=max((mechanism.epsilon for mechanism in mechanisms), default=float("inf")),
+        sources=tuple(map(str, mechanisms)),
+        prior=prior,
+        name=model.endog_names,
+        subject="Coefficients",
+        is_partial=any(
+            mechanism.sensitive is not None and len(mechanism.sensitive) < len(mechanism.categories)
+            for mechanism in mechanisms
+        ),
+    )
+
+
+def refuse_posterior(model: RegressionStructure) -> None:
+    """Refuse weights and what has no likelihood."""
+    data = model.data
+    if model.unknown:
+        raise NotAvailable(
+            f"fit_posterior: the devices have the unknown {', '.join(model.unknown)}: use fit(), "
+            "or devices with known parameters"
+        )
+    if data.sample is not None:
+        raise NotAvailable(
+            "fit_posterior: a survey with a design has a pseudo-likelihood, of which a posterior "
+            "is not defined: use fit(), or make the survey without weights="
+        )
+    if data.weights is not None:
+        raise NotAvailable(
+            "fit_posterior: sampling weights leave a pseudo-likelihood, of which a posterior is "
+            "not defined: use fit(), or leave out weights= (numbers of respondents are "
+            "freq_weights=)"
+        )
+    if data.only_corrected:
+        raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
+
+
+def coefficient_labels(model: RegressionStructure) -> pd.Index[Any]:
+    """Labels of the coefficients that are reported, as `fit` has them, and sigma."""
+    categories = model.categories
+    if isinstance(model.data.outcome, Multinomial) and categories is not None:
+        pairs = [(label, name) for label in categories[1:] for name in model.exog_names]
+        return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
+    sigma = ["sigma"] if isinstance(model.data.outcome, Normal) else []
+    return pd.Index(model.exog_names + model.threshold_names + sigma)

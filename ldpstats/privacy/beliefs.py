@@ -1,0 +1,302 @@
+"""What a report says about the answer of the respondent who made it: Bayes' theorem."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import distribution, numbers
+from ldpstats.arguments.labels import align, preview
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.mechanisms import Enumerated, Mechanism
+from ldpstats.reports.single import Counts, Reports
+
+__all__ = ["posterior"]
+
+Array = npt.NDArray[Any]
+
+_MOST = 1 << 26  # probabilities that are listed: half a GB
+_MECHANISM = "must be a mechanism, a list of them, or a dictionary of them by question"
+
+
+def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = None) -> pd.DataFrame:
+    """What may be believed about a respondent's answer, given her report: P(answer | report).
+
+    By Bayes' theorem ``P(x | y) = p[x] Q[x, y] / sum_x' p[x'] Q[x', y]``, where p is how frequent
+    the answers are, or what was believed before. Under epsilon-LDP no report changes the odds of
+    two answers by more than a factor of ``e^eps``.
+
+    Parameters
+    ----------
+    mechanism : Mechanism, or a list or dictionary of them
+        Several mechanisms are those of several questions, each about an answer of its own. A
+        dictionary has the names of the questions.
+    p : array-like, shape (k,)
+        Distribution of the answers. A Series is matched by label, such as ``results.params``. For
+        several questions their joint distribution: a DataFrame for two (the first in rows), a
+        Series with a MultiIndex, or an array of shape (k1, k2, ...).
+    reports : Reports or column of reports, optional
+        The reports to judge; one of these for each question if there are several (a list, a
+        dictionary or a DataFrame). By default all possible reports, if they can be listed.
+    candidates : sequence of str, optional
+        The possible answers, for a mechanism with an open alphabet.
+
+    Returns
+    -------
+    DataFrame
+        Reports in rows, answers in columns; rows sum to one. Several questions have combinations of
+        reports in rows and combinations of answers in columns, both with a MultiIndex. Where all
+        possible reports are listed, one that cannot occur under p has no posterior: its row is nan,
+        and a warning names it.
+
+    Raises
+    ------
+    InvalidArgument
+        For what is no mechanism, distribution or report, and a report that cannot occur under p.
+    UnknownCategory
+        For what is no report of the mechanism.
+    MechanismMismatch
+        For reports of another mechanism.
+    NotAvailable
+        Without `reports`, for a mechanism whose reports cannot be listed; for too many of them.
+
+    Warns
+    -----
+    LDPWarning
+        If a possible report cannot occur under p.
+
+    See Also
+    --------
+    plot_posterior : the picture.
+
+    Notes
+    -----
+    For two questions this is the conditional probability of FPE16 section III-A, whose average over
+    all pairs of reports is a step of the EM algorithm:
+    ``p_ij P(X', Y' | x_i, y_j) / sum_kl p_kl P(X', Y' | x_k, y_l)``.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook"), epsilon=np.log(3))
+    >>> posterior(krr, [0.2, 0.8]).round(3)
+    answer  nurse   cook
+    report
+    nurse   0.429  0.571
+    cook    0.077  0.923
+
+    One respondent's bits:
+
+    >>> bits = ldp.KRAPPOR(("nurse", "cook", "clerk"), epsilon=1.0)
+    >>> posterior(bits, [0.2, 0.3, 0.5], reports=["100", "111"]).round(3)
+    answer  nurse   cook  clerk
+    report
+    100     0.405  0.223  0.372
+    111     0.200  0.300  0.500
+
+    Two questions about one respondent:
+
+    >>> table = pd.DataFrame([[0.1, 0.1], [0.6, 0.2]], ["nurse", "cook"], ["no", "yes"])
+    >>> late = ldp.Warner(epsilon=np.log(3))
+    >>> both = posterior({"job": krr, "late": late}, table, {"job": ["nurse"], "late": ["yes"]})
+    >>> both.round(3)
+    job         nurse         cook
+    late           no    yes    no   yes
+    job   late
+    nurse yes   0.125  0.375  0.25  0.25
+    """
+    several = isinstance(mechanism, list | tuple | Mapping)
+    names, parts = _questions(mechanism)
+    answers = [part.labels(candidates if part.is_open else None) for part in parts]
+    if candidates is not None and not any(part.is_open for part in parts):
+        parts[0].labels(candidates)  # which refuses them
+    law = _prior(p, answers)
+    if reports is None:
+        rows, labels = _all_reports(parts, law.size)
+    else:
+        rows, labels = _given_reports(parts, names, reports, candidates, law.size, several)
+    joint = rows * law
+    total = joint.sum(axis=1)
+    impossible = ~(total > 0.0)
+    if impossible.any():
+        _impossible(labels, impossible, refuse=reports is not None)
+    total[impossible] = np.nan
+    columns = _index(answers, names, "answer", every=True)
+    return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), columns)
+
+
+# -- questions -----------------------------------------------------------------------------------
+
+
+def _questions(given: Any) -> tuple[list[Any], list[Mechanism]]:
+    """Names of questions, None where there are none, and their mechanisms."""
+    names: list[Any] = [None]
+    parts: list[Any] = [given]
+    if isinstance(given, Mapping):
+        names, parts = list(given), list(given.values())
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidArgument("mechanism", names, "must have the questions' names, as text")
+    elif isinstance(given, list | tuple):
+        names, parts = [None] * len(given), list(given)
+    if not parts or not all(isinstance(part, Mechanism) for part in parts):
+        raise InvalidArgument("mechanism", given, _MECHANISM)
+    return names, parts
+
+
+def _prior(p: Any, answers: list[pd.Index[Any]]) -> Array:
+    """The joint distribution, flat: the last question changes fastest."""
+    shape = tuple(len(labels) for labels in answers)
+    size = int(np.prod([float(k) for k in shape]))
+    if size > _MOST:
+        raise NotAvailable(f"{size} combinations of answers are too many to list")
+    if len(shape) == 1:
+        return distribution("p", align("p", p, answers[0]), size)
+    if isinstance(p, pd.DataFrame):
+        if len(shape) != 2:
+            raise InvalidArgument("p", p, "must be a Series with a MultiIndex, or an array")
+        if isinstance(p.index, pd.MultiIndex) or isinstance(p.columns, pd.MultiIndex):
+            raise InvalidArgument("p", p, "must have the answers to one question on each side")
+        p = pd.Series(p.to_numpy().ravel(), pd.MultiIndex.from_product([p.index, p.columns]))
+    if isinstance(p, pd.Series):
+        p = _aligned(p, answers)
+    remedy = f"must be a joint distribution of shape {shape}: an entry for each combination"
+    array = numbers("p", p, remedy)
+    if array.shape != shape and array.shape != (size,):
+        raise InvalidArgument("p", f"array of shape {array.shape}", remedy)
+    return distribution("p", array.reshape(-1), size)
+
+
+def _aligned(p: Any, answers: list[pd.Index[Any]]) -> Array:
+    """A Series by combination, in the order of the answers."""
+    levels: list[Any] = [labels.astype(object) for labels in answers]
+    every = pd.MultiIndex.from_product(levels)
+    index = p.index
+    remedy = f"must be indexed by all combinations of answers, such as {preview(every)}"
+    if (
+        not isinstance(index, pd.MultiIndex)
+        or index.nlevels != len(answers)
+        or len(p) != len(every)
+    ):
+        raise InvalidArgument("p", list(index), remedy)
+    own: list[Any] = [level.astype(object) for level in index.levels]
+    places = index.set_levels(own).get_indexer(every)
+    if (places < 0).any() or index.has_duplicates:
+        raise InvalidArgument("p", list(index), remedy)
+    return np.asarray(p.to_numpy()[places])
+
+
+# -- reports -------------------------------------------------------------------------------------
+
+
+def _all_reports(parts: list[Mechanism], size: int) -> tuple[Array, list[Any]]:
+    """P(report | answer) of every combination of reports, (u, size), and their labels."""
+    for part in parts:
+        if not isinstance(part, Enumerated):
+            raise NotAvailable(
+                f"reports of {part} are too many to list: pass those to judge as reports="
+            )
+    outputs: list[Any] = [part.outputs for part in parts]  # type: ignore[attr-defined]
+    _check_size(float(np.prod([float(len(labels)) for labels in outputs])) * size)
+    rows = reduce(np.kron, [part.channel().matrix().T for part in parts])
+    return rows, pd.MultiIndex.from_product(outputs).to_list() if len(parts) > 1 else outputs[0]
+
+
+def _given_reports(
+    parts: list[Mechanism],
+    names: list[Any],
+    reports: Any,
+    candidates: Any,
+    size: int,
+    several: bool,
+) -> tuple[Array, Any]:
+    """Rows proportional to P(report | answer), (n, size), of given reports, and their labels."""
+    columns = _columns(names, reports, several)
+    rows, labels = np.ones((1, 1)), []
+    for i, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        own = _read(part, column, "reports" if not several else f"reports[{names[i] or i!r}]")
+        if i and len(own) != len(rows):
+            remedy = f"must be {len(rows)}, as of the first: pass reports of the same respondents"
+            raise InvalidArgument(f"len(reports[{names[i] or i!r}])", len(own), remedy)
+        _check_size(float(len(own)) * size)
+        some = candidates if part.is_open else None
+        counts = Counts(own.y, np.ones(len(own), dtype=np.int64), part, cohort=own.cohort)
+        likely = part.likelihood(counts, some).W.dense()
+        rows = (rows[:, :, None] * likely[:, None, :]).reshape(len(own), -1)
+        labels.append(part.report_labels(own))
+    return rows, list(zip(*labels, strict=True)) if len(parts) > 1 else labels[0]
+
+
+def _columns(names: list[Any], reports: Any, several: bool) -> list[Any]:
+    """The reports to each question."""
+    if not several:
+        return [reports]
+    remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
+    if isinstance(reports, pd.DataFrame | Mapping):
+        found = list(reports)
+        if None in names:
+            given = [reports[name] for name in found]
+        elif set(found) == set(names) and len(found) == len(names):
+            given = [reports[name] for name in names]
+        else:
+            raise InvalidArgument("reports", found, f"must be of the questions {names}")
+    elif isinstance(reports, list | tuple):
+        given = list(reports)
+    else:
+        raise InvalidArgument("reports", reports, remedy)
+    if len(given) != len(names):
+        raise InvalidArgument("reports", f"{len(given)} columns", remedy)
+    return given
+
+
+def _read(mechanism: Mechanism, column: Any, name: str) -> Reports:
+    """Reports of this mechanism."""
+    if not isinstance(column, Reports):
+        column = mechanism.parse(name, column)
+    elif column.mechanism != mechanism:
+        remedy = f"must be reports of {mechanism}: check the parameters"
+        raise InvalidArgument(name, str(column.mechanism), remedy)
+    if not len(column):
+        raise InvalidArgument(name, 0, "hold no report: there is nothing to judge")
+    found: Reports = column
+    return found
+
+
+def _check_size(size: float) -> None:
+    if size > _MOST:
+        raise NotAvailable(
+            f"{size:.3g} probabilities are too many to list: pass fewer reports, as reports="
+        )
+
+
+def _impossible(labels: Any, impossible: npt.NDArray[np.bool_], refuse: bool) -> None:
+    """Say which reports cannot occur."""
+    places = np.flatnonzero(impossible)
+    which = [labels[i] for i in places[:5]]
+    if refuse:
+        remedy = "cannot occur under p, so it has no posterior: p must be positive for some answer "
+        raise InvalidArgument(f"reports[{places[0]}]", which[0], remedy + "that makes this report")
+    more = ", ..." if places.size > 5 else ""
+    warnings.warn(
+        f"{', '.join(map(repr, which))}{more}: cannot be reported under p, so there is no "
+        "posterior: nan",
+        LDPWarning,
+        stacklevel=3,
+    )
+
+
+def _index(labels: Any, names: list[Any], default: str, every: bool = False) -> pd.Index[Any]:
+    """Labels of rows or columns, with the names of the questions."""
+    made: pd.Index[Any]
+    if len(names) == 1:
+        made = pd.Index(labels[0] if every else labels, name=names[0] or default)
+    elif every:
+        made = pd.MultiIndex.from_product(labels, names=names)
+    else:
+        made = pd.MultiIndex.from_tuples(list(labels), names=names)
+    return made

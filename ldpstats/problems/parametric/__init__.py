@@ -1,0 +1,1 @@
+"""Channels with unknown parameters: polynomial matrices, their likelihood, identification."""

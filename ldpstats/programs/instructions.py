@@ -1,0 +1,419 @@
+"""A device as numbered sentences for the respondent who uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.programs.polynomials import Polynomial
+from ldpstats.programs.steps import (
+    Another,
+    Cards,
+    Cohorts,
+    Flip,
+    Hashed,
+    Opposite,
+    Parts,
+    Question,
+    Roll,
+    Say,
+    Spin,
+    Step,
+    Then,
+    Truth,
+    When,
+)
+from ldpstats.programs.words import WORDS, Words
+
+__all__ = ["WORDS", "instructions"]
+
+_OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
+_LAWS = {Flip: "flips", Spin: "spins", Cards: "cards"}
+_CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
+_MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
+_MOST_LISTED = 6  # outcomes, beyond which the rest is "anything else"
+
+
+def instructions(step: Step, categories: object = None, words: object = None) -> list[str]:
+    """Numbered sentences for the respondent, as an interviewer reads them.
+
+    Where the probability of an outcome is an unknown parameter, it describes what some respondents
+    do, and not what they are told: the instructions are those of `otherwise`.
+
+    Parameters
+    ----------
+    step : Step
+    categories : int or sequence of labels, optional
+        The possible answers; with them the sentences name the answers that have no branch.
+    words : dict of str to str, optional
+        Words to replace, by their keys in `WORDS`: {"die": "ten-sided die"}, or a translation.
+
+    Returns
+    -------
+    list of str
+        Sentences with their numbers: "1.", "2.", and "2.1." for what is done within 2.
+
+    Raises
+    ------
+    InvalidArgument
+        If `words` has an unknown key, or a text that lacks what must be filled in.
+    NotAvailable
+        If all branches at an unknown probability lead on: nobody knows which of them is told.
+
+    Examples
+    --------
+    >>> card = When(Roll(6), (((1,), Say("yes")), ((6,), Say("no"))), Truth())
+    >>> print(*instructions(card), sep="\\n")
+    1. Roll the die, and show the result to nobody.
+    2. If it shows 1, say “yes”.
+    3. If it shows 6, say “no”.
+    4. If it shows 2 to 5, answer the question truthfully.
+    >>> instructions(card, words={"die": "wooden cube"})[0]
+    '1. Roll the wooden cube, and show the result to nobody.'
+    """
+    if not isinstance(step, Step):
+        raise InvalidArgument("step", step, "must be a step, such as Roll(6)")
+    labels = named_labels(categories)
+    told = _told(step)
+    writer = _Writer(Words.of(words), labels, _objects(told))
+    return _numbered(writer, writer.sequence(told, first=True))
+
+
+def named_labels(categories: object) -> tuple[Any, ...] | None:
+    """The labels of categories, where there are few enough to name those without a branch."""
+    if categories is None:
+        return None
+    labels = as_labels("categories", categories)
+    return tuple(labels.tolist()) if len(labels) <= _MOST_CATEGORIES else None
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What to do, what to know about it, and what is done within it."""
+
+    head: str = ""
+    notes: tuple[str, ...] = ()
+    inner: tuple[_Block, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the sentences of steps.
+
+    `saying` is False for a step whose result is remembered for the next; `remembered` says that an
+    earlier result stands for the true answer; `used` are objects that were used on the way, and
+    `known` those that were described.
+    """
+
+    words: Words
+    categories: tuple[Any, ...] | None
+    objects: dict[type[Step], list[Step]]
+    saying: bool = True
+    remembered: bool = False
+    used: tuple[Step, ...] = ()
+    known: list[Step] = field(default_factory=list)
+
+    def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
+        """The sentences of a step, one after the other."""
+        block = self.block(step)
+        if first and isinstance(step, When) and isinstance(step.source, Truth):
+            hidden = any(self.objects.values())
+            notes = (self.words.say("unseen"),) if hidden else ()
+            return (_Block(self.words.say("think"), notes), *block.inner)
+        if not block.head:
+            return block.inner
+        return (_Block(block.head, block.notes), *block.inner)
+
+    def block(self, step: Step) -> _Block:
+        """The sentences of a step, as one with others within it."""
+        match step:
+            case When():
+                return self._when(step)
+            case Then():
+                return self._then(step)
+            case Parts():
+                inner = [
+                    self._under("part", self.block(part), which=i)
+                    for i, part in enumerate(step.steps, 1)
+                ]
+                return _Block(self.words.say("parts", count=len(inner)), (), tuple(inner))
+            case Cohorts():
+                return self._cohorts(step)
+            case Flip() | Roll() | Spin() | Cards():
+                return self._act(step, "tell" if self.saying else "keep")
+            case _:
+                return _Block(self._leaf(step))
+
+    # -- leaves ------------------------------------------------------------------------------
+
+    def _leaf(self, step: Step) -> str:
+        mode = "say" if self.saying else "keep"
+        match step:
+            case Truth():
+                return self.words.say(f"{mode} {'remembered' if self.remembered else 'truth'}")
+            case Opposite():
+                rest = "opposite of remembered" if self.remembered else "opposite"
+                return self.words.say(f"{mode} {rest}")
+            case Another():
+                rest = "another than remembered" if self.remembered else "another"
+                return self.words.say(f"{mode} {rest}")
+            case Say():
+                key = "say" if self.saying else "keep label"
+                return self.words.say(key, label=self.words.label(step.label))
+            case Question():
+                return self.words.say(f"{mode} other", name=self._name(step))
+            case Hashed():
+                key = "code" if self.saying else "keep code"
+                key += " of remembered" if self.remembered else ""
+                return self.words.say(key, count=step.n_outputs)
+        raise NotAvailable(f"there are no instructions for {type(step).__name__}")
+
+    def _name(self, step: Question) -> str:
+        if step.text is None:
+            return self.words.say("other")
+        return self.words.say("text", text=step.text)
+
+    # -- objects -----------------------------------------------------------------------------
+
+    def _act(self, step: Step, key: str) -> _Block:
+        """Flip, roll, spin or draw; and how likely the results are, the first time."""
+        act = self._verb(step)
+        key += " card" if isinstance(step, Cards) else ""
+        if step in self.used:
+            again = "put back" if isinstance(step, Cards) else "again"
+            return _Block(self.words.say(key, act=self.words.say(again, act=act)))
+        return _Block(self.words.say(key, act=act), self._introduced(step))
+
+    def _verb(self, step: Step) -> str:
+        verb, same_kind = _OBJECTS[type(step)], self.objects[type(step)]
+        if len(same_kind) < 2:
+            return self.words.say(verb)
+        return self.words.say(f"{verb} one", which=same_kind.index(step) + 1)
+
+    def _introduced(self, step: Step) -> tuple[str, ...]:
+        """How likely the results of an object are, where it is named first."""
+        if step in self.known:
+            return ()
+        self.known.append(step)
+        return self._law(step)
+
+    def _law(self, step: Step) -> tuple[str, ...]:
+        match step:
+            case Flip() if step.p != Fraction(1, 2):
+                law: Any = (("heads", step.p), ("tails", 1 - step.p))
+                return (self.words.shares("flips", law),)
+            case Roll() if step.sides != 6:
+                return (self.words.say("sides", count=step.sides),)
+            case Spin():
+                return (self.words.shares("spins", step.law),)
+            case Cards():
+                return (self.words.shares("cards", step.law, step.numbers),)
+        return ()
+
+    # -- branches ----------------------------------------------------------------------------
+
+    def _when(self, step: When) -> _Block:
+        if isinstance(step.source, Truth | Question):
+            heads, cells = self._silent(step, ())
+            return _Block("", (), (*(_Block(head) for head in heads), *cells))
+        if type(step.source) in _OBJECTS:
+            block = self._act(step.source, "hide")
+            inside = replace(self, used=(*self.used, step.source))
+            return replace(block, inner=tuple(inside._branches(step, ())))
+        first = replace(self, saying=False).sequence(_told(step.source))
+        return _Block("", (), (*first, *self._branches(step, ())))
+
+    def _silent(self, step: When, so_far: tuple[str, ...]) -> tuple[list[str], list[_Block]]:
+        """Conditions on answers that nobody hears, of several questions together."""
+        heads: list[str] = []
+        cells: list[_Block] = []
+        if isinstance(step.source, Question):
+            heads.append(self.words.say("think of", name=self._name(step.source)))
+        for clause, told in self._conditions(step):
+            clauses = (*so_far, clause)
+            if isinstance(told, When) and isinstance(told.source, Truth | Question):
+                more, below = self._silent(told, clauses)
+                heads += [head for head in more if head not in heads]
+                cells += below
+            else:
+                cells.append(self._conditional(clauses, told))
+        return heads, cells
+
+    def _branches(self, step: When, so_far: tuple[str, ...]) -> list[_Block]:
+        return [
+            self._conditional((*so_far, clause), told) for clause, told in self._conditions(step)
+        ]
+
+    def _conditional(self, clauses: tuple[str, ...], step: Step) -> _Block:
+        condition = self.words.joined(list(clauses), "and")
+        return self._under("if", self.block(step), condition=condition)
+
+    def _under(self, key: str, block: _Block, **filled: object) -> _Block:
+        """A block after a condition."""
+        action = block.head or self.words.say("follow")
+        return replace(block, head=self.words.say(key, action=action, **filled))
+
+    def _conditions(self, step: When) -> list[tuple[str, Step]]:
+        """Each condition in words, and the step that it leads to; equal steps share one."""
+        grouped: dict[Step, list[Any]] = {}
+        for outcomes, branch in step.branches:
+            grouped.setdefault(branch, []).extend(outcomes)
+        if step.otherwise is not None and step.otherwise not in grouped:
+            grouped[step.otherwise] = []
+        elif step.otherwise is not None:
+            grouped[step.otherwise] = grouped.pop(step.otherwise)
+        found = []
+        for branch, named in grouped.items():
+            rest = self._rest(step) if branch == step.otherwise else []
+            if named or rest is None or rest:
+                found.append((self._clause(step, named, rest), _told(branch)))
+        return found
+
+    def _rest(self, step: When) -> list[Any] | None:
+        """The outcomes that have no branch; None if they are not known."""
+        own = self.categories if isinstance(step.source, Truth) else step.source.outcomes
+        if own is None or (isinstance(step.source, Truth) and self.remembered):
+            return None
+        taken = {(type(v), v) for outcomes, _ in step.branches for v in outcomes}
+        return [label for label in own if (type(label), label) not in taken]
+
+    def _clause(self, step: When, outcomes: list[Any], rest: list[Any] | None) -> str:
+        if isinstance(step.source, Truth):
+            key = "remembered" if self.remembered else "true"
+        elif isinstance(step.source, Question):
+            key = "answered"
+        else:
+            key = _CONDITIONS.get(type(step.source), "remembered")
+        named = self._in_order(step, outcomes + (rest or []))
+        if rest is None or (len(rest) > _MOST_LISTED and not _is_run(named)):
+            return self.words.say(key, outcome=self.words.say("else"))
+        kind = _OBJECTS.get(type(step.source), "")
+        return self.words.say(key, outcome=self.words.any_of(named, kind))
+
+    def _in_order(self, step: When, outcomes: list[Any]) -> list[Any]:
+        """Outcomes in the order in which the source lists them."""
+        own = self.categories if isinstance(step.source, Truth) else step.source.outcomes
+        places = {(type(v), v): i for i, v in enumerate(own or ())}
+        return sorted(outcomes, key=lambda v: places.get((type(v), v), len(places)))
+
+    # -- several steps -----------------------------------------------------------------------
+
+    def _then(self, step: Then) -> _Block:
+        counted = self._counted(step)
+        if counted is not None:
+            return counted
+        first = _told(step.first)
+        if isinstance(first, Truth):
+            return self.block(_told(step.second))
+        before = replace(self, saying=False).sequence(first)
+        after = replace(self, remembered=True, categories=None).sequence(_told(step.second))
+        return _Block("", (), (*before, *after))
+
+    def _counted(self, step: Then) -> _Block | None:
+        """Several draws from one object of which the number of some outcome is said."""
+        found = counted_outcome(step)
+        if found is None:
+            return None
+        drawn, times, outcome = found
+        key = "count" if self.saying else "keep count"
+        act = self.words.say("times", count=times, act=self._verb(drawn))
+        label = self.words.label(outcome, _OBJECTS[type(drawn)])
+        back = [self.words.say("put each back")] if isinstance(drawn, Cards) else []
+        said = self.words.say(key, count=times, outcome=label)
+        return _Block(act, (*self._introduced(drawn), *back, said))
+
+    def _cohorts(self, step: Cohorts) -> _Block:
+        inner = [
+            self._under("set", self.block(_told(one)), which=i) for i, one in enumerate(step.steps)
+        ]
+        last = _Block(self.words.say("name the set"))
+        return _Block(self.words.say("sets", count=len(inner)), (), (*inner, last))
+
+
+def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
+    """The object, the number of draws and the outcome that is counted; None if none is."""
+    if not isinstance(step.first, Parts) or not isinstance(step.second, When):
+        return None
+    drawn, times = step.first.steps[0], len(step.first.steps)
+    own = drawn.outcomes
+    if type(drawn) not in _OBJECTS or own is None or any(s != drawn for s in step.first.steps):
+        return None
+    said = {
+        label: branch.label
+        for labels, branch in step.second.branches
+        for label in labels
+        if isinstance(branch, Say)
+    }
+    if not isinstance(step.second.source, Truth) or len(said) != len(own) ** times:
+        return None
+    for outcome in own:
+        if all(label.split(", ").count(str(outcome)) == n for label, n in said.items()):
+            return drawn, times, outcome
+    return None
+
+
+def _told(step: Step) -> Step:
+    """The step that respondents are told: not what some do with an unknown probability."""
+    while isinstance(step, When) and _is_behaviour(step.source):
+        if step.otherwise is None:
+            raise NotAvailable(
+                f"instructions are not known where the probability is {_open(step.source)[0]}: "
+                "pass the step that respondents are told as otherwise="
+            )
+        step = step.otherwise
+    if _is_behaviour(step):
+        raise NotAvailable(
+            f"there are no instructions for an object whose probability is {_open(step)[0]}: "
+            "give its value with at(...), or use it in when(..., otherwise=)"
+        )
+    return step
+
+
+def _is_behaviour(step: Step) -> bool:
+    return type(step) in _OBJECTS and bool(_open(step))
+
+
+def _open(step: Any) -> list[Polynomial]:
+    """The probabilities of an object that depend on unknown parameters."""
+    chances = [step.p] if isinstance(step, Flip) else [p for _, p in getattr(step, "law", ())]
+    return [p for p in chances if isinstance(p, Polynomial)]
+
+
+def _objects(step: Step) -> dict[type[Step], list[Step]]:
+    """The different coins, dice, spinners and decks, in the order of their use."""
+    kinds: tuple[type[Step], ...] = tuple(_OBJECTS)
+    found: dict[type[Step], list[Step]] = {kind: [] for kind in kinds}
+    waiting = [step]
+    while waiting:
+        first = _told(waiting.pop(0))
+        if type(first) in _OBJECTS and first not in found[type(first)]:
+            found[type(first)].append(first)
+        waiting = [*first.children, *waiting]
+    return found
+
+
+def _is_run(labels: Sequence[Any]) -> bool:
+    """Whether labels are whole numbers without a gap."""
+    return all(type(v) is int for v in labels) and all(b == a + 1 for a, b in pairwise(labels))
+
+
+def _numbered(writer: _Writer, blocks: Sequence[_Block], before: str = "") -> list[str]:
+    """Sentences with their numbers: 1., 2., 2.1."""
+    found = []
+    for i, block in enumerate(blocks, 1):
+        number = writer.words.say("number", number=f"{before}{i}")
+        text = " ".join(_sentence(part) for part in (block.head, *block.notes) if part)
+        if block.inner:
+            text = f"{text[:-1]}:" if not block.notes else text
+        found.append(f"{number} {text}")
+        found += _numbered(writer, block.inner, f"{before}{i}.")
+    return found
+
+
+def _sentence(text: str) -> str:
+    """Text with a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?' else '.'}"

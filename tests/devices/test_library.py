@@ -1,0 +1,296 @@
+"""The designs of the library against the formulas of their papers, in exact arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from itertools import product
+from math import comb, log
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.devices import library
+from ldpstats.errors import InvalidArgument
+from ldpstats.programs.laws import law
+
+NO_YES = ("no", "yes")
+PIS = (F(0), F(1, 7), F(1, 2), F(1))
+N = 1000
+
+
+def rows(device, categories=NO_YES):
+    """P(report | true answer) exactly, a dict for each category."""
+    found = law(device.step, list(categories))
+    return [dict(zip(found.outputs, row, strict=True)) for row in found.rows]
+
+
+def share(device, outcome, pi, **values):
+    """The share of a report where a share pi has the trait."""
+    no, yes = (chance(row[outcome], values) for row in rows(device))
+    return (1 - pi) * no + pi * yes
+
+
+def chance(p, values):
+    return p.at(values) if values and not isinstance(p, F) else p
+
+
+def two_by_two(p_no, p_yes, reports=NO_YES):
+    """The rows of a design with two reports, from P(second | no) and P(second | yes)."""
+    return [{reports[0]: 1 - p, reports[1]: p} for p in (p_no, p_yes)]
+
+
+P, T, R = F(7, 10), F(1, 3), F(2, 9)
+MATRICES = {
+    "warner": (library.warner(P), two_by_two(1 - P, P)),
+    "forced": (library.forced_response(R, F(1, 9)), two_by_two(R, 1 - F(1, 9))),
+    "forced yes": (library.forced_response(R, 0), two_by_two(R, F(1))),
+    "dice": (library.forced_dice(), two_by_two(F(1, 6), F(5, 6))),
+    "ten sides": (library.forced_dice([1, 2], range(8, 11), 10), two_by_two(F(2, 10), F(7, 10))),
+    "cards": (library.forced_cards(7, 2, 1), two_by_two(F(2, 10), F(9, 10))),
+    "coins": (library.forced_coins(), two_by_two(F(1, 4), F(3, 4))),
+    "unrelated": (library.unrelated_question(P, R), two_by_two((1 - P) * R, P + (1 - P) * R)),
+    "mangat": (library.mangat(P), two_by_two(1 - P, F(1))),
+    "mangat and singh": (
+        library.mangat_singh(T, P),
+        two_by_two((1 - T) * (1 - P), T + (1 - T) * P),
+    ),
+    "kuk": (library.kuk(P, R), two_by_two(1 - R, 1 - P, ("red", "black"))),
+    "disguised": (library.disguised_response(P), two_by_two(P, 1 - P, ("red", "black"))),
+    "crosswise": (library.crosswise(R), two_by_two(R, 1 - R, ("same", "different"))),
+    "triangular": (library.triangular(R), two_by_two(R, F(1), ("circle", "triangle"))),
+    "honest": (library.stochastic_lie_detector(P, honesty=T), two_by_two(1 - P, T)),
+    "cheating": (
+        library.cheating_detection(R, F(1, 9), cheating=T),
+        two_by_two((1 - T) * R, (1 - T) * F(8, 9)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("device", "expected"), MATRICES.values(), ids=MATRICES.keys())
+def test_matrix_and_epsilon_are_the_published_ones(device, expected) -> None:
+    assert rows(device) == expected
+    mechanism = device.mechanism(NO_YES)
+    assert [dict(zip(mechanism.outputs, row, strict=True)) for row in mechanism.exact] == expected
+    pairs = [(a, b) for y in expected[0] for a, b in [(expected[0][y], expected[1][y])]]
+    worst = max(max(a, b) / min(a, b) if min(a, b) else np.inf for a, b in pairs)
+    assert mechanism.ratio == worst
+    assert mechanism.epsilon == pytest.approx(float(np.log(float(worst))), rel=1e-15, abs=0)
+    assert mechanism.audit().agrees
+
+
+# P(counted report) as a function of pi, inverted: (device, the report that is counted, pi(lambda))
+D = 2 * P - 1 + 2 * T * (1 - P)
+ESTIMATORS = {
+    "warner": ("yes", lambda s: (s + P - 1) / (2 * P - 1)),
+    "forced": ("yes", lambda s: (s - R) / (1 - R - F(1, 9))),
+    "forced yes": ("yes", lambda s: (s - R) / (1 - R)),
+    "dice": ("yes", lambda s: (s - F(1, 6)) / F(2, 3)),
+    "cards": ("yes", lambda s: (s - F(2, 10)) / F(7, 10)),
+    "coins": ("yes", lambda s: 2 * s - F(1, 2)),
+    "unrelated": ("yes", lambda s: (s - (1 - P) * R) / P),
+    "mangat": ("yes", lambda s: (s - 1 + P) / P),
+    "mangat and singh": ("yes", lambda s: (s - (1 - T) * (1 - P)) / D),
+    "kuk": ("red", lambda s: (s - R) / (P - R)),
+    "disguised": ("red", lambda s: (s + P - 1) / (2 * P - 1)),
+    "crosswise": ("same", lambda s: (s + R - 1) / (2 * R - 1)),
+    "triangular": ("triangle", lambda s: 1 - (1 - s) / (1 - R)),
+}
+VARIANCES = {  # n times the variance, as published, of designs where it is not only s(1 - s) / d^2
+    "warner": lambda pi: pi * (1 - pi) + P * (1 - P) / (2 * P - 1) ** 2,
+    "mangat": lambda pi: pi * (1 - pi) + (1 - pi) * (1 - P) / P,
+    "mangat and singh": lambda pi: (
+        pi * (1 - pi) + (1 - T) * (1 - P) * (1 - (1 - T) * (1 - P)) / D**2
+    ),
+    "triangular": lambda pi: (1 - pi) * (R + (1 - R) * pi) / (1 - R),
+    "crosswise": lambda pi: pi * (1 - pi) + R * (1 - R) / (2 * R - 1) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("pi", PIS)
+def test_estimators_return_the_truth_from_the_exact_shares(name, pi) -> None:
+    counted, estimate = ESTIMATORS[name]
+    device, _ = MATRICES[name]
+    assert estimate(share(device, counted, pi)) == pi
+    if name in VARIANCES:
+        slope = estimate(F(1)) - estimate(F(0))
+        s = share(device, counted, pi)
+        assert s * (1 - s) * slope**2 == VARIANCES[name](pi)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_fits_are_the_published_estimators(name) -> None:
+    counted, estimate = ESTIMATORS[name]
+    mechanism = MATRICES[name][0].mechanism(NO_YES)
+    number = 617
+    n = [number if label == counted else N - number for label in mechanism.outputs]
+    results = ldp.FrequencyModel(mechanism.counts(n)).fit("inversion")
+    s = F(number, N)
+    slope = estimate(F(1)) - estimate(F(0))
+    assert results.linear_params["yes"] == pytest.approx(float(estimate(s)), abs=1e-12)
+    variance = s * (1 - s) * slope**2 / N
+    assert np.asarray(results.linear_cov)[1, 1] == pytest.approx(float(variance), rel=1e-12)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 5])
+def test_kuk_counts_red_cards(draws) -> None:
+    device = library.kuk(P, R, draws)
+    if draws > 1:
+        for row, p in zip(rows(device), (R, P), strict=True):
+            assert row == {m: comb(draws, m) * p**m * (1 - p) ** (draws - m) for m in row}
+    mechanism = device.mechanism(NO_YES)
+    assert mechanism.ratio == max(P / R, (1 - R) / (1 - P)) ** draws
+    for pi in PIS:
+        law_of = {y: share(device, y, pi) for y in mechanism.outputs}
+        reds = {y: F(y == "red" if draws == 1 else y, draws) for y in law_of}
+        mean = sum(law_of[y] * reds[y] for y in law_of)
+        variance = sum(law_of[y] * reds[y] ** 2 for y in law_of) - mean**2
+        assert (mean - R) / (P - R) == pi
+        m = pi * P + (1 - pi) * R
+        expected = m * (1 - m) / (draws * (P - R) ** 2) + (1 - F(1, draws)) * pi * (1 - pi)
+        assert variance / (P - R) ** 2 == expected
+
+
+@pytest.mark.parametrize("proportions", [(F(1, 2), F(1, 3), F(1, 6)), (1, 2, 3, 4), (F(1, 5), 0.8)])
+def test_christofides_counts_from_the_other_end(proportions) -> None:
+    device = library.christofides(proportions)
+    L, total = len(proportions), sum(map(F, map(str, proportions)))
+    p = [F(str(value)) / total for value in proportions]
+    no, yes = rows(device)
+    assert no == dict(enumerate(p, 1)) and yes == dict(enumerate(p[::-1], 1))
+    mu = sum(k * value for k, value in no.items())
+    v = sum(k**2 * value for k, value in no.items()) - mu**2
+    for pi in PIS:
+        law_of = {k: (1 - pi) * no[k] + pi * yes[k] for k in no}
+        mean = sum(k * value for k, value in law_of.items())
+        variance = sum(k**2 * value for k, value in law_of.items()) - mean**2
+        assert (mean - mu) / (L + 1 - 2 * mu) == pi
+        assert variance / (L + 1 - 2 * mu) ** 2 == pi * (1 - pi) + v / (L + 1 - 2 * mu) ** 2
+    assert device.mechanism(NO_YES).ratio == max(a / b for a, b in zip(p, p[::-1], strict=True))
+
+
+@pytest.mark.parametrize(("pi", "other"), [*product(PIS, (F(1, 5), F(1)))])
+def test_two_groups_with_an_unrelated_question(pi, other) -> None:
+    p1, p2 = F(7, 10), F(1, 4)
+    s1, s2 = (share(library.unrelated_question(p), "yes", pi, prevalence=other) for p in (p1, p2))
+    assert (s1 * (1 - p2) - s2 * (1 - p1)) / (p1 - p2) == pi
+    assert (p1 * s2 - p2 * s1) / (p1 - p2) == other
+    m1, m2 = (share(library.moors(p1, group), "yes", pi, prevalence=other) for group in (1, 2))
+    assert m2 == other and (m1 - (1 - p1) * m2) / p1 == pi
+
+
+@pytest.mark.parametrize(("pi", "honesty"), [*product(PIS[1:], (F(3, 5), F(1)))])
+def test_two_groups_of_the_stochastic_lie_detector(pi, honesty) -> None:
+    p1, p2 = F(3, 10), F(8, 10)
+    s1, s2 = (
+        share(library.stochastic_lie_detector(p), "yes", pi, honesty=honesty) for p in (p1, p2)
+    )
+    found = 1 - (s1 - s2) / (p2 - p1)
+    assert found == pi
+    assert (s1 - (1 - found) * (1 - p1)) / found == honesty
+
+
+@pytest.mark.parametrize(("pi", "cheating"), [*product(PIS, (F(0), F(1, 6)))])
+@pytest.mark.parametrize("p_no", [F(0), F(1, 10)])
+def test_two_groups_of_the_cheating_detection_model(pi, cheating, p_no) -> None:
+    p1, p2 = F(1, 4), F(3, 5)
+    devices = [library.cheating_detection(p, p_no) for p in (p1, p2)]
+    s1, s2 = (share(device, "yes", pi, cheating=cheating) for device in devices)
+    # honest yes, honest no: s = yes (1 - p_no) + no p
+    honest_no = (s2 - s1) / (p2 - p1)
+    honest_yes = (p2 * s1 - p1 * s2) / (p2 - p1) / (1 - p_no)
+    assert honest_yes == (1 - cheating) * pi
+    assert honest_no == (1 - cheating) * (1 - pi)
+    assert 1 - honest_yes - honest_no == cheating
+
+
+def test_forced_answers_of_several_categories() -> None:
+    shares = {"nurse": F(1, 10), "driver": F(1, 5), "cook": F(1, 20)}
+    device, p = library.forced_categories(shares), 1 - sum(shares.values())
+    mechanism = device.mechanism(tuple(shares))
+    expected = tuple(tuple(p * (x == y) + shares[y] for y in shares) for x in shares)
+    assert mechanism.exact == expected
+    assert mechanism.ratio == max(1 + p / value for value in shares.values())
+    n = np.array([350, 410, 240])
+    results = ldp.FrequencyModel(mechanism.counts(n)).fit("inversion")
+    lam = n / n.sum()
+    closed = (lam - [float(v) for v in shares.values()]) / float(p)
+    np.testing.assert_allclose(results.linear_params, closed, rtol=0, atol=1e-12)
+    cov = (np.diag(lam) - np.outer(lam, lam)) / (n.sum() * float(p) ** 2)
+    np.testing.assert_allclose(results.linear_cov, cov, rtol=0, atol=1e-12)
+
+
+def test_equal_shares_are_k_ary_randomised_response() -> None:
+    labels = tuple("abcde")
+    mechanism = library.forced_categories(dict.fromkeys(labels, "1/10")).mechanism(labels)
+    krr = ldp.KRR(labels, log(6))
+    np.testing.assert_allclose(mechanism.channel().matrix(), krr.channel().matrix(), atol=1e-15)
+    assert mechanism.equivalent == krr
+
+
+def test_labels_of_several_types() -> None:
+    for labels in ((0, 1), (False, True), ("nein", "ja"), (0.5, 1.5)):
+        for device in (
+            library.forced_response("1/6", "1/6", answers=labels),
+            library.forced_dice(answers=labels),
+            library.mangat(0.6, answers=labels),
+            library.unrelated_question(0.7, 0.2, answers=labels),
+            library.forced_coins(answers=labels),
+        ):
+            mechanism = device.mechanism(labels)
+            assert mechanism.outputs.tolist() == list(labels)
+            assert ldp.mechanisms.mechanism_from_dict(mechanism.to_dict()) == mechanism
+
+
+def test_floats_are_understood_as_their_decimals() -> None:
+    assert library.warner(0.7) == library.warner("7/10") == library.warner(F(7, 10))
+    assert library.kuk(np.float64(0.8), "0.2") == library.disguised_response("4/5")
+
+
+BAD = [
+    (library.warner, {"p": 1.2}, "p="),
+    (library.warner, {"p": None}, "p="),
+    (library.forced_response, {"p_yes": 0.6, "p_no": 0.4}, "p_yes"),
+    (library.forced_response, {"p_yes": -0.1, "p_no": 0.4}, "p_yes="),
+    (library.forced_dice, {"yes": 7}, "yes=7"),
+    (library.forced_dice, {"yes": [1, 2], "no": 2}, "no=2"),
+    (library.forced_dice, {"yes": "1"}, "yes="),
+    (library.forced_dice, {"sides": 1}, "sides=1"),
+    (library.forced_dice, {"yes": True}, "yes="),
+    (library.forced_cards, {"truth_cards": 0, "yes": 1, "no": 1}, "truth_cards=0"),
+    (library.forced_cards, {"truth_cards": 4, "yes": -1, "no": 1}, "yes=-1"),
+    (library.forced_categories, {"shares": {}}, "shares="),
+    (library.forced_categories, {"shares": {"a": 0.5, "b": 0.5}}, "shares"),
+    (library.forced_categories, {"shares": {1: 0.1, "1": 0.1}}, "shares"),
+    (library.forced_categories, {"shares": [0.1, 0.2]}, "shares="),
+    (library.kuk, {"p1": 0.8, "p2": 0.2, "draws": 0}, "draws=0"),
+    (library.kuk, {"p1": 0.8, "p2": 0.2, "draws": 11}, "draws=11"),
+    (library.kuk, {"p1": 0.8, "p2": "x"}, "p2="),
+    (library.christofides, {"proportions": [1]}, "proportions="),
+    (library.christofides, {"proportions": "12"}, "proportions="),
+    (library.christofides, {"proportions": [0.5, 0.6]}, "proportions"),
+    (library.christofides, {"proportions": {0.5, 0.6}}, "proportions="),
+    (library.moors, {"p": 0.7, "group": 3}, "group=3"),
+    (library.moors, {"p": 7, "group": 2}, "p=7"),
+    (library.mangat, {"p": 0.6, "answers": ("no",)}, "answers="),
+    (library.mangat, {"p": 0.6, "answers": ("no", "no")}, "answers="),
+    (library.crosswise, {"p": 0.3, "text": 5}, "text=5"),
+    (library.cheating_detection, {"p_yes": 0.5, "p_no": 0.5}, "p_yes"),
+    (library.stochastic_lie_detector, {"p": 0.5, "honesty": 2}, "honesty=2"),
+]
+
+
+@pytest.mark.parametrize(("design", "given", "named"), BAD)
+def test_bad_parameters_are_refused_by_name(design, given, named) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        design(**given)
+    assert str(caught.value).startswith(named)
+
+
+def test_every_design_is_listed_and_cites_its_source() -> None:
+    functions = {name.replace("_", "-"): getattr(library, name) for name in library.__all__}
+    functions.pop("DESIGNS")
+    assert functions == library.DESIGNS
+    for design in functions.values():
+        assert "References\n" in design.__doc__ and "Examples\n" in design.__doc__

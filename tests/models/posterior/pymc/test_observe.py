@@ -1,0 +1,260 @@
+"""`ldpstats.pymc.observe`: the likelihood of reports inside models of PyMC."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from grid import MECHANISMS
+
+import ldpstats as ldp
+from ldpstats.devices import flip, roll, truth, unknown
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.pymc import observe
+from ldpstats.reports.single import Counts
+
+pytestmark = pytest.mark.bayes
+
+STRINGS = ("a", "b", "c", "d")
+N = 30
+KINDS = [  # of channels, rows and formats
+    "warner", "krr-labels", "krappor", "oue", "lumped", "subsets", "hadamard", "projective",
+    "custom-wide", "observed", "square-wave", "geometric", "orr", "orr-closed", "orappor",
+    "orappor-closed", "urr", "urr-levels", "urap", "urap-levels", "rappor", "rappor-certain",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _quickly_compiled(pm: Any) -> Iterator[None]:
+    """No C code: compiling it takes longer than what it would save here."""
+    import pytensor
+
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
+
+
+def compiled(pm: Any, shape: tuple[int, ...], *arguments: Any, **named: Any) -> Any:
+    """Log-likelihood, gradient in p and a predictive draw as functions of p."""
+    import pytensor
+    from pytensor import tensor as pt
+
+    p = pt.tensor("p", shape=shape, dtype="float64")
+    with pm.Model() as model:
+        made = observe("y", p, *arguments, **named)
+    value = model.logp()
+    slope = pytensor.grad(value, p)
+    quick = {"mode": "FAST_COMPILE", "on_unused_input": "ignore"}
+    return pytensor.function([p], [value, slope], **quick), pytensor.function([p], made, **quick)
+
+
+def likelihood_of(reports: Any, candidates: Any) -> Any:
+    ones = np.ones(len(reports), dtype=np.int64)
+    each = Counts(reports.y, ones, reports.mechanism, cohort=reports.cohort)
+    return reports.mechanism.likelihood(each, candidates)
+
+
+def by_row(reports: Any, p: np.ndarray) -> float:
+    """The log-likelihood of reports whose respondents have a row of p each."""
+    W = likelihood_of(reports, None).W
+    return float((np.log((W.dense() * p).sum(axis=1)) + W.log_scale).sum())
+
+
+def collected(mechanism: Any, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    candidates = STRINGS if mechanism.is_open else None
+    labels = mechanism.labels(candidates)
+    values = labels.take(rng.integers(0, len(labels), N))
+    return mechanism.privatize(values, rng), candidates, labels
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_value_and_gradient_are_those_of_the_likelihood(key: str, pm: Any) -> None:
+    """To 1e-10, for one p and for a row each, of every mechanism; and draws have the right form."""
+    rng = np.random.default_rng(5)
+    reports, candidates, labels = collected(MECHANISMS[key], rng)
+    exact = likelihood_of(reports, candidates)
+    p = rng.dirichlet(np.ones(len(labels)))
+    scored, drawn = compiled(pm, p.shape, reports, candidates)
+    value, slope = scored(p)
+    assert value == pytest.approx(exact.loglike(p), abs=1e-10, rel=1e-12)
+    np.testing.assert_allclose(slope, exact.score(p), rtol=1e-9)
+    total = drawn(p)
+    assert total.shape[0] == N or total.sum() == N
+    counts = reports.tally()  # which drop the bits of URAP that say nothing
+    own = MECHANISMS[key].likelihood(counts, candidates).loglike(p)
+    assert compiled(pm, p.shape, counts, candidates)[0](p)[0] == pytest.approx(own, rel=1e-12)
+    rows = rng.dirichlet(np.ones(len(labels)), N)
+    scored, drawn = compiled(pm, rows.shape, reports, candidates)
+    W = exact.W.dense()
+    mixed = (W * rows).sum(axis=1)
+    value, slope = scored(rows)
+    assert value == pytest.approx((np.log(mixed) + exact.W.log_scale).sum(), abs=1e-10, rel=1e-12)
+    np.testing.assert_allclose(slope, W / mixed[:, None], rtol=1e-9)
+    assert len(drawn(rows)) == N
+
+
+@pytest.mark.parametrize("key", ["krr-labels", "oue", "orr", "rappor", "hadamard", "urap"])
+def test_the_gradient_is_that_of_finite_differences(key: str, pm: Any) -> None:
+    rng = np.random.default_rng(6)
+    reports, candidates, labels = collected(MECHANISMS[key], rng)
+    p, step = rng.dirichlet(np.full(len(labels), 3.0)), rng.normal(size=len(labels)) * 1e-5
+    scored, _ = compiled(pm, p.shape, reports, candidates)
+    difference = scored(p + step)[0] - scored(p - step)[0]
+    assert difference == pytest.approx(2.0 * scored(p)[1] @ step, rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("key", ["krr-labels", "subsets", "orr", "rappor", "urap"])
+def test_predictions_have_the_law_of_reports(key: str, rows: bool, pm: Any) -> None:
+    """Mean of what is drawn, within 4 standard errors of the mean of simulated reports."""
+    rng = np.random.default_rng(7)
+    mechanism = MECHANISMS[key]
+    candidates = STRINGS if mechanism.is_open else None
+    labels = mechanism.labels(candidates)
+    p = np.linspace(1.0, 3.0, len(labels))
+    p, n = p / p.sum(), 4000
+    reports = mechanism.privatize(rng.choice(labels, size=n, p=p), rng)
+    at = np.tile(p, (n, 1)) if rows else p
+    _, drawn = compiled(pm, at.shape, reports, candidates)
+    with pm.Model():
+        observed = observe("y", at, reports, candidates).owner.op.dtype
+    values = np.asarray(drawn(at), dtype=float)
+    if key in ("orr", "krr-labels") and rows:
+        values = np.eye(mechanism.n_outputs)[values.astype(int)]
+    if not rows and (key in ("orr", "krr-labels") or values.shape != (n, mechanism.n_bits)):
+        values = values.reshape(-1, values.shape[-1]).sum(axis=0)[None] / n
+        if mechanism.n_bits:  # counts of patterns: shares of the bits
+            bits = np.arange(values.shape[-1])[:, None] >> np.arange(mechanism.n_bits) & 1
+            values = values @ bits
+    made = reports.tally()
+    seen = made.bit_counts().ones.sum(axis=0) if mechanism.n_bits else made.vector()
+    seen = np.asarray(seen).reshape(-1, np.shape(seen)[-1]).sum(axis=0) / n
+    assert np.abs(values.mean(axis=0) - seen).max() < 4.0 * np.sqrt(2 * 0.25 / n)
+    assert observed.startswith("int")
+
+
+def test_many_categories_form_no_matrix(pm: Any) -> None:
+    """k = 100,000: a matrix would have 1e10 entries."""
+    krr, rng = ldp.KRR(100_000, epsilon=8.0), np.random.default_rng(8)
+    counts = krr.draw(np.full(krr.k, 1.0 / krr.k), 50_000, rng)
+    p = rng.dirichlet(np.ones(krr.k))
+    scored, drawn = compiled(pm, p.shape, counts)
+    own = krr.likelihood(counts)
+    value, slope = scored(p)
+    assert value == pytest.approx(own.loglike(p), rel=1e-12)
+    np.testing.assert_allclose(slope, own.score(p), rtol=1e-9)
+    assert drawn(p).sum() == 50_000
+
+
+def test_groups_of_several_mechanisms(pm: Any) -> None:
+    """One p for all, and rows of p in the order of the groups; a Series is matched by label."""
+    rng, jobs = np.random.default_rng(9), ("nurse", "cook", "driver")
+    makers = ldp.KRR(jobs, 1.0), ldp.KRAPPOR(jobs, 2.0), ldp.KRR(jobs, 0.5)
+    groups = [
+        m.privatize(rng.choice(jobs, size=n), rng) for m, n in zip(makers, (9, 5, 7), strict=True)
+    ]
+    p = pd.Series([0.2, 0.5, 0.3], index=["cook", "nurse", "driver"])
+    total = sum(likelihood_of(group, None).loglike(p[list(jobs)].to_numpy()) for group in groups)
+    with pm.Model() as model:
+        made = observe("y", p, groups)
+    assert [one.name for one in made] == ["y_0", "y_1", "y_2"]
+    assert model.compile_logp()({}) == pytest.approx(total, abs=1e-10)
+    rows = rng.dirichlet(np.ones(3), 21)
+    parts = np.split(rows, [9, 14])
+    with pm.Model() as model:
+        observe("y", rows, groups)
+    each = [by_row(group, part) for group, part in zip(groups, parts, strict=True)]
+    assert model.compile_logp()({}) == pytest.approx(sum(each), abs=1e-10)
+
+
+def cheaters() -> Any:
+    device = flip(unknown("cheating")).when(
+        {"heads": "no", "tails": roll(6).when({1: "yes"}, otherwise=truth)}
+    )
+    return device.mechanism(("no", "yes"))
+
+
+def test_unknown_parameters_are_tensors(pm: Any) -> None:
+    device, rng = cheaters(), np.random.default_rng(10)
+    reports = device.simulate(rng.choice(("no", "yes"), size=200), rng, cheating="0.2")
+    p = np.array([0.6, 0.4])
+    with pm.Model() as model:
+        share = pm.Uniform("share", default_transform=None)
+        observe("y", p, reports, parameters={"cheating": share})
+        observe("z", np.tile(p, (200, 1)), reports, parameters={"cheating": share})
+    law = p @ device.matrix_at(cheating=0.25)
+    wanted = reports.tally().n @ np.log(law)
+    found = model.compile_logp(sum=False)({"share": 0.25})
+    assert [float(np.sum(one)) for one in found] == pytest.approx([0.0, wanted, wanted], abs=1e-10)
+    score = reports.tally().n @ (p @ device.derivatives_at(cheating=0.25)[0] / law)
+    assert model.compile_dlogp()({"share": 0.25}) == pytest.approx([2.0 * score])
+    for given, remedy in ((None, "cheating"), ({"chaeting": 0.1}, "did you mean"), (3, "dict")):
+        with pm.Model(), pytest.raises(InvalidArgument, match=remedy):
+            observe("y", p, reports, parameters=given)
+    with pm.Model(), pytest.raises(InvalidArgument, match=r"\[0, 1\]"):
+        observe("y", p, reports, parameters={"cheating": 1.2})
+    with pm.Model(), pytest.raises(InvalidArgument, match="no unknown"):
+        observe("y", p, ldp.Warner(1.0).counts([3, 4]), parameters={"cheating": 0.2})
+
+
+@pytest.mark.parametrize(
+    "p",
+    [None, "p", {0.5}, [0.5], [0.5, np.nan], np.eye(3), 0.5, [[0.5, 0.5]] * 3, [True, "x"],
+     pd.Series([0.5, 0.5], index=["a", "b"]), np.zeros((2, 2, 2)), [1j, 0]],
+)  # fmt: skip
+def test_a_bad_p_is_refused(p: Any, pm: Any) -> None:
+    reports = ldp.Warner(1.0).privatize(["no", "yes"], np.random.default_rng(1))
+    with pm.Model(), pytest.raises(InvalidArgument, match=r"^p="):
+        observe("y", p, reports)
+
+
+def test_what_is_wrong_is_said(pm: Any) -> None:
+    warner, p = ldp.Warner(1.0), [0.5, 0.5]
+    counts = warner.counts([3, 4])
+    with pytest.raises(NotAvailable, match="inside a model"):
+        observe("y", p, counts)
+    sums = ldp.KRAPPOR(2, 1.0).counts([3, 4], 5)
+    for given, error, words in (
+        (sums, NotAvailable, "sums of bits"),
+        ([3, 4], InvalidArgument, "reports="),
+        ([], InvalidArgument, "at least one"),
+        (pd.Series(["no"]), InvalidArgument, "Series of 1 rows"),
+        (warner.counts([0, 0]), InvalidArgument, "at least one"),
+        ([counts, ldp.KRR(("a", "b"), 1.0).counts([1, 1])], MechanismMismatch, "different"),
+    ):
+        with pm.Model(), pytest.raises(error, match=words):
+            observe("y", p, given)
+    with pm.Model(), pytest.raises(InvalidArgument, match="order counts"):
+        observe("y", np.tile(p, (7, 1)), counts)
+    with pm.Model(), pytest.raises(InvalidArgument, match="2 reports, none for the 1 who"):
+        some = warner.privatize(["no", None, "yes"], np.random.default_rng(1), missing="count")
+        observe("y", np.tile(p, (3, 1)), some)
+    with pm.Model():
+        observe("y", p, counts)
+        for name in ("y", "", None, 3):
+            with pytest.raises(InvalidArgument, match=r"^name="):
+                observe(name, p, counts)
+
+
+def test_the_example_runs_into_arviz(pm: Any, az: Any) -> None:
+    """The docstring's hierarchy, with fewer draws, log-likelihood and predictions."""
+    text = textwrap.dedent(re.split(r"row of her region::", observe.__doc__ or "")[1])
+    few = "100, tune=200, chains=2, cores=1, progressbar=False"
+    few += ", idata_kwargs={'log_likelihood': True}, compute_convergence_checks=False"
+    text = text.replace("pm.sample(", f"pm.sample({few}, ")
+    text = text.replace("draws =", "model = pm.modelcontext(None)\n    draws =")
+    space: dict[str, Any] = {}
+    exec(text, space)
+    draws = space["draws"]
+    country = draws.posterior["p"].mean(("chain", "draw", "region")).values
+    assert np.abs(country - [0.5, 0.3, 0.2]).max() < 0.12
+    assert draws.log_likelihood["reports"].shape == (2, 100, 600)
+    assert az.loo(draws).elpd_loo < 0.0
+    with space["model"]:
+        predicted = pm.sample_posterior_predictive(draws, progressbar=False, random_seed=1)
+    shares = (predicted.posterior_predictive["reports"] == 0).mean()
+    assert abs(float(shares) - float((draws.observed_data["reports"] == 0).mean())) < 0.05
