@@ -1,6 +1,6 @@
 """Effective draws per second from posteriors of frequencies: the default engine.
 
-    python -m benchmarks.posteriors [seconds]
+    python -m benchmarks.posteriors.frequencies [seconds]
 
 10,000 respondents, k-RR, flat Dirichlet prior, a Zipf truth. Effective sizes are those of means,
 the smallest over categories (as in the table that the engine was chosen by), and of 5 % tails.
