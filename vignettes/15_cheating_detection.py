@@ -161,7 +161,7 @@ few = ldp.FrequencyModel([group[:100] for group in reports])
 rows = {}
 for size, asked in (("2400 students", model), ("200 students", few)):
     for name, prior in priors.items():
-        found = asked.fit_posterior(rng, prior={"cheating": prior}, draws=800)
+        found = asked.fit_posterior(rng, prior={"cheating": prior}, draws=2_000)
         lower, upper = found.conf_int().loc["yes"]
         rows[size, name] = [found.params["cheating"], found.params["yes"], lower, upper]
 columns = ["cheating", "takers", "lower", "upper"]

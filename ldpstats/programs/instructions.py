@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
