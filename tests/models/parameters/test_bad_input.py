@@ -120,7 +120,9 @@ def test_very_small_and_very_large_surveys(n: int) -> None:
     assert ends.to_numpy().min() >= 0.0 and ends.to_numpy().max() <= 1.0
 
 
-@pytest.mark.parametrize("counts", [([0, 5], [5, 0]), ([1, 0], [0, 1])])
+@pytest.mark.parametrize(
+    "counts", [([1, 0], [0, 1]), pytest.param(([0, 5], [5, 0]), marks=pytest.mark.slow)]
+)
 def test_counts_at_the_corners(counts: Any) -> None:
     import warnings
 
