@@ -20,7 +20,7 @@ def cheating(q: float) -> Device:
 
 
 def unknown_sites(e: Examples) -> Iterator[Site]:
-    first, second = (cheating(q).mechanism(ANSWERS) for q in (0.25, 0.6))
+    first, second = (ldp.UnknownDevice(cheating(q).step, ANSWERS) for q in (0.25, 0.6))
     made = {"device": cheating(0.25).step, "categories": ANSWERS, "outputs": None}
     yield Site("UnknownDevice", ldp.UnknownDevice, made)
     named = {"values": {"cheating": 0.1}}

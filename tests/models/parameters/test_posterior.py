@@ -39,7 +39,9 @@ def by_quadrature(a: float, b: float, alpha: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("priors", [(1.0, 1.0, 1.0), (2.0, 18.0, 0.5)])
+@pytest.mark.parametrize(
+    "priors", [(2.0, 18.0, 0.5), pytest.param((1.0, 1.0, 1.0), marks=pytest.mark.slow)]
+)
 def test_moments_are_those_of_quadrature(priors: tuple[float, float, float]) -> None:
     a, b, alpha = priors
     given = {"cheating": Beta(a, b), "frequencies": Dirichlet(alpha)}
