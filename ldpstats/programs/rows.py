@@ -104,7 +104,8 @@ class Law:
             own, base = self.even.own, self.even.base
             apart = [base, *self.even.extra.values(), *(base + p for p in self.even.extra.values())]
             found = [*apart, *(own + p for p in apart)]
-        return min((p for p in found if isinstance(p, Fraction) and p > 0), default=_ONE)
+        few = {id(p): p for p in found}.values()  # rows share most of their numbers
+        return min((p for p in few if isinstance(p, Fraction) and p > 0), default=_ONE)
 
     @cached_property
     def places(self) -> dict[Any, int]:
