@@ -112,11 +112,11 @@ class _Writer:
 
     words: Words
     categories: tuple[Any, ...] | None
-    objects: dict[type[Step], list[Step]]
+    objects: dict[type[Step], dict[Step, int]]
     saying: bool = True
     remembered: bool = False
     used: tuple[Step, ...] = ()
-    known: list[Step] = field(default_factory=list)
+    known: set[Step] = field(default_factory=set)
 
     def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
         """The sentences of a step, one after the other."""
@@ -174,9 +174,8 @@ class _Writer:
         raise NotAvailable(f"there are no instructions for {type(step).__name__}")
 
     def _name(self, step: Question) -> str:
-        if step.text is None:
-            return self.words.say("other")
-        return self.words.say("text", text=step.text)
+        text = " ".join((step.text or "").split())
+        return self.words.say("text", text=text) if text else self.words.say("other")
 
     # -- objects -----------------------------------------------------------------------------
 
@@ -193,13 +192,13 @@ class _Writer:
         verb, same_kind = _OBJECTS[type(step)], self.objects[type(step)]
         if len(same_kind) < 2:
             return self.words.say(verb)
-        return self.words.say(f"{verb} one", which=same_kind.index(step) + 1)
+        return self.words.say(f"{verb} one", which=same_kind[step])
 
     def _introduced(self, step: Step) -> tuple[str, ...]:
         """How likely the results of an object are, where it is named first."""
         if step in self.known:
             return ()
-        self.known.append(step)
+        self.known.add(step)
         return self._law(step)
 
     def _law(self, step: Step) -> tuple[str, ...]:
@@ -384,16 +383,17 @@ def _open(step: Any) -> list[Polynomial]:
     return [p for p in chances if isinstance(p, Polynomial)]
 
 
-def _objects(step: Step) -> dict[type[Step], list[Step]]:
-    """The different coins, dice, spinners and decks, in the order of their use."""
+def _objects(step: Step) -> dict[type[Step], dict[Step, int]]:
+    """The different coins, dice, spinners and decks, numbered in the order of their use."""
     kinds: tuple[type[Step], ...] = tuple(_OBJECTS)
-    found: dict[type[Step], list[Step]] = {kind: [] for kind in kinds}
+    found: dict[type[Step], dict[Step, int]] = {kind: {} for kind in kinds}
     waiting = [step]
     while waiting:
-        first = _told(waiting.pop(0))
-        if type(first) in _OBJECTS and first not in found[type(first)]:
-            found[type(first)].append(first)
-        waiting = [*first.children, *waiting]
+        first = _told(waiting.pop())
+        if type(first) in _OBJECTS:
+            numbers = found[type(first)]
+            numbers.setdefault(first, len(numbers) + 1)
+        waiting += reversed(first.children)
     return found
 
 
