@@ -39,7 +39,11 @@ def attempts() -> Callable[[int], int]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A small share of the slow suite takes every second setting of tests with four or more."""
+    """A small share of the slow suite takes every second setting of tests with four or more.
+
+    Of more than forty it takes every third: two of three of these, so that no factor of a grid is
+    always at one level.
+    """
     if _share() >= 0.5:
         return
     settings: dict[str, list[pytest.Item]] = {}
@@ -47,6 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow"):
             settings.setdefault(item.nodeid.split("[")[0], []).append(item)
     left = {item.nodeid for some in settings.values() if len(some) > 3 for item in some[1::2]}
+    for some in (some[::2] for some in settings.values() if len(some) > 40):
+        left |= {item.nodeid for i, item in enumerate(some) if (0.618034 * i) % 1.0 > 2.0 / 3.0}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
     items[:] = [item for item in items if item.nodeid not in left]
 
@@ -62,6 +68,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _share() -> float:
     return float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))
+
+
+@pytest.fixture
+def without_goodness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits leave out their goodness of fit, as where there are too few reports for it.
+
+    It takes up to four fifths of a fit, and estimates, intervals and tests do not rest on it.
+    """
+    monkeypatch.setattr("ldpstats.models.frequency.model.goodness_of_fit", lambda *_: None)
 
 
 @pytest.fixture

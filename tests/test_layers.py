@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "cli demo pymc",
     ),
     "ldpstats.problems": (
-        "reach simplex covariance hash_design spectra blocks",
+        "reach simplex covariance hash_design parametric spectra blocks",
         "estimates laws rows",
         "moments problem",
         "equations hashed",
@@ -92,8 +93,13 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def imported_modules(source: str, module: str) -> Iterator[tuple[str, int]]:
+@cache
+def imported_modules(source: str, module: str) -> tuple[tuple[str, int], ...]:
     """Modules of ldpstats that `source` imports anywhere, functions included, with their lines."""
+    return tuple(_imported(source, module))
+
+
+def _imported(source: str, module: str) -> Iterator[tuple[str, int]]:
     is_door = module in MODULES and MODULES[module].name == "__init__.py"
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

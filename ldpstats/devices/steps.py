@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from ldpstats.arguments.checks import listed
 from ldpstats.devices.device import Device, as_step
-from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
 from ldpstats.programs.polynomials import unknown
 
@@ -233,10 +233,9 @@ def cohorts(devices: Iterable[Any]) -> Device:
     >>> cohorts([truth, opposite]).mechanism(("no", "yes")).outputs.tolist()
     ['0:no', '0:yes', '1:no', '1:yes']
     """
-    if isinstance(devices, str | bytes | Mapping | Device) or not isinstance(devices, Iterable):
-        remedy = "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)]"
-        raise InvalidArgument("devices", devices, remedy)
-    return Device(steps.Cohorts(tuple(as_step("cohorts", device) for device in devices)))
+    remedy = "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)]"
+    given = listed("devices", devices, remedy)
+    return Device(steps.Cohorts(tuple(as_step("cohorts", device) for device in given)))
 
 
 def recode(labels: Mapping[Any, Any]) -> Device:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -20,6 +19,7 @@ from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.recognised import recognised
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
@@ -35,6 +35,7 @@ Array = npt.NDArray[Any]
 
 _SMALL = 1 << 11  # categories whose matrix is written out without a thought
 _MOST_DRAWS = 10_000_000
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +85,16 @@ class DeviceMechanism(Enumerated):
         if not isinstance(device, Step):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
         if device.unknown:
             raise NotAvailable(
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
                 "device.mechanism(categories) makes a mechanism that has them"
             )
         object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
+        if float(self.law.least()) < _LEAST:
+            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
+            raise InvalidArgument("device", device, remedy)
 
     @cached_property
     def law(self) -> Law:
@@ -238,7 +242,7 @@ def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:
-        outputs = as_labels("outputs", given, least=1)
+        outputs = listed_labels("outputs", given, least=1)
         known = {(type(y), y) for y in outputs.tolist()}
         for label in said:
             if (type(label), label) not in known:
@@ -252,4 +256,4 @@ def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
             f"reports with outputs={[y for y in said if y in found.places] + strange}"
         )
         raise InvalidArgument("say", strange[0], remedy)
-    return as_labels("outputs", said, least=1)
+    return listed_labels("outputs", said, least=1)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_labels
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
@@ -23,6 +22,7 @@ from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.problem import Likelihood
+from ldpstats.programs.checks import listed_labels
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
@@ -92,7 +92,7 @@ class UnknownDevice(Enumerated):
             raise InvalidArgument("device", device, remedy)
         if not device.unknown:
             raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
-        categories = as_labels("categories", self.categories)
+        categories = listed_labels("categories", self.categories)
         reserved = set(device.unknown) & _RESERVED
         if reserved:
             remedy = "is an argument of simulate(): give the unknown parameter another name"
@@ -205,7 +205,8 @@ class UnknownDevice(Enumerated):
             remedy = f"must have one value for each of {', '.join(self.unknown)}"
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
                 raise InvalidArgument("values", values, remedy)
-            if len(values) != len(self.unknown):
+            flat = not isinstance(values, np.ndarray) or values.ndim == 1
+            if not flat or len(values) != len(self.unknown):
                 raise InvalidArgument("values", values, remedy)
             values = dict(zip(self.unknown, values, strict=True))
         given = {**(values or {}), **named}

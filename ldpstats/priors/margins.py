@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import positive_number
+from ldpstats.arguments.checks import listed, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument
-from ldpstats.priors.base import LogitLaw, softmax_log
+from ldpstats.priors.base import LogitLaw, check_draw, softmax_log
 from ldpstats.priors.dirichlet import Dirichlet
 
 __all__ = ["Margins", "MarginsLaw"]
@@ -22,6 +23,8 @@ __all__ = ["Margins", "MarginsLaw"]
 Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
+_MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
+_MOST_CELLS = 10_000  # of tables that are drawn
 _STEP = 1e-4  # of finite differences
 
 
@@ -40,7 +43,7 @@ class Margins:
     first, second, third : Dirichlet, number or Series of concentrations; None
         The law of the margin of the first variable, and so on. None for the flat Dirichlet(1). A
         concentration is worth as many respondents whose true answer is known: those of a margin of
-        20 % and 80 % that 500 respondents gave are 100 and 400.
+        20 % and 80 % that 500 respondents gave are 100 and 400. They may sum to 10,000.
     log_odds_sd : float
         Standard deviation of each log odds ratio, from 0.001 to 100; 2 by default, by which 95 % of
         odds ratios lie between 1/50 and 50.
@@ -101,6 +104,12 @@ class Margins:
             np.ones(len(own)) if prior is None else prior.law(own).alpha
             for prior, own in zip(given, labels, strict=False)
         ]
+        for total in (float(a.sum()) for a in laws):
+            if total > _MOST:
+                remedy = (
+                    f"sum to {total:g}: to at most {_MOST:g}, by which a margin is all but fixed"
+                )
+                raise InvalidArgument("concentration", total, remedy)
         return MarginsLaw(tuple(laws), self.log_odds_sd)
 
     def draw(self, sizes: Sequence[int], rng: np.random.Generator, draws: int = 1) -> Array:
@@ -108,8 +117,13 @@ class Margins:
 
         Margins and association are drawn, and fitted together by iterative proportional fitting.
         """
-        law = self.law([pd.RangeIndex(size) for size in sizes])
-        return law.draw(rng, draws).reshape(draws, *sizes)
+        remedy = "must be the numbers of categories of two or three variables, such as (2, 3)"
+        given = [positive_integer("sizes", size, 2) for size in listed("sizes", sizes, remedy)]
+        if not 2 <= len(given) <= 3 or prod(given) > _MOST_CELLS:
+            raise InvalidArgument("sizes", sizes, f"{remedy}, {_MOST_CELLS:,} cells at most")
+        draws = check_draw(rng, draws, prod(given))
+        law = self.law([pd.RangeIndex(size) for size in given])
+        return law.draw(rng, draws).reshape(draws, *given)
 
 
 def _margin(name: str, given: Any) -> Dirichlet | None:

@@ -9,8 +9,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ldpstats.arguments.checks import listed
+from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.probabilities import chance
@@ -19,6 +21,7 @@ __all__ = [
     "Proportions",
     "distinct",
     "known_label",
+    "listed_labels",
     "proportions",
     "several_steps",
     "two_labels",
@@ -27,6 +30,7 @@ __all__ = [
 Proportions = tuple[tuple[Any, Chance], ...]
 
 _NEW = object()
+_MOST_LABELS = 1 << 20
 _LABEL = "must be a label: text, a whole number, a finite float, True or False"
 _LAW = (
     "must be a dict of labels with their probabilities, for example {'red': '1/3', 'blue': '2/3'}"
@@ -50,6 +54,15 @@ def known_label(name: str, value: object) -> Any:
     if isinstance(value, tuple):
         remedy = f"{_LABEL}; not a tuple: join its parts, as in 'red, black'"
     raise InvalidArgument(name, value, remedy)
+
+
+def listed_labels(name: str, value: object, least: int = 2) -> pd.Index[Any]:
+    """Return distinct labels that are few enough to be listed."""
+    labels = as_labels(name, value, least)
+    if len(labels) > _MOST_LABELS:
+        remedy = f"must be at most {_MOST_LABELS} labels, which a device lists one by one"
+        raise InvalidArgument(f"len({name})", len(labels), remedy)
+    return labels
 
 
 def two_labels(name: str, value: object) -> tuple[Any, Any]:

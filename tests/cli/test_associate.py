@@ -250,19 +250,28 @@ def test_a_p_value_by_permutations(
     assert "99 permutations" in test.method
 
 
-@pytest.mark.parametrize("kind", [None, "heatmap", "departures", "mosaic"])
-@pytest.mark.parametrize(
-    ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+
+
+@pytest.mark.parametrize(  # every format and every kind, and vectors of the one with many shapes
+    ("kind", "suffix"),
+    [
+        *((None, suffix) for suffix in MAGIC),
+        ("heatmap", ".png"),
+        ("departures", ".png"),
+        ("mosaic", ".pdf"),
+        ("mosaic", ".svg"),
+    ],
 )
 def test_a_plot_is_written(
-    suffix: str, magic: bytes, kind: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
+    suffix: str, kind: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = [] if kind is None else ["--plot-kind", kind]
     drawings = []
     for path in (f"a{suffix}", f"b{suffix}"):
         assert main(["associate", "reports.csv", *BOTH, "--plot", path, *more]) == 0
         drawings.append(Path(path).read_bytes())
-    assert drawings[0] == drawings[1] and drawings[0].startswith(magic)
+    assert drawings[0] == drawings[1] and drawings[0].startswith(MAGIC[suffix])
     assert capsys.readouterr().err == ""
 
 

@@ -24,6 +24,12 @@ from ldpstats.errors import InvalidArgument, LDPError
 CALLS, QUICK_CALLS = 20_000, 1_000
 
 
+@pytest.fixture(scope="module")
+def every_site(examples: Examples) -> list[Site]:
+    """Every public callable, with arguments that work."""
+    return sites(examples)
+
+
 def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
     found = []
     for number in numbers:
@@ -35,9 +41,9 @@ def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
     return found
 
 
-def test_the_examples_work(examples: Examples) -> None:
+def test_the_examples_work(every_site: list[Site]) -> None:
     """The negative control: what is spoiled was good."""
-    for site in sites(examples):
+    for site in every_site:
         given = {n: v.make() if isinstance(v, Fresh) else v for n, v in site.arguments.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -45,13 +51,13 @@ def test_the_examples_work(examples: Examples) -> None:
     sys.modules["matplotlib.pyplot"].close("all")
 
 
-def test_every_public_callable_is_called(examples: Examples) -> None:
-    called = {site.name.split(".")[0].split(" ")[0] for site in sites(examples)}
-    called |= {site.name.split(".")[-1].split(" ")[0] for site in sites(examples)}
+def test_every_public_callable_is_called(every_site: list[Site]) -> None:
+    called = {site.name.split(".")[0].split(" ")[0] for site in every_site}
+    called |= {site.name.split(".")[-1].split(" ")[0] for site in every_site}
     public = {*ldp.__all__, *ldp.channels.__all__}
     modules = {name for name in ldp.__all__ if isinstance(getattr(ldp, name), ModuleType)}
     made = {
-        "Band", "Bits", "CalibrationReport", "Channel", "Client", "Collector", "DictionaryClient",
+        "Band", "BayesFactor", "Bits", "CalibrationReport", "Channel", "Client", "Collector", "DictionaryClient",
         "Effect", "Enumerated", "Geometric", "Mapped", "Mechanism", "PUMClient", "RAPPORClient",
         "Uniformised", "mechanism_from_dict",
     }  # fmt: skip  # which other callables make, or which are no functions of what users type
@@ -61,13 +67,13 @@ def test_every_public_callable_is_called(examples: Examples) -> None:
     assert set(planning.__all__) - called - kinds == set()
 
 
-def test_hostile_calls(examples: Examples) -> None:
-    every = [site for site in sites(examples) if not site.files]
+def test_hostile_calls(examples: Examples, every_site: list[Site]) -> None:
+    every = [site for site in every_site if not site.files]
     assert faults(range(QUICK_CALLS), examples, every) == []
 
 
-def test_hostile_calls_on_files(examples: Examples) -> None:
-    every = [site for site in sites(examples) if site.files]
+def test_hostile_calls_on_files(examples: Examples, every_site: list[Site]) -> None:
+    every = [site for site in every_site if site.files]
     assert faults(range(QUICK_CALLS // 5), examples, every) == []
 
 

@@ -137,8 +137,9 @@ class PosteriorResults(Stored, Presented):
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
         found = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
-        for doubt in chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat)):
-            warnings.warn(doubt, PosteriorWarning, stacklevel=4)
+        doubts = chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat))
+        if doubts:
+            warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
         return found
 
     # -- what the draws say --------------------------------------------------------------------

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import NotAvailable
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.devices.fitting import fit_with_devices
+from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.fitting import fitted
 from ldpstats.models.regression.planned import planned_information
 from ldpstats.models.regression.posterior import regression_posterior
@@ -64,8 +66,12 @@ class PrivatizedRegression(RegressionStructure):
         start_params: Any = None,
         maxiter: int = 100,
         disp: Any = False,
-    ) -> RegressionResults:
+    ) -> RegressionResults | DeviceRegressionResults:
         """Estimate the coefficients.
+
+        Where the response was asked by devices with unknown parameters
+        (`ldpstats.devices.unknown`), in one or several groups of reports, these are estimated with
+        the coefficients by maximum likelihood, and come last in `params`.
 
         Parameters
         ----------
@@ -91,20 +97,25 @@ class PrivatizedRegression(RegressionStructure):
 
         Returns
         -------
-        RegressionResults
+        RegressionResults, or DeviceRegressionResults with unknown parameters
 
         Raises
         ------
         InvalidArgument
             For an unknown option, or one that does not go with the others.
         NotIdentified
-            If the information of the reports is singular.
+            If the information of the reports is singular, or they leave a coefficient or an
+            unknown parameter open.
 
         Warns
         -----
         ConvergenceWarning
             If the maximum is at infinity, or the iteration stopped before it.
         """
+        if self.unknown:
+            given: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
+            given |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
+            return fit_with_devices(self, given)
         only = self.data.only_corrected
         if method is None:
             # mixtures of laws of numbers fit any other shape by effects that are not there

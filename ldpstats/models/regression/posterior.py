@@ -71,6 +71,11 @@ def _origin(model: RegressionStructure, prior: str) -> Origin:
 def refuse_posterior(model: RegressionStructure) -> None:
     """Refuse weights and what has no likelihood."""
     data = model.data
+    if model.unknown:
+        raise NotAvailable(
+            f"fit_posterior: the devices have the unknown {', '.join(model.unknown)}: use fit(), "
+            "or devices with known parameters"
+        )
     if data.sample is not None:
         raise NotAvailable(
             "fit_posterior: a survey with a design has a pseudo-likelihood, of which a posterior "

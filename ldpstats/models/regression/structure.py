@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.errors import NotIdentified
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.regression.penalised import Penalised
 from ldpstats.estimators.regression.search import Found, Objective, search
 from ldpstats.models.regression.arrays import (
@@ -131,6 +131,12 @@ class RegressionStructure:
         return found
 
     @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        """Unknown parameters of the devices of the response."""
+        groups = self.data.response if self.data.is_private else []
+        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+
+    @cached_property
     def assembled(self) -> Assembled:
         """The likelihood over distinct rows."""
         return assembled(self.data)
@@ -187,8 +193,9 @@ class RegressionStructure:
                 f"X: {names}: a linear combination of the other covariates, or zero: leave it out"
             )
         reports = dict(self.data.predictors)
-        if self.data.is_private and self.data.is_categorical:
+        if self.data.is_private and self.data.is_categorical and not self.unknown:
             reports[self.endog_names] = self.data.response
+        self._refuse_unknown_predictors()
         for name, groups in reports.items():
             listed = self.data.candidates.get(name)
             if not full_rank([report_channel(one, listed) for one in groups]):
@@ -197,6 +204,15 @@ class RegressionStructure:
                     "categories, so that reports do not determine their frequencies: join "
                     "categories, or ask with another mechanism"
                 )
+
+    def _refuse_unknown_predictors(self) -> None:
+        for name, groups in self.data.predictors.items():
+            for one in groups:
+                if one.mechanism.unknown:
+                    raise NotAvailable(
+                        f"{name}: a private predictor by a device with the unknown "
+                        f"{', '.join(one.mechanism.unknown)}: use one with known parameters"
+                    )
 
     # -- its maxima ----------------------------------------------------------------------------
 

@@ -139,10 +139,10 @@ def test_the_client_keeps_its_cohort_and_draws_each_report_anew() -> None:
 
 
 def test_averaging_many_reports_shows_the_permanent_response_only() -> None:
-    # an attacker who averages 4,000 reports sees each permanent bit (the standard error of a mean
-    # is .008, the means are .25 and .75), and nothing of the true filter beyond it
+    # an attacker who averages 1,000 reports sees each permanent bit (the standard error of a mean
+    # is .014, the means are .25 and .75), and nothing of the true filter beyond it
     device = client(2)
-    mean = np.mean([bits_of(device.report("secret")) for _ in range(4_000)], axis=0)
+    mean = np.mean([bits_of(device.report("secret")) for _ in range(1_000)], axis=0)
     np.testing.assert_array_equal(mean > 0.5, device._permanent("secret"))
     # over many clients what is learned has the law of the permanent response: owned bits are 1
     # with probability 1 - f/2, others with f/2 (5 standard errors of 16 x 600 and 2 x 600 bits)
@@ -163,7 +163,7 @@ def test_without_a_permanent_response_averaging_reveals_the_answer() -> None:
     # negative control: f = 0 has an infinite lifetime epsilon, and the attack finds the filter
     once = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
     device = once.client(np.random.default_rng(3).bytes, allow_no_privacy=True)
-    mean = np.mean([bits_of(device.report("secret")) for _ in range(4_000)], axis=0)
+    mean = np.mean([bits_of(device.report("secret")) for _ in range(1_000)], axis=0)
     cells = once.cells(["secret"])[device.cohort, 0]
     assert set(np.flatnonzero(mean > 0.5)) == set(cells[cells < 16].tolist())
 

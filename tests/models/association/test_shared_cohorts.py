@@ -19,8 +19,8 @@ Array = npt.NDArray[Any]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ldpstats.errors.IncompleteListWarning"),
-    # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
     pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+    pytest.mark.usefixtures("without_goodness"),
 ]
 
 

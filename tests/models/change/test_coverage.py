@@ -20,8 +20,10 @@ from ldpstats.inference.tests import z_test
 
 Array = npt.NDArray[Any]
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 MARGINS = {2: (0.7, 0.3), 4: (0.5, 0.3, 0.17, 0.03)}
 

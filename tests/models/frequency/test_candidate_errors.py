@@ -20,8 +20,10 @@ from ldpstats.inference import intervals
 
 Array = npt.NDArray[Any]
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 
 SETTINGS: dict[str, tuple[Any, int]] = {

@@ -15,8 +15,10 @@ import ldpstats as ldp
 
 Array = npt.NDArray[Any]
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 
 def check_lasso(mechanism: Any, p: Array, n: int, R: int, least: float, seed: int) -> None:

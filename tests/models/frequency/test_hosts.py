@@ -15,8 +15,10 @@ from ldpstats.inference import multiplicity
 
 Array = npt.NDArray[Any]
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 
 # Visits, in ten thousands, to the 100 most visited hosts of the US federal government with names of

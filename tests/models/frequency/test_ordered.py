@@ -346,6 +346,7 @@ def reported(kind: str) -> tuple[list[ldp.Mechanism], str]:
     return [four[kind]], "mle" if kind == "bits" else "inversion"
 
 
+@pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("kind", REPORTED)
 def test_moments_are_those_of_the_estimate(kind: str) -> None:
     """Variance of the law of a contrast against the simulated one, at the same frequencies."""

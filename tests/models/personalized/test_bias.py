@@ -15,8 +15,10 @@ from ldpstats import planning
 
 Array = npt.NDArray[Any]
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -31,8 +31,10 @@ Array = npt.NDArray[Any]
 FULL = 10_000
 
 
-# of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
-pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
+pytestmark = [
+    pytest.mark.usefixtures("without_goodness"),
+    pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning"),
+]
 
 
 # ---- sizes

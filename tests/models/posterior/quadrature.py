@@ -29,7 +29,7 @@ def prior_log_density(prior: LogitLaw, eta: Array) -> Array:
 
 
 def quadrature(
-    groups: list[tuple[Array, Array]], prior: LogitLaw, points: int = 700
+    groups: list[tuple[Array, Array]], prior: LogitLaw, points: int = 400
 ) -> tuple[Array, Array]:
     """Points p, (g, k), and their weights, (g,), of the posterior given channels and counts."""
     k = prior.k
@@ -45,8 +45,8 @@ def quadrature(
         return p, value
 
     ends = [(-90.0, 90.0)] * (k - 1)
-    for _ in range(6):  # zoom in on where the posterior is
-        z = [np.linspace(low, high, 241 if k == 3 else 4001) for low, high in ends]
+    for _ in range(5):  # zoom in on where the posterior is
+        z = [np.linspace(low, high, 161 if k == 3 else 2001) for low, high in ends]
         value = log_density(z)[1].reshape([axis.size for axis in z])
         near = np.argwhere(value > value.max() - 35.0)
         step = [axis[1] - axis[0] for axis in z]

@@ -48,12 +48,14 @@ class FrequencyDensity(LogDensity):
 
     @cached_property
     def _start(self) -> Array:
-        """log p of a point where the posterior is not small."""
+        """log p near the maximum of the likelihood, but away from zero."""
         W, n = self.likelihood.W, self.likelihood.n
         k, prior = W.shape[1], np.exp(self.prior.start())
-        linear = np.maximum(W.start(n), 0.0)
-        linear = linear / linear.sum() if linear.sum() > 0.0 else prior
-        return np.asarray(np.log(0.8 * linear + 0.1 * prior + 0.1 / k))
+        known = W.closed_form(n)
+        first = np.maximum(W.start(n) if known is None else known, 0.0)
+        first = first / first.sum() if first.sum() > 0.0 else prior
+        weight = 1.0 / (1.0 + n.sum() / (10.0 * k))
+        return np.asarray(np.log((1.0 - weight) * first + weight * (prior + 1.0 / k) / 2.0))
 
     @cached_property
     def _reference(self) -> int:

@@ -19,7 +19,7 @@ from ldpstats.models.posterior.packages import package
 from ldpstats.models.posterior.pymc.products import mixed
 from ldpstats.priors.dirichlet import DirichletLaw
 
-__all__ = ["density_chains", "density_model", "frequency_model", "pymc_chains"]
+__all__ = ["density_chains", "density_model", "frequency_model", "laplace", "pymc_chains"]
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +56,7 @@ def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Ch
 
 def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
     """Draw from any log density, in the coordinates of its Laplace approximation."""
-    centre, scale = _laplace(density)
+    centre, scale = laplace(density)
     trace = _run(density_model(density, centre, scale), rng, draws)
     return _chains(trace, _values(trace, "u") @ scale.T + centre)
 
@@ -73,7 +73,7 @@ def frequency_model(density: FrequencyDensity) -> Any:
     return model
 
 
-def _laplace(density: LogDensity) -> tuple[Array, Array]:
+def laplace(density: LogDensity) -> tuple[Array, Array]:
     """Mode, (d,), and scale, (d, d): ``z = mode + scale u`` for standard normal u, nearly."""
     centre = np.asarray(density.mode(), dtype=np.float64)
     values, vectors = floored_eigen(density.curvature(centre))
@@ -138,9 +138,9 @@ def _quiet() -> Iterator[None]:
 
 def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
     """The chains of a model, in this process, as a MultiTrace."""
-    seeds = rng.integers(2**31, size=_CHAINS).tolist()
+    seed = int(rng.integers(2**31))
     how = {"draws": ceil(draws / _CHAINS), "tune": _WARMUP, "chains": _CHAINS, "cores": 1}
-    how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seeds}
+    how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seed}
     with _quiet():
         return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ KINDS = [  # of channels, rows and formats
     "custom-wide", "observed", "square-wave", "geometric", "orr", "orr-closed", "orappor",
     "orappor-closed", "urr", "urr-levels", "urap", "urap-levels", "rappor", "rappor-certain",
 ]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _quickly_compiled(pm: Any) -> Iterator[None]:
+    """No C code: compiling it takes longer than what it would save here."""
+    import pytensor
+
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
 
 
 def compiled(pm: Any, shape: tuple[int, ...], *arguments: Any, **named: Any) -> Any:

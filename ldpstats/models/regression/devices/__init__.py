@@ -1,0 +1,1 @@
+"""Regressions of answers to devices with unknown parameters."""

@@ -1,0 +1,139 @@
+"""Chains find known laws, are the same for the same seed, and say when they fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ldpstats.inference.chains.density import FLOOR, LogDensity, floored_eigen, maximum
+from ldpstats.inference.chains.diagnostics import ess_mean
+from ldpstats.inference.chains.hmc import sample
+
+Array = npt.NDArray[Any]
+
+
+class Normal(LogDensity):
+    """A normal law."""
+
+    def __init__(self, mean: Array, covariance: Array) -> None:
+        self.mean, self.precision = mean, np.linalg.inv(covariance)
+        self.size = mean.size
+
+    def evaluate(self, z: Array) -> tuple[Array, Array]:
+        slope = (self.mean - z) @ self.precision
+        return 0.5 * ((z - self.mean) * slope).sum(axis=1), slope
+
+    def mode(self) -> Array:
+        return maximum(self, np.zeros(self.size))
+
+    def curvature(self, z: Array) -> Array:
+        return self.precision
+
+    def constrained(self, z: Array) -> Array:
+        return z
+
+
+class LogGamma(LogDensity):
+    """log x of a gamma law: steep on one side, a long tail on the other."""
+
+    def __init__(self, shape: float) -> None:
+        self.size, self.shape = 1, shape
+
+    def evaluate(self, z: Array) -> tuple[Array, Array]:
+        return (self.shape * z - np.exp(z))[:, 0], self.shape - np.exp(z)
+
+    def mode(self) -> Array:
+        return maximum(self, np.array([-3.0]))
+
+    def curvature(self, z: Array) -> Array:
+        return np.diag(np.exp(z))
+
+    def constrained(self, z: Array) -> Array:
+        return np.exp(z)
+
+
+class Cliff(LogGamma):
+    """The same beyond a cliff that its mode does not show."""
+
+    def evaluate(self, z: Array) -> tuple[Array, Array]:
+        value, slope = super().evaluate(z)
+        beyond = z[:, 0] > 0.5
+        return np.where(beyond, value - 1e5 * (z[:, 0] - 0.5), value), slope
+
+
+COVARIANCE = np.array([[1.0, 0.95, 0.0], [0.95, 1.0, 0.3], [0.0, 0.3, 25.0]])
+
+
+def test_a_correlated_normal_law() -> None:
+    law = Normal(np.array([1.0, -2.0, 100.0]), COVARIANCE)
+    z = sample(law, np.random.default_rng(1), 4000).z
+    assert z.shape == (16, 250, 3)
+    se = np.sqrt(np.diag(COVARIANCE) / ess_mean(z))
+    assert (np.abs(z.mean(axis=(0, 1)) - law.mean) < 4.0 * se).all()
+    np.testing.assert_allclose(np.cov(z.reshape(-1, 3).T), COVARIANCE, atol=0.1, rtol=0.12)
+
+
+@pytest.mark.parametrize("shape", [0.5, 5.0])
+def test_a_skew_law(shape: float) -> None:
+    chains = sample(LogGamma(shape), np.random.default_rng(2), 4000)
+    x = np.exp(chains.z[:, :, 0])
+    for values, mean in ((x, shape), (x * x, shape * (shape + 1.0))):
+        assert abs(values.mean() - mean) < 4.0 * values.std() / np.sqrt(ess_mean(values))
+    assert chains.divergent == 0 and 0.6 < chains.accepted < 1.0
+
+
+def test_the_same_seed_gives_the_same_draws_byte_for_byte() -> None:
+    law = LogGamma(2.0)
+    first, again, other = (sample(law, np.random.default_rng(seed), 160).z for seed in (1, 1, 2))
+    assert first.tobytes() == again.tobytes() != other.tobytes()
+
+
+def test_draws_are_rounded_up_to_whole_chains() -> None:
+    z = sample(LogGamma(2.0), np.random.default_rng(1), 161, warmup=20, longest=1).z
+    assert z.shape == (16, 11, 1)
+
+
+def test_dependent_draws_are_thinned_up_to_the_longest() -> None:
+    skew = LogGamma(0.02)  # a tail of 50 standard deviations
+    assert sample(skew, np.random.default_rng(1), 320, longest=1).thin == 1
+    assert sample(skew, np.random.default_rng(1), 320, longest=4).thin == 4
+
+
+def test_divergences_are_counted_where_smaller_steps_do_not_help() -> None:
+    chains = sample(Cliff(2.0), np.random.default_rng(1), 320, longest=1)
+    assert chains.divergent > 0
+    assert np.isfinite(chains.z).all()
+
+
+def test_points_without_a_density_are_rejected() -> None:
+    class Half(LogGamma):
+        def evaluate(self, z: Array) -> tuple[Array, Array]:
+            value, slope = super().evaluate(z)
+            return np.where(z[:, 0] > 0.0, np.nan, value), slope
+
+    chains = sample(Half(0.5), np.random.default_rng(1), 320, longest=1)
+    assert np.isfinite(chains.z).all() and (chains.z <= 0.0).all()
+    assert np.ptp(chains.z) > 3.0
+
+
+def test_maximum_from_where_the_density_is_not_concave() -> None:
+    class Cauchy(Normal):
+        def evaluate(self, z: Array) -> tuple[Array, Array]:
+            square = 1.0 + (z * z).sum(axis=1)
+            return -np.log(square), -2.0 * z / square[:, None]
+
+        def curvature(self, z: Array) -> Array:
+            square = 1.0 + z @ z
+            return 2.0 * np.eye(2) / square - 4.0 * np.outer(z, z) / square**2
+
+    found = maximum(Cauchy(np.zeros(2), np.eye(2)), np.array([30.0, -7.0]))
+    np.testing.assert_allclose(found, 0.0, atol=1e-4)
+
+
+def test_eigenvalues_have_a_floor() -> None:
+    values, vectors = floored_eigen(np.diag([4.0, -1.0, 0.0]))
+    assert sorted(values) == [FLOOR, FLOOR, 4.0]
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)

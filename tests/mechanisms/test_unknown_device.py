@@ -1,0 +1,152 @@
+"""Devices with unknown parameters as mechanisms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.devices import cards, flip, opposite, parts, question, roll, spin, truth, unknown
+from ldpstats.mechanisms import mechanism_from_dict
+from ldpstats.programs.unknowns import terms_of, worst_epsilon
+
+ANSWERS = ("no", "yes")
+DIE = roll(6).when({1: "yes"}, otherwise=truth)
+CHEATS = flip(unknown("cheating")).when({"heads": "no", "tails": DIE})
+MIXED = {"heads": truth, "tails": opposite}
+LAZY = {"heads": truth, "tails": "no"}
+DEVICES = {
+    "cheating": CHEATS,
+    "prevalence": flip(0.7).when({"heads": truth, "tails": question(unknown("prevalence"))}),
+    "mix": cards({"a": unknown("mix"), "b": 1 - unknown("mix")}).when({"a": truth}, opposite),
+    "two": flip(unknown("a")).when({"heads": flip(unknown("b")).when(LAZY), "tails": opposite}),
+    "twice": flip(unknown("c")).when(MIXED) >> flip(unknown("c")).when(LAZY),
+    "parts": parts(flip(unknown("c")).when(MIXED), DIE),
+}
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_rows_sum_to_one_and_values_give_the_device(name: str) -> None:
+    mech = DEVICES[name].mechanism(ANSWERS)
+    assert isinstance(mech, ldp.UnknownDevice)
+    assert all(sum(row, Fraction(0)) == 1 for row in mech.exact)
+    rng = np.random.default_rng(1)
+    for values in (rng.uniform(size=len(mech.unknown)).round(3), [0.0] * len(mech.unknown),
+                   [1.0] * len(mech.unknown)):  # fmt: skip
+        made = mech.at(values)
+        assert isinstance(made, ldp.DeviceMechanism)
+        assert made.outputs.equals(mech.outputs)
+        np.testing.assert_allclose(made.channel().matrix(), mech.matrix_at(values), atol=1e-14)
+        assert made.epsilon <= mech.epsilon + 1e-9
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_derivatives_are_differences(name: str) -> None:
+    mech = DEVICES[name].mechanism(ANSWERS)
+    at = np.linspace(0.3, 0.6, len(mech.unknown))
+    slopes = mech.derivatives_at(at)
+    assert slopes.shape == (len(mech.unknown), mech.k, mech.n_outputs)
+    for j in range(len(at)):
+        step = 1e-6 * np.eye(len(at))[j]
+        found = (mech.matrix_at(at + step) - mech.matrix_at(at - step)) / 2e-6
+        np.testing.assert_allclose(slopes[j], found, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_the_document_makes_the_same_mechanism(name: str) -> None:
+    mech = DEVICES[name].mechanism(ANSWERS)
+    again = mechanism_from_dict(mech.to_dict())
+    assert again == mech and again.fingerprint == mech.fingerprint and hash(again) == hash(mech)
+    assert again.exact == mech.exact
+    other = DEVICES["mix" if name != "mix" else "two"].mechanism(ANSWERS)
+    assert other != mech
+
+
+def test_epsilon_is_the_largest_over_the_values() -> None:
+    """Half of the coins are fair, the others show what nobody knows: ln 3 at the most."""
+    mix = flip(0.5).when({"heads": flip(0.5), "tails": flip(unknown("c"))})
+    mech = mix.when({"heads": truth, "tails": opposite}).mechanism(ANSWERS)
+    assert mech.epsilon == pytest.approx(np.log(3))
+    assert CHEATS.mechanism(ANSWERS).epsilon == np.inf  # at no cheating "no" reveals
+
+
+def test_epsilon_of_higher_powers_is_searched_for() -> None:
+    """Q = 1/4 + c (1 - c) against 1/2: the ratio is largest inside, at c = 1/2 or at the ends."""
+    c = unknown("c")
+    share = Fraction(1, 2) + Fraction(4, 5) * c * (1 - c)
+    exponents, coefficients = terms_of([[share, 1 - share], [Fraction(1, 2)] * 2], ["c"])
+    assert worst_epsilon(exponents, coefficients) == pytest.approx(np.log(0.5 / 0.3), rel=1e-9)
+
+
+def test_simulated_reports_have_the_law_of_the_values() -> None:
+    mech = CHEATS.mechanism(ANSWERS)
+    rng = np.random.default_rng(3)
+    reports = mech.simulate(["yes"] * 20_000, rng, cheating=0.2)
+    assert reports.mechanism == mech
+    share = reports.tally().vector()[1] / 20_000
+    assert abs(share - 0.8) < 4 * np.sqrt(0.16 / 20_000)
+    named = mech.simulate(pd.Series(["no", "yes"], name="drugs"), rng, cheating="1/5")
+    assert named.name == "drugs"
+
+
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -0.1, 1.1, "x", True, [0.1], unknown("b")])
+def test_values_are_probabilities(value: Any) -> None:
+    mech = CHEATS.mechanism(ANSWERS)
+    for ask in (mech.at, mech.matrix_at, mech.derivatives_at):
+        with pytest.raises(ldp.InvalidArgument, match="cheating"):
+            ask(cheating=value)
+        with pytest.raises(ldp.InvalidArgument):
+            ask({"cheating": value})
+
+
+@pytest.mark.parametrize(
+    "values", [3, "a", [], [0.1, 0.2], {"cheat": 0.1}, {}, {"cheating", 0.1}, None, {1: 0.1}]
+)
+def test_every_parameter_needs_a_value(values: Any) -> None:
+    with pytest.raises(ldp.InvalidArgument):
+        CHEATS.mechanism(ANSWERS).at(values)
+
+
+def test_values_come_by_name_or_in_order() -> None:
+    mech = DEVICES["two"].mechanism(ANSWERS)
+    assert mech.unknown == ("a", "b")
+    first = mech.at({"b": 0.2, "a": 0.1})
+    named = pd.Series({"b": 0.2, "a": 0.1})
+    given: list[Any] = [[0.1, 0.2], np.array([0.1, 0.2]), named, dict(named)]
+    for same in (*map(mech.at, given), mech.at(a=0.1, b=0.2), mech.at({"a": 0.1}, b="1/5")):
+        assert same == first
+
+
+def test_it_cannot_be_made_without_or_with_confusing_names() -> None:
+    with pytest.raises(ldp.InvalidArgument, match="no unknown parameter"):
+        ldp.UnknownDevice(DIE.step, ANSWERS)
+    with pytest.raises(ldp.InvalidArgument, match="steps of a device"):
+        ldp.UnknownDevice("die", ANSWERS)
+    with pytest.raises(ldp.InvalidArgument, match="is a category too"):
+        flip(unknown("yes")).when({"heads": truth, "tails": "no"}).mechanism(ANSWERS)
+    with pytest.raises(ldp.InvalidArgument, match="argument of simulate"):
+        flip(unknown("rng")).when({"heads": truth, "tails": "no"}).mechanism(ANSWERS)
+
+
+def test_counts_and_tables_of_reports_work() -> None:
+    mech = CHEATS.mechanism(ANSWERS)
+    counts = mech.counts(pd.Series({"yes": 3, "no": 5}))
+    assert counts.vector().tolist() == [5, 3]
+    frame = pd.DataFrame({"report": ["no", "yes", "yes"]})
+    assert ldp.Counts.from_frame(frame, mech).vector().tolist() == [1, 2]
+    assert str(mech) == "UnknownDevice(cheating unknown, k=2)"
+    assert "cheating" in mech._repr_html_() or "UnknownDevice" in mech._repr_html_()
+
+
+def test_many_categories_and_labels_of_several_types() -> None:
+    lost = spin({"lost": unknown("lost"), "kept": 1 - unknown("lost")})
+    device = lost.when({"lost": "nothing", "kept": truth})
+    mech = device.mechanism(60, outputs=[*range(60), "nothing"])
+    assert mech.n_outputs == 61 and mech.matrix_at(lost=0.5).shape == (60, 61)
+    assert mech.epsilon == np.inf
+    numbers = flip(unknown("c")).when({"heads": 1, "tails": truth}).mechanism((1, 2, 3))
+    assert numbers.at(c=0.5).categories.tolist() == [1, 2, 3]

@@ -1,0 +1,224 @@
+"""Posteriors of frequencies against quadrature and certified maxima, and at the extremes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from models.posterior.quadrature import quadrature
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.inference.chains.diagnostics import ess_mean
+from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.priors import Dirichlet, LogisticNormal
+
+Array = npt.NDArray[Any]
+
+WIDE = ldp.CustomMechanism(
+    [[0.5, 0.2, 0.2, 0.1], [0.1, 0.5, 0.2, 0.2], [0.2, 0.2, 0.1, 0.5]], categories=("a", "b", "c")
+)
+NARROW = ldp.CustomMechanism([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], categories=("a", "b"))
+
+QUICK: list[tuple[Any, list[int], Any]] = [
+    (ldp.KRR(2, 1.0), [30, 0], Dirichlet(0.3)),
+    (WIDE, [100, 120, 60, 90], Dirichlet([2.0, 1.0, 0.5])),
+]
+SLOW: list[tuple[Any, list[int], Any]] = [
+    (ldp.KRR(3, 0.2), [120, 100, 110], None),
+    (ldp.KRR(2, 0.1), [52, 48], None),
+    (ldp.KRR(2, 1.0), [520, 480], None),
+    (ldp.KRR(2, 8.0), [990, 10], None),
+    (ldp.KRR(2, 1.0), [1, 0], None),
+    (ldp.KRR(3, 1.0), [420, 330, 250], None),
+    (ldp.KRR(3, 1.0), [420, 330, 250], LogisticNormal(sd=0.5)),
+    (ldp.KRR(3, 4.0), [400, 9, 1], Dirichlet(0.5)),
+    (NARROW, [40, 50, 90], LogisticNormal(mean=[1.0, 0.0])),
+    (ldp.KRR(3, 1e-3), [40, 30, 40], Dirichlet([0.5, 1.0, 3.0])),
+    (ldp.KRR(3, 20.0), [400, 90, 0], None),
+]
+
+
+def standardised_gaps(samples: Array, p: Array, weights: Array) -> Array:
+    """Errors of means, of means of squares and of tail shares, in Monte Carlo standard errors."""
+    gaps = []
+    for j in range(p.shape[1]):
+        ordered = np.argsort(p[:, j])
+        tail = p[ordered[np.searchsorted(np.cumsum(weights[ordered]), 0.05)], j]
+        x, truth = samples[:, :, j], p[:, j]
+        for drawn, exact in ((x, truth), (x**2, truth**2), (x < tail, truth < tail)):
+            values = np.asarray(drawn, dtype=np.float64)
+            se = values.std() / np.sqrt(ess_mean(values))
+            gaps.append((values.mean() - weights @ exact) / se)
+    return np.array(gaps)
+
+
+def check_against_quadrature(mechanism: Any, n: list[int], prior: Any) -> None:
+    model = ldp.FrequencyModel(mechanism.counts(n))
+    found = model.fit_posterior(np.random.default_rng(5), prior=prior)
+    law = (Dirichlet() if prior is None else prior).law(model.categories)
+    p, weights = quadrature(model.evidence.tables(), law)
+    gaps = standardised_gaps(found.samples, p, weights)
+    assert np.abs(gaps).max() < 4.0, gaps
+    # the same draws are not those of another prior: the comparison can fail
+    more = weights * p.prod(axis=1) ** 5.0
+    x = found.samples[:, :, 0]
+    wrong = (x.mean() - more @ p[:, 0] / more.sum()) / (x.std() / np.sqrt(ess_mean(x)))
+    assert abs(wrong) > 4.0
+
+
+@pytest.mark.parametrize(("mechanism", "n", "prior"), QUICK, ids=str)
+def test_draws_agree_with_quadrature(mechanism: Any, n: list[int], prior: Any) -> None:
+    """Means, squares and 5 % tails to 4 Monte Carlo standard errors."""
+    check_against_quadrature(mechanism, n, prior)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mechanism", "n", "prior"), SLOW, ids=str)
+def test_draws_agree_with_quadrature_elsewhere(mechanism: Any, n: list[int], prior: Any) -> None:
+    check_against_quadrature(mechanism, n, prior)
+
+
+@pytest.mark.slow
+def test_groups_of_two_mechanisms_enter_one_posterior() -> None:
+    groups = [ldp.KRR(3, 1.0).counts([60, 40, 20]), ldp.KRR(3, 3.0).counts([30, 10, 2])]
+    model = ldp.FrequencyModel(groups)
+    found = model.fit_posterior(np.random.default_rng(6))
+    p, weights = quadrature(model.evidence.tables(), Dirichlet().law(model.categories))
+    assert np.abs(standardised_gaps(found.samples, p, weights)).max() < 4.0
+    assert found.sources == ("KRR(k=3, epsilon=1)", "KRR(k=3, epsilon=3)")
+
+
+MODELS = {
+    "k-RR": ldp.KRR(4, 1.0).counts([50, 30, 12, 8]),
+    "more outputs": WIDE.counts([10, 30, 20, 40]),
+    "two groups": [ldp.KRR(3, 1.0).counts([6, 4, 0]), ldp.KRR(3, 3.0).counts([3, 1, 0])],
+    "uRR": ldp.URR(("a", "b", "c"), {"a"}, 1.0).privatize(
+        list("aabbbcccc") * 9, np.random.default_rng(1)
+    ),
+    "bits": ldp.KRAPPOR(4, 1.0).privatize([0, 0, 1, 1, 2, 3] * 20, np.random.default_rng(1)),
+}
+
+
+@pytest.mark.parametrize("data", MODELS.values(), ids=MODELS)
+def test_mode_under_a_flat_prior_is_the_certified_maximum(data: Any) -> None:
+    model = ldp.FrequencyModel(data)
+    found = posterior_quietly(model)
+    maximum = model.fit("mle")
+    assert maximum.gap_nats < 1e-3
+    np.testing.assert_allclose(found.mode, maximum.params, atol=1e-6)
+    assert found.mode.index.equals(model.categories)
+
+
+def posterior_quietly(model: Any, draws: int = 480, **how: Any) -> Any:
+    """A posterior of few draws, without the warning that they are few."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PosteriorWarning)
+        return model.fit_posterior(np.random.default_rng(2), draws=draws, **how)
+
+
+@pytest.mark.parametrize(
+    "prior", [Dirichlet([3.0, 1.0, 2.0]), LogisticNormal(mean=[0.0, 1.0, 0.5], sd=0.4)], ids=str
+)
+def test_mode_under_other_priors_is_that_of_quadrature(prior: Any) -> None:
+    counts = ldp.KRR(3, 1.0).counts([120, 100, 90])
+    model = ldp.FrequencyModel(counts)
+    found = posterior_quietly(model, prior=prior).mode.to_numpy()
+    law, (Q, n) = prior.law(model.categories), model.evidence.tables()[0]
+
+    def log_density(p: Array) -> Any:
+        eta = np.log(p)
+        own = law.evaluate(eta)[0] - eta.sum(axis=-1)  # of p: the Jacobian taken out
+        return np.log(p @ Q) @ n + own
+
+    steps = 1e-3 * np.array([[1, -1, 0], [0, 1, -1], [1, 0, -1]])
+    around = np.concatenate([found + steps, found - steps])
+    assert (log_density(around) < log_density(found[None])).all()
+    slope = (log_density(found + 1e-2 * steps) - log_density(found - 1e-2 * steps)) / 2e-5
+    np.testing.assert_allclose(slope, 0.0, atol=2e-2)  # per unit of p, of 310 reports
+
+
+def test_concentrations_below_one_have_no_mode() -> None:
+    found = posterior_quietly(
+        ldp.FrequencyModel(ldp.KRR(3, 1.0).counts([5, 4, 3])), prior=Dirichlet(0.5)
+    )
+    with pytest.raises(NotAvailable, match="below 1"):
+        _ = found.mode
+    again = type(found).from_json(found.to_json())
+    with pytest.raises(NotAvailable, match="below 1"):
+        _ = again.mode
+
+
+def test_one_report_of_tiny_epsilon_leaves_the_prior() -> None:
+    prior = Dirichlet([1.0, 2.0, 3.0])
+    model = ldp.FrequencyModel(ldp.KRR(3, 1e-6).counts([1, 0, 0]))
+    found = model.fit_posterior(np.random.default_rng(1), prior=prior)
+    expected = np.array([1.0, 2.0, 3.0]) / 6.0
+    se = found.bse / np.sqrt(ess_mean(found.samples))
+    assert (np.abs(found.params - expected) < 4.0 * se).all()
+    np.testing.assert_allclose(found.bse, np.sqrt(expected * (1 - expected) / 7.0), rtol=0.06)
+
+
+def test_huge_epsilon_is_the_posterior_of_direct_answers() -> None:
+    counts = ldp.KRR(3, 50.0).counts([70, 30, 0])
+    found = ldp.FrequencyModel(counts).fit_posterior(np.random.default_rng(1))
+    expected = np.array([71.0, 31.0, 1.0]) / 103.0
+    se = found.bse / np.sqrt(ess_mean(found.samples))
+    assert (np.abs(found.params - expected) < 4.0 * se).all()
+
+
+def test_zero_frequencies_and_a_billion_reports() -> None:
+    n = ldp.KRR(4, 2.0).draw([0.7, 0.3, 0.0, 0.0], 10**9, np.random.default_rng(3))
+    found = ldp.FrequencyModel(n).fit_posterior(np.random.default_rng(1))
+    assert found.params[0] == pytest.approx(0.7, abs=2e-4)
+    assert found.params[2] < 2e-4 and (found.samples > 0.0).all()
+    assert found.divergences == 0
+
+
+def test_a_thousand_categories() -> None:
+    """The gradient of a structured channel agrees with differences, for several chains."""
+    k = 1000
+    counts = ldp.KRR(k, 6.0).draw(np.full(k, 1.0 / k), 100_000, np.random.default_rng(3))
+    model = ldp.FrequencyModel(counts)
+    density = FrequencyDensity.of(model.evidence.likelihood, Dirichlet().law(model.categories))
+    z = density.mode()[None] + 0.1
+    values, slopes = density.evaluate(z)
+    step = np.zeros((1, k - 1))
+    step[0, ::7] = 1e-4
+    rise = density.evaluate(z + step)[0] - density.evaluate(z - step)[0]
+    assert rise[0] == pytest.approx(2.0 * (slopes @ step.T)[0, 0], rel=1e-4)
+    assert np.isfinite(values).all()
+
+
+def test_labels_follow_the_prior_not_its_order() -> None:
+    counts = ldp.KRR(("a", "b", "c"), 1.0).counts([50, 30, 20])
+    model = ldp.FrequencyModel(counts)
+    series = pd.Series({"c": 9.0, "a": 1.0, "b": 4.0})
+    by_label = posterior_quietly(model, prior=Dirichlet(series))
+    by_order = posterior_quietly(model, prior=Dirichlet([1.0, 4.0, 9.0]))
+    np.testing.assert_array_equal(by_label.samples, by_order.samples)
+    with pytest.raises(InvalidArgument, match="labels"):
+        model.fit_posterior(np.random.default_rng(1), prior=Dirichlet(series.rename({"c": "d"})))
+
+
+def test_bit_sums_and_bad_arguments_are_refused() -> None:
+    sums = ldp.KRAPPOR(3, 1.0).draw([0.5, 0.3, 0.2], 100, np.random.default_rng(1))
+    with pytest.raises(NotAvailable, match=r"reports\.tally"):
+        ldp.FrequencyModel(sums).fit_posterior(np.random.default_rng(1))
+    model, rng = ldp.FrequencyModel(ldp.KRR(2, 1.0).counts([3, 2])), np.random.default_rng(1)
+    for bad in ({"prior": 1.0}, {"draws": 10}, {"draws": True}, {"engine": "stan"}):
+        with pytest.raises(InvalidArgument):
+            model.fit_posterior(rng, **bad)
+    with pytest.raises(InvalidArgument, match="rng"):
+        model.fit_posterior(1)
+
+
+def test_a_wrong_epsilon_fails_the_predictive_check() -> None:
+    right, wrong = ldp.KRR(3, 3.0), ldp.KRR(3, 0.5)
+    n = right.draw([0.8, 0.15, 0.05], 2000, np.random.default_rng(1)).vector()
+    assert posterior_quietly(ldp.FrequencyModel(right.counts(n))).check.pvalue > 0.05
+    assert posterior_quietly(ldp.FrequencyModel(wrong.counts(n))).check.pvalue < 0.01

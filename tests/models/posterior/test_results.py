@@ -1,0 +1,231 @@
+"""What results of a posterior say: intervals, probabilities, Bayes factors, JSON, warnings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.inference.chains.hmc import Chains
+from ldpstats.models.posterior.evidence import contrast_range, dirichlet_density
+from ldpstats.models.posterior.intervals import highest_density
+from ldpstats.models.posterior.record import Origin, Run
+from ldpstats.models.posterior.results import PosteriorResults
+
+JOBS = ("nurse", "cook", "driver")
+
+
+def made(samples: Any, labels: Any, simplex: int = 0, **how: Any) -> PosteriorResults:
+    """Results of draws (c, n, m) that a test chooses."""
+    index = labels if isinstance(labels, pd.Index) else pd.Index(labels)
+    origin = Origin(100, 0, 1.0, ("KRR(k=3, epsilon=1)",), "Dirichlet(1.0)")
+    groups = np.full(len(index), simplex)
+    return PosteriorResults(samples, index, origin, Run("hmc", 0.8, 0, 1.0, 150), groups, **how)
+
+
+def dirichlet(alpha: Any, labels: Any = JOBS, n: int = 1000) -> PosteriorResults:
+    """Independent draws from a Dirichlet posterior under a flat prior."""
+    rng, k = np.random.default_rng(1), len(alpha)
+    samples = rng.dirichlet(alpha, (4, n))
+    prior = rng.dirichlet(np.ones(k), 4 * n)
+    return made(samples, labels, prior_draws=prior, concentration=np.ones(k))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> PosteriorResults:
+    counts = ldp.KRR(JOBS, epsilon=1.0).counts([420, 330, 250])
+    model = ldp.FrequencyModel(counts, name="job")
+    return model.fit_posterior(np.random.default_rng(1))
+
+
+def test_means_deviations_and_intervals_are_those_of_the_draws(fitted: PosteriorResults) -> None:
+    draws = fitted.draws
+    assert draws.index.names == ["chain", "draw"] and len(draws) == 4000
+    np.testing.assert_allclose(fitted.params, draws.mean())
+    np.testing.assert_allclose(fitted.bse, draws.std())
+    ends = fitted.conf_int(alpha=0.1)
+    np.testing.assert_allclose(ends["lower"], draws.quantile(0.05))
+    inside = (draws > ends["lower"]) & (draws < ends["upper"])
+    np.testing.assert_allclose(inside.mean(), 0.9, atol=1e-3)
+    assert fitted.rhat.max() < 1.01 and fitted.ess.min().min() > 400
+
+
+def test_the_highest_density_interval_is_the_shortest() -> None:
+    x = np.random.default_rng(1).exponential(size=(20_000, 1))
+    low, high = highest_density(x, 0.1)[0]
+    assert low == pytest.approx(0.0, abs=0.01) and high == pytest.approx(-np.log(0.1), abs=0.08)
+    results = dirichlet([1.0, 10.0, 10.0])
+    short = results.conf_int(method="hdi")
+    widths = short["upper"] - short["lower"]
+    equal = results.conf_int()
+    assert (widths <= equal["upper"] - equal["lower"] + 1e-12).all()
+    assert short.loc["nurse", "lower"] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ("nurse > cook", lambda p: p[:, 0] > p[:, 1]),
+        ("nurse < cook", lambda p: p[:, 0] < p[:, 1]),
+        ("nurse >= .3", lambda p: p[:, 0] > 0.3),
+        (".3 < nurse", lambda p: p[:, 0] > 0.3),
+        ("nurse + cook > driver", lambda p: p[:, 0] + p[:, 1] > p[:, 2]),
+        ("nurse > cook > driver", lambda p: (p[:, 0] > p[:, 1]) & (p[:, 1] > p[:, 2])),
+        (".2 < nurse < .4", lambda p: (p[:, 0] > 0.2) & (p[:, 0] < 0.4)),
+        ("nurse > cook, nurse > driver", lambda p: p[:, 0] >= p.max(axis=1)),
+        ("2 * nurse > cook + .1", lambda p: 2 * p[:, 0] > p[:, 1] + 0.1),
+        ("p[nurse] > p[cook]", lambda p: p[:, 0] > p[:, 1]),
+    ],
+)
+def test_probabilities_are_shares_of_the_draws(claim: str, holds: Any) -> None:
+    results = dirichlet([3.0, 3.0, 2.0])
+    assert results.prob(claim) == holds(results.flat).mean()
+
+
+def test_labels_with_signs_numbers_and_several_variables() -> None:
+    signs = dirichlet([3.0, 3.0, 2.0], ["<20", "20-40", ">=40"])
+    assert signs.prob("p[<20] > p[>=40]") == (signs.flat[:, 0] > signs.flat[:, 2]).mean()
+    numbered = dirichlet([3.0, 3.0, 2.0], pd.RangeIndex(3))
+    assert numbered.prob("p[0] > p[2]") == (numbered.flat[:, 0] > numbered.flat[:, 2]).mean()
+    cells = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x")], names=["u", "v"])
+    table = dirichlet([3.0, 3.0, 2.0], cells)
+    assert table.prob("p[a:x] > p[b:x]") == (table.flat[:, 0] > table.flat[:, 2]).mean()
+    assert table.params.index.equals(cells)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", " ", None, 3, "nurse", "nurse = cook", "nurse > ", "> .3", "nurse > baker", "nurse >> .3",
+     "nurse > .3,", b"nurse > .3", "nurse > cook = .2", ["nurse > .3"]],
+)  # fmt: skip
+def test_claims_that_are_none_are_refused(bad: Any) -> None:
+    with pytest.raises(InvalidArgument, match="claim"):
+        dirichlet([3.0, 3.0, 2.0]).prob(bad)
+
+
+def test_a_bayes_factor_is_the_ratio_of_densities() -> None:
+    """Known Dirichlet laws: to 4 Monte Carlo standard errors and 3 % of smoothing."""
+    results = dirichlet([20.0, 12.0, 9.0], n=5000)
+    cases = {
+        "nurse = .5": stats.beta(20, 21).pdf(0.5) / stats.beta(1, 2).pdf(0.5),
+        "nurse + cook = .7": stats.beta(32, 9).pdf(0.7) / stats.beta(2, 1).pdf(0.7),
+    }
+    for null, exact in cases.items():
+        found = results.bayes_factor(null)
+        assert abs(np.log(found.value / exact)) < 4.0 * found.error + 0.03, null
+        assert float(found) == found.value == 1.0 / found.against
+    # a flat law of three: the difference of two frequencies has density 1 - |d|
+    x = results.bayes_factor("cook = driver")
+    law = np.random.default_rng(2).dirichlet([20.0, 12.0, 9.0], 400_000)
+    density = (np.abs(law[:, 1] - law[:, 2]) < 0.005).mean() / 0.01
+    assert abs(np.log(x.value / density)) < 4.0 * x.error + 0.06
+    wrong = results.bayes_factor("nurse = .4").value
+    assert abs(np.log(wrong / cases["nurse = .5"])) > 0.3  # another null has another factor
+
+
+def test_a_null_beyond_the_draws_says_so() -> None:
+    found = dirichlet([200.0, 120.0, 90.0]).bayes_factor("nurse = .1")
+    assert found.value < 1e-6 and np.isnan(found.error) and "beyond" in str(found)
+
+
+def test_the_prior_density_of_shares_and_their_differences() -> None:
+    R = np.array([0.0, 1.0, 1.0])
+    exact = dirichlet_density(2.0 * R, 0.8, np.array([3.0, 1.0, 2.0]))
+    assert exact == pytest.approx(stats.beta(3, 3).pdf(0.4) / 2.0)
+    assert dirichlet_density(np.array([1.0, -1.0, 0.0]), 0.1, np.ones(3)) is None
+    assert contrast_range(R, np.zeros(3, int)) == (0.0, 1.0)
+    assert contrast_range(np.array([1.0, -1.0]), np.array([0, 1])) == (0.0, 0.0)
+    assert contrast_range(np.array([2.0, 0.0]), np.array([-1, -2])) == (0.0, 2.0)
+    assert contrast_range(np.array([2.0, 1.0]), np.array([-1, -2]))[1] == np.inf
+
+
+def test_real_parameters_have_bayes_factors_too() -> None:
+    rng = np.random.default_rng(1)
+    samples = rng.normal(1.0, 0.5, (4, 4000, 1))
+    results = made(samples, ["age"], simplex=-2, prior_draws=rng.normal(0.0, 2.0, (16_000, 1)))
+    exact = stats.norm(1.0, 0.5).pdf(0.0) / stats.norm(0.0, 2.0).pdf(0.0)
+    found = results.bayes_factor("age = 0")
+    assert abs(np.log(found.value / exact)) < 4.0 * found.error + 0.05
+
+
+@pytest.mark.parametrize(
+    "bad", ["nurse > .3", "nurse = 0", "nurse = 1.2", "nurse = .1, cook = .2", "", None, "x = .1",
+            "nurse + cook + driver = 1"],
+)  # fmt: skip
+def test_nulls_that_are_none_are_refused(bad: Any) -> None:
+    with pytest.raises(InvalidArgument, match="hypothesis"):
+        dirichlet([3.0, 3.0, 2.0]).bayes_factor(bad)
+
+
+def test_what_was_not_computed_is_refused_by_name() -> None:
+    bare = made(dirichlet([3.0, 3.0, 2.0]).samples, JOBS)
+    with pytest.raises(NotAvailable, match="mode"):
+        _ = bare.mode
+    with pytest.raises(NotAvailable, match="predictive"):
+        _ = bare.check
+    with pytest.raises(NotAvailable, match="prior"):
+        bare.bayes_factor("nurse = .25")
+
+
+def test_json_gives_back_every_draw(fitted: PosteriorResults) -> None:
+    text = fitted.to_json()
+    again = PosteriorResults.from_json(text)
+    assert again.to_json() == text and str(again.summary()) == str(fitted.summary())
+    np.testing.assert_array_equal(again.samples, fitted.samples)
+    assert again.mode.equals(fitted.mode) and again.check == fitted.check
+    found = [r.bayes_factor("nurse = .5").value for r in (fitted, again)]
+    assert found[0] == found[1]
+    cells = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["u", "v"])
+    table = dirichlet([3.0, 3.0, 2.0], cells)
+    assert PosteriorResults.from_json(table.to_json()).index.equals(cells)
+    document = json.loads(text)
+    for field in ("samples", "index", "origin", "run", "simplex"):
+        with pytest.raises(InvalidArgument):
+            PosteriorResults.from_dict({**document, field: "damaged"})
+
+
+def test_the_same_seed_gives_the_same_results() -> None:
+    model = ldp.FrequencyModel(ldp.KRR(JOBS, epsilon=2.0).counts([30, 20, 10]))
+    first, again = (model.fit_posterior(np.random.default_rng(3)).to_json() for _ in range(2))
+    assert first == again
+
+
+def test_the_summary_reads_as_a_statistician_wants_it(fitted: PosteriorResults) -> None:
+    text = str(fitted.summary())
+    for words in ("Posterior of frequencies of job", "Dirichlet(1.0)", "16 chains of 250",
+                  "KRR(k=3, epsilon=1)", "[0.025", "std dev", "ESS", "R-hat",
+                  "Posterior predictive check"):  # fmt: skip
+        assert words in text
+    assert "WARNING" not in text and "Step size" not in text
+    assert "Step size" in str(fitted.summary(details=True))
+    assert "Shown: the 2 largest of 3" in str(fitted.summary(max_rows=2))
+    assert "<table" in fitted._repr_html_()
+
+
+def test_the_plot_has_a_line_for_each(fitted: PosteriorResults) -> None:
+    axes = fitted.plot(title="Jobs", most=2)
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == ["nurse", "cook", "and 1 more"] and axes.get_title() == "Jobs"
+
+
+def test_bad_chains_are_warned_of() -> None:
+    class Same:
+        size = 2
+
+        def constrained(self, z: Any) -> Any:
+            return z
+
+    z = np.random.default_rng(1).normal(size=(16, 250, 2))
+    z[0] += 3.0
+    origin = Origin(1, 0, 1.0, ("x",))
+    doubts = {"R-hat": Chains(z, 0.8, 0, 1.0, 0), "diverged": Chains(z, 0.8, 7, 1.0, 0)}
+    for words, chains in doubts.items():
+        with pytest.warns(PosteriorWarning, match=words):
+            results = PosteriorResults.of(chains, Same(), pd.Index(["a", "b"]), origin)  # type: ignore[arg-type]
+        assert "WARNING: chains do not agree" in str(results.summary())
