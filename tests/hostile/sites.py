@@ -48,7 +48,7 @@ def sites(e: Examples) -> list[Site]:
         *goal_sites(e),
         *pooling_sites(e),
         *precision_sites(e),
-        *design_sites(e),
+        *design_sites(),
         *posterior_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
