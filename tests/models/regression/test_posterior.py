@@ -207,8 +207,14 @@ def test_prior_draws_have_the_prior_law():
 
 @pytest.mark.parametrize(
     ("kind", "private"),
-    [("logit", True), ("probit", False), ("cloglog", False), ("multinomial", False)]
-    + [("ordered", False), ("ordered", True)],
+    [
+        ("logit", True),
+        ("probit", False),
+        ("cloglog", False),
+        ("multinomial", False),
+        ("ordered", False),
+        ("ordered", True),
+    ],
 )
 def test_gradients_and_curvatures_are_derivatives(kind, private):
     rng = np.random.default_rng(3)
