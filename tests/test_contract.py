@@ -34,7 +34,9 @@ every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=
 
 
 def test_the_grid_is_complete() -> None:
-    assert {type(m).__name__ for m in MECHANISMS.values()} == set(KNOWN_MECHANISMS)
+    # a device with unknown parameters has no channel until they are known
+    known = set(KNOWN_MECHANISMS) - {"UnknownDevice"}
+    assert {type(m).__name__ for m in MECHANISMS.values()} == known
     assert set(ESTIMATORS) == set(KNOWN_ESTIMATORS)
 
 

@@ -45,7 +45,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "cli demo pymc",
     ),
     "ldpstats.problems": (
-        "reach simplex covariance hash_design spectra blocks",
+        "reach simplex covariance hash_design parametric spectra blocks",
         "estimates laws rows",
         "moments problem",
         "equations hashed",

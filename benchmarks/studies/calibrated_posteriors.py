@@ -44,9 +44,8 @@ def table(name, rng, n=400):
     found = ldp.AssociationModel(counts).fit_posterior(rng, prior, DRAWS)
     expected = np.outer(P.sum(axis=1), P.sum(axis=0))
     v = np.sqrt(((P - expected) ** 2 / expected).sum())
-    names = [f"cell {c}" for c in range(6)] + ["V"]
     draws = np.column_stack([found.flat, found.cramers_v().flat])
-    return names, np.append(P.ravel(), v), draws
+    return np.append(P.ravel(), v), draws
 
 
 def groups(name, rng):
@@ -56,14 +55,17 @@ def groups(name, rng):
     krr = ldp.KRR(JOBS, 1.0)
     data = {str(g): krr.draw(P[g] / P[g].sum(), n, rng) for g, n in enumerate(SIZES)}
     found = ldp.GroupedModel(data).fit_posterior(rng, prior, DRAWS)
-    names = ["sd", "common", *(f"group of {n}" for n in SIZES)]
     truth = np.concatenate([[sd, common[0]], P[:, 0]])
     draws = np.column_stack(
         [found.between.flat, found.common.flat[:, :1], found.flat[:, :: len(JOBS)]]
     )
-    return names, truth, draws
+    return truth, draws
 
 
+NAMES = {
+    table: [*(f"cell {c}" for c in range(6)), "V"],
+    groups: ["sd", "common", *(f"group of {n}" for n in SIZES)],
+}
 SETTINGS = {"flat": table, "margins": table, "pooling": groups, "control": table}
 
 
@@ -72,8 +74,9 @@ def ranks(setting, surveys):
     rows = []
     for survey in surveys:
         rng = np.random.default_rng([list(SETTINGS).index(setting), survey])
-        names, truth, draws = SETTINGS[setting](setting, rng)
+        truth, draws = SETTINGS[setting](setting, rng)
         below = (draws[: DRAWS - 1] < truth).sum(axis=0)
+        names = NAMES[SETTINGS[setting]]
         rows += [(setting, survey, one, rank) for one, rank in zip(names, below, strict=True)]
     return pd.DataFrame(rows, columns=["setting", "survey", "quantity", "rank"])
 
@@ -86,16 +89,26 @@ def uniformity(found):
     return pd.DataFrame({"pvalue": pvalues, "mean": tested.mean() / (DRAWS - 1)})
 
 
+def compact(found):
+    """A row a survey: the ranks of its quantities, in order."""
+    rows = found.assign(rank=found["rank"].astype(str)).groupby(["setting", "survey"], sort=False)
+    return rows["rank"].agg(" ".join).reset_index()
+
+
 def stored():
-    """The ranks that are stored."""
-    return load(CSV, "setting", list(SETTINGS))
+    """The ranks that are stored, a row a survey and quantity."""
+    table = load(CSV, "setting", list(SETTINGS))
+    long = table.assign(rank=table["rank"].str.split()).explode("rank", ignore_index=True)
+    place = long.groupby(["setting", "survey"]).cumcount()
+    quantity = [NAMES[SETTINGS[one]][at] for one, at in zip(long["setting"], place, strict=True)]
+    return long.assign(quantity=quantity, rank=long["rank"].astype(int))
 
 
 def main():
     parts = wanted(__doc__, SETTINGS)
     if parts:
         numbers = {one: CONTROLS if one == "control" else SURVEYS for one in parts}
-        made = {one: ranks(one, range(number)) for one, number in numbers.items()}
+        made = {one: compact(ranks(one, range(number))) for one, number in numbers.items()}
         renew(CSV, "setting", list(SETTINGS), made)
     print(uniformity(stored()).round(3).to_string())
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from ldpstats.programs.instructions import counted_outcome
 from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.steps import (
     Another,
@@ -27,6 +26,7 @@ from ldpstats.programs.steps import (
     Truth,
     When,
 )
+from ldpstats.programs.told import counted_outcome
 
 __all__ = ["Branch", "Node", "tree_of"]
 

@@ -35,6 +35,7 @@ Array = npt.NDArray[Any]
 
 _SMALL = 1 << 11  # categories whose matrix is written out without a thought
 _MOST_DRAWS = 10_000_000
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,9 @@ class DeviceMechanism(Enumerated):
                 "device.mechanism(categories) makes a mechanism that has them"
             )
         object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
+        if float(self.law.least()) < _LEAST:
+            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
+            raise InvalidArgument("device", device, remedy)
 
     @cached_property
     def law(self) -> Law:

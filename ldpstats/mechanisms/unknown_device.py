@@ -205,7 +205,8 @@ class UnknownDevice(Enumerated):
             remedy = f"must have one value for each of {', '.join(self.unknown)}"
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
                 raise InvalidArgument("values", values, remedy)
-            if len(values) != len(self.unknown):
+            flat = not isinstance(values, np.ndarray) or values.ndim == 1
+            if not flat or len(values) != len(self.unknown):
                 raise InvalidArgument("values", values, remedy)
             values = dict(zip(self.unknown, values, strict=True))
         given = {**(values or {}), **named}

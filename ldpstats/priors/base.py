@@ -9,9 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["LogitLaw", "SimplexPrior", "softmax_log"]
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["LogitLaw", "SimplexPrior", "check_draw", "softmax_log"]
 
 Array = npt.NDArray[Any]
+
+_MOST_NUMBERS = 100_000_000
 
 
 class LogitLaw(ABC):
@@ -56,3 +61,14 @@ def softmax_log(eta: Array) -> Array:
     """log p, shape (..., k), of p = softmax(eta)."""
     shifted = eta - eta.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def check_draw(rng: object, draws: object, numbers: int) -> int:
+    """How many draws of so many numbers, from a generator that is one."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
+    wanted = positive_integer("draws", draws)
+    if wanted * numbers > _MOST_NUMBERS:
+        remedy = f"of {numbers} numbers each are more than {_MOST_NUMBERS:,} in all: draw fewer"
+        raise InvalidArgument("draws", wanted, remedy)
+    return wanted

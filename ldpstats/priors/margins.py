@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import positive_number
+from ldpstats.arguments.checks import listed, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument
-from ldpstats.priors.base import LogitLaw, softmax_log
+from ldpstats.priors.base import LogitLaw, check_draw, softmax_log
 from ldpstats.priors.dirichlet import Dirichlet
 
 __all__ = ["Margins", "MarginsLaw"]
@@ -23,6 +24,7 @@ Array = npt.NDArray[Any]
 
 _SD = (1e-3, 100.0)
 _MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
+_MOST_CELLS = 10_000  # of tables that are drawn
 _STEP = 1e-4  # of finite differences
 
 
@@ -115,8 +117,13 @@ class Margins:
 
         Margins and association are drawn, and fitted together by iterative proportional fitting.
         """
-        law = self.law([pd.RangeIndex(size) for size in sizes])
-        return law.draw(rng, draws).reshape(draws, *sizes)
+        remedy = "must be the numbers of categories of two or three variables, such as (2, 3)"
+        given = [positive_integer("sizes", size, 2) for size in listed("sizes", sizes, remedy)]
+        if not 2 <= len(given) <= 3 or prod(given) > _MOST_CELLS:
+            raise InvalidArgument("sizes", sizes, f"{remedy}, {_MOST_CELLS:,} cells at most")
+        draws = check_draw(rng, draws, prod(given))
+        law = self.law([pd.RangeIndex(size) for size in given])
+        return law.draw(rng, draws).reshape(draws, *given)
 
 
 def _margin(name: str, given: Any) -> Dirichlet | None:

@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats.arguments.checks import positive_integer, positive_number
 from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument
-from ldpstats.priors.base import LogitLaw, SimplexPrior, softmax_log
+from ldpstats.priors.base import LogitLaw, SimplexPrior, check_draw, softmax_log
 from ldpstats.priors.dirichlet import Dirichlet
 
 __all__ = ["Pooling"]
@@ -115,8 +115,9 @@ class Pooling:
             The common distribution.
         groups : array, shape (draws, n_groups, k)
         """
-        n_groups, draws = positive_integer("n_groups", n_groups), positive_integer("draws", draws)
+        n_groups = positive_integer("n_groups", n_groups)
         labels: pd.Index[Any] = as_labels("categories", categories)
+        draws = check_draw(rng, draws, n_groups * len(labels))
         sd = self.sd * np.abs(rng.standard_normal(draws))
         if self.df is not None:
             sd = sd / np.sqrt(rng.chisquare(self.df, draws) / self.df)

@@ -10,7 +10,6 @@ from typing import Any
 
 from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
     Another,
     Cards,
@@ -28,11 +27,11 @@ from ldpstats.programs.steps import (
     Truth,
     When,
 )
+from ldpstats.programs.told import OBJECTS, counted_outcome, objects_of, told_step
 from ldpstats.programs.words import WORDS, Words
 
 __all__ = ["WORDS", "instructions"]
 
-_OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
 _LAWS = {Flip: "flips", Spin: "spins", Cards: "cards"}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
@@ -79,8 +78,8 @@ def instructions(step: Step, categories: object = None, words: object = None) ->
     if not isinstance(step, Step):
         raise InvalidArgument("step", step, "must be a step, such as Roll(6)")
     labels = named_labels(categories)
-    told = _told(step)
-    writer = _Writer(Words.of(words), labels, _objects(told))
+    told = told_step(step)
+    writer = _Writer(Words.of(words), labels, objects_of(told))
     return _numbered(writer, writer.sequence(told, first=True))
 
 
@@ -112,11 +111,11 @@ class _Writer:
 
     words: Words
     categories: tuple[Any, ...] | None
-    objects: dict[type[Step], list[Step]]
+    objects: dict[type[Step], dict[Step, int]]
     saying: bool = True
     remembered: bool = False
     used: tuple[Step, ...] = ()
-    known: list[Step] = field(default_factory=list)
+    known: set[Step] = field(default_factory=set)
 
     def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
         """The sentences of a step, one after the other."""
@@ -174,9 +173,8 @@ class _Writer:
         raise NotAvailable(f"there are no instructions for {type(step).__name__}")
 
     def _name(self, step: Question) -> str:
-        if step.text is None:
-            return self.words.say("other")
-        return self.words.say("text", text=step.text)
+        text = " ".join((step.text or "").split())
+        return self.words.say("text", text=text) if text else self.words.say("other")
 
     # -- objects -----------------------------------------------------------------------------
 
@@ -190,16 +188,16 @@ class _Writer:
         return _Block(self.words.say(key, act=act), self._introduced(step))
 
     def _verb(self, step: Step) -> str:
-        verb, same_kind = _OBJECTS[type(step)], self.objects[type(step)]
+        verb, same_kind = OBJECTS[type(step)], self.objects[type(step)]
         if len(same_kind) < 2:
             return self.words.say(verb)
-        return self.words.say(f"{verb} one", which=same_kind.index(step) + 1)
+        return self.words.say(f"{verb} one", which=same_kind[step])
 
     def _introduced(self, step: Step) -> tuple[str, ...]:
         """How likely the results of an object are, where it is named first."""
         if step in self.known:
             return ()
-        self.known.append(step)
+        self.known.add(step)
         return self._law(step)
 
     def _law(self, step: Step) -> tuple[str, ...]:
@@ -221,11 +219,11 @@ class _Writer:
         if isinstance(step.source, Truth | Question):
             heads, cells = self._silent(step, ())
             return _Block("", (), (*(_Block(head) for head in heads), *cells))
-        if type(step.source) in _OBJECTS:
+        if type(step.source) in OBJECTS:
             block = self._act(step.source, "hide")
             inside = replace(self, used=(*self.used, step.source))
             return replace(block, inner=tuple(inside._branches(step, ())))
-        first = replace(self, saying=False).sequence(_told(step.source))
+        first = replace(self, saying=False).sequence(told_step(step.source))
         return _Block("", (), (*first, *self._branches(step, ())))
 
     def _silent(self, step: When, so_far: tuple[str, ...]) -> tuple[list[str], list[_Block]]:
@@ -271,7 +269,7 @@ class _Writer:
         for branch, named in grouped.items():
             rest = self._rest(step) if branch == step.otherwise else []
             if named or rest is None or rest:
-                found.append((self._clause(step, named, rest), _told(branch)))
+                found.append((self._clause(step, named, rest), told_step(branch)))
         return found
 
     def _rest(self, step: When) -> list[Any] | None:
@@ -292,7 +290,7 @@ class _Writer:
         named = self._in_order(step, outcomes + (rest or []))
         if rest is None or (len(rest) > _MOST_LISTED and not _is_run(named)):
             return self.words.say(key, outcome=self.words.say("else"))
-        kind = _OBJECTS.get(type(step.source), "")
+        kind = OBJECTS.get(type(step.source), "")
         return self.words.say(key, outcome=self.words.any_of(named, kind))
 
     def _in_order(self, step: When, outcomes: list[Any]) -> list[Any]:
@@ -307,11 +305,11 @@ class _Writer:
         counted = self._counted(step)
         if counted is not None:
             return counted
-        first = _told(step.first)
+        first = told_step(step.first)
         if isinstance(first, Truth):
-            return self.block(_told(step.second))
+            return self.block(told_step(step.second))
         before = replace(self, saying=False).sequence(first)
-        after = replace(self, remembered=True, categories=None).sequence(_told(step.second))
+        after = replace(self, remembered=True, categories=None).sequence(told_step(step.second))
         return _Block("", (), (*before, *after))
 
     def _counted(self, step: Then) -> _Block | None:
@@ -322,79 +320,18 @@ class _Writer:
         drawn, times, outcome = found
         key = "count" if self.saying else "keep count"
         act = self.words.say("times", count=times, act=self._verb(drawn))
-        label = self.words.label(outcome, _OBJECTS[type(drawn)])
+        label = self.words.label(outcome, OBJECTS[type(drawn)])
         back = [self.words.say("put each back")] if isinstance(drawn, Cards) else []
         said = self.words.say(key, count=times, outcome=label)
         return _Block(act, (*self._introduced(drawn), *back, said))
 
     def _cohorts(self, step: Cohorts) -> _Block:
         inner = [
-            self._under("set", self.block(_told(one)), which=i) for i, one in enumerate(step.steps)
+            self._under("set", self.block(told_step(one)), which=i)
+            for i, one in enumerate(step.steps)
         ]
         last = _Block(self.words.say("name the set"))
         return _Block(self.words.say("sets", count=len(inner)), (), (*inner, last))
-
-
-def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
-    """The object, the number of draws and the outcome that is counted; None if none is."""
-    if not isinstance(step.first, Parts) or not isinstance(step.second, When):
-        return None
-    drawn, times = step.first.steps[0], len(step.first.steps)
-    own = drawn.outcomes
-    if type(drawn) not in _OBJECTS or own is None or any(s != drawn for s in step.first.steps):
-        return None
-    said = {
-        label: branch.label
-        for labels, branch in step.second.branches
-        for label in labels
-        if isinstance(branch, Say)
-    }
-    if not isinstance(step.second.source, Truth) or len(said) != len(own) ** times:
-        return None
-    for outcome in own:
-        if all(label.split(", ").count(str(outcome)) == n for label, n in said.items()):
-            return drawn, times, outcome
-    return None
-
-
-def _told(step: Step) -> Step:
-    """The step that respondents are told: not what some do with an unknown probability."""
-    while isinstance(step, When) and _is_behaviour(step.source):
-        if step.otherwise is None:
-            raise NotAvailable(
-                f"instructions are not known where the probability is {_open(step.source)[0]}: "
-                "pass the step that respondents are told as otherwise="
-            )
-        step = step.otherwise
-    if _is_behaviour(step):
-        raise NotAvailable(
-            f"there are no instructions for an object whose probability is {_open(step)[0]}: "
-            "give its value with at(...), or use it in when(..., otherwise=)"
-        )
-    return step
-
-
-def _is_behaviour(step: Step) -> bool:
-    return type(step) in _OBJECTS and bool(_open(step))
-
-
-def _open(step: Any) -> list[Polynomial]:
-    """The probabilities of an object that depend on unknown parameters."""
-    chances = [step.p] if isinstance(step, Flip) else [p for _, p in getattr(step, "law", ())]
-    return [p for p in chances if isinstance(p, Polynomial)]
-
-
-def _objects(step: Step) -> dict[type[Step], list[Step]]:
-    """The different coins, dice, spinners and decks, in the order of their use."""
-    kinds: tuple[type[Step], ...] = tuple(_OBJECTS)
-    found: dict[type[Step], list[Step]] = {kind: [] for kind in kinds}
-    waiting = [step]
-    while waiting:
-        first = _told(waiting.pop(0))
-        if type(first) in _OBJECTS and first not in found[type(first)]:
-            found[type(first)].append(first)
-        waiting = [*first.children, *waiting]
-    return found
 
 
 def _is_run(labels: Sequence[Any]) -> bool:

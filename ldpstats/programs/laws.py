@@ -191,8 +191,12 @@ def _then(step: Then, categories: tuple[Any, ...]) -> Law:
         common = weighted((p, second.row(second.places[y])) for y, p in shared(first).items())
 
         def spread(x: int) -> Row:
-            own = second.row(second.places[categories[x]])
-            return weighted([(_ONE, common), (a.own, own)])
+            found = dict(common)  # of which few change
+            for label, p in second.row(second.places[categories[x]]).items():
+                found[label] = found.get(label, _ZERO) + a.own * p
+                if found[label] == 0:
+                    del found[label]
+            return found
 
         return listed(categories, outputs, spread)
 

@@ -96,6 +96,17 @@ class Law:
         rows = (self.row(x) for x in range(k))
         return tuple(tuple(row.get(y, _ZERO) for y in outputs) for row in rows)
 
+    def least(self) -> Fraction:
+        """A bound of the positive probabilities of reports, from below; 1 for polynomials."""
+        if self.even is None:
+            found: Iterable[Chance] = (p for row in self.sparse or () for p in row.values())
+        else:
+            own, base = self.even.own, self.even.base
+            apart = [base, *self.even.extra.values(), *(base + p for p in self.even.extra.values())]
+            found = [*apart, *(own + p for p in apart)]
+        few = {id(p): p for p in found}.values()  # rows share most of their numbers
+        return min((p for p in few if isinstance(p, Fraction) and p > 0), default=_ONE)
+
     @cached_property
     def places(self) -> dict[Any, int]:
         """The number of each category."""

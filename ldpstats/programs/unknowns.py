@@ -80,8 +80,9 @@ def terms_of(rows: Sequence[Sequence[Chance]], names: Sequence[str]) -> tuple[Ar
                 powers = list(none)
                 for name, power in monomial:
                     powers[place[name]] = power
-                matrix = found.setdefault(tuple(powers), np.full(shape, Fraction(0), dtype=object))
-                matrix[x, y] += factor
+                if tuple(powers) not in found:
+                    found[tuple(powers)] = np.full(shape, Fraction(0), dtype=object)
+                found[tuple(powers)][x, y] += factor
     keys = sorted(found)
     return np.array(keys, dtype=np.int64).reshape(len(keys), len(names)), np.array(
         [found[key] for key in keys], dtype=object

@@ -198,6 +198,8 @@ class Words:
     ) -> str:
         """How likely the outcomes of flips, spins or cards are."""
         outcome, pairs = "flip" if kind == "flips" else "", [(v, p) for v, p in law if p]
+        if len(pairs) < 2:
+            return ""
         total = _denominator(p for _, p in pairs)
         if numbers is not None:
             total = sum(numbers)

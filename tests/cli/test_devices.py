@@ -121,7 +121,6 @@ def test_every_design_has_its_instructions(name: str, capsys: pytest.CaptureFixt
     params = [word for param in EVERY[name] for word in ("--param", param)]
     assert main(["device", name, *params]) == 0
     assert "\n1. " in said(capsys)
-    assert main(["device", name.upper().replace("-", "_"), *params]) == 0
 
 
 def test_answers_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -187,6 +187,10 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: DeviceMechanism(truth, YES_NO),
         "device=truth: must be the steps",
     ),
+    "too unlikely": (
+        lambda: flip(1e-200).when({"heads": flip(1e-200)}, otherwise="tails").mechanism(YES_NO),
+        "device=.*gives a report a probability below 1e-300",
+    ),
     "too many entries": (
         lambda: parts(*[roll(1000)] * 4).mechanism(YES_NO),
         "more than 4194304 entries",

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import matplotlib.pyplot as plt
 import pytest
-from devices.designs import KNOWN, UNKNOWN, categories_of
+from devices.designs import KNOWN, UNKNOWN
 
 from ldpstats.devices import another, cards, cohorts, flip, hashed, parts, roll, spin, truth
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -24,14 +24,15 @@ def deep(n):
 
 
 DEVICES = {
-    **{name: (device, categories_of(name)) for name, device in (UNKNOWN | KNOWN).items()},
-    "deep": (deep(12), ("no", "yes")),
+    **{name: (KNOWN[name], ("no", "yes")) for name in ("mangat-singh", "kuk-3", "crosswise")},
+    "cheating": (UNKNOWN["symmetric-cheating-detection"], ("no", "yes")),
+    "deep": (deep(6), ("no", "yes")),
     "wide": (roll(100).when({i: f"label {i}" for i in range(1, 16)}, otherwise=another), None),
     "long": (
         spin({"a" * 90: 0.5, "b, c, d $x$ $y$": 0.5}).when({"a" * 90: "word " * 30}, otherwise=1),
         None,
     ),
-    "parts": (parts(truth, roll(30), cohorts([hashed(4), truth >> cards({1: 1, 2: 2})])), None),
+    "parts": (parts(truth, roll(14), cohorts([hashed(4), truth >> cards({1: 1, 2: 2})])), None),
     "answers": (truth.when({i: str(i) for i in range(9)}, otherwise=another), 30),
     "chinese": (
         spin({"是的是的": 0.5, "不": 0.5}).when({"不": "不是不是不是"}, otherwise=truth),

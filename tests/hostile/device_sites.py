@@ -64,9 +64,9 @@ def method_sites() -> Iterator[Site]:
             f"Device.from_dict {name}", Device.from_dict, {"document": device.to_dict()}, also
         )
     both = {"device": card.step} | made
-    yield Site("DeviceMechanism", DeviceMechanism, both, {"categories": _LABELS})
+    yield Site("DeviceMechanism steps", DeviceMechanism, both, {"categories": _LABELS})
     both = {"device": open_card.step} | made
-    yield Site("UnknownDevice", UnknownDevice, both, {"categories": _LABELS})
+    yield Site("UnknownDevice steps", UnknownDevice, both, {"categories": _LABELS})
     whole = {"document": card.mechanism(YES_NO).to_dict()}
     also = {"document": ("device", "probability", *_LAW, *_LABELS)}
     yield Site("mechanism_from_dict device", mechanism_from_dict, whole, also)

@@ -39,6 +39,8 @@ def regression_sites(e: Examples) -> Iterator[Site]:
     for kind, model in made.items():
         yield from _fit_sites(f"Privatized{kind}" if kind[0].isupper() else kind, model)
         yield from _result_sites(kind, model.fit(), kind in ("private", "formula"))
+    yield from _posterior_sites(made["Logit"], ldp.PrivatizedOLS(jobs, X, scores=[1.0, 2.0, 4.0]))
+    yield from _device_sites(late, X, rng)
     drawn = {"results": [made["Logit"].fit(), made["formula"].fit()], "labels": ["a", "b"]}
     drawn |= {"names": ["age"], "constant": False, "alpha": 0.1, "most": 5, "ax": None}
     yield Site("plot_coefficients", ldp.plot_coefficients, drawn | {"title": "Late"}, slow=True)
@@ -84,6 +86,35 @@ def _survey_sites(people: pd.DataFrame, rng: np.random.Generator) -> Iterator[Si
     yield Site("RegressionResults.predictions weighted", fit.predictions, {"by": "region"})
     contrast = {"hypothesis": "age = 0.5"}
     yield Site("RegressionResults.wald_test weighted", fit.wald_test, contrast)
+
+
+def _posterior_sites(*models: Any) -> Iterator[Site]:
+    for model in models:
+
+        def drawn(model: Any = model, **given: Any) -> Any:
+            return model.fit_posterior(**given).params
+
+        names = {"prior": ("prior", "mean", "sd")}
+        asked: dict[str, Any] = {"rng": np.random.default_rng(1), "draws": 160, "engine": "hmc"}
+        asked |= {"prior": {"age": ldp.priors.Normal(0.0, 1.0)}}
+        yield Site(f"{type(model).__name__}.fit_posterior", drawn, asked, names, slow=True)
+    yield Site("priors.Normal", ldp.priors.Normal, {"mean": 0.0, "sd": 1.0})
+
+
+def _device_sites(late: Any, X: pd.DataFrame, rng: np.random.Generator) -> Iterator[Site]:
+    cheats = ldp.devices.flip(ldp.devices.unknown("cheating"))
+    groups = []
+    for i, q in enumerate((0.25, 0.6)):
+        forced = ldp.devices.flip(q).when({"heads": "yes"}, otherwise=ldp.devices.truth)
+        device = cheats.when({"heads": "no", "tails": forced}).mechanism(("no", "yes"))
+        groups.append(device.simulate(np.array_split(late, 2)[i], rng, cheating=0.2))
+    r = ldp.PrivatizedLogit(groups, X[["const"]]).fit()
+    constraint = {"hypothesis": (np.eye(2)[0], 0.1)}
+    yield Site("DeviceRegressionResults.conf_int", r.conf_int, {"alpha": 0.05, "method": "wald"})
+    yield Site("DeviceRegressionResults.t_test", r.t_test, constraint)
+    yield Site("DeviceRegressionResults.wald_test", r.wald_test, constraint)
+    yield Site("DeviceRegressionResults.summary", r.summary, {"alpha": 0.05}, slow=True)
+    yield Site("DeviceRegressionResults.summary_frame", r.summary_frame, {"alpha": 0.05}, slow=True)
 
 
 def _fit_sites(kind: str, model: Any) -> Iterator[Site]:

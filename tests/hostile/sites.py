@@ -19,10 +19,13 @@ from hostile.mechanism_sites import (
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
+from hostile.pooling_sites import pooling_sites
+from hostile.posterior_sites import posterior_sites
 from hostile.precision_sites import precision_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.regression_sites import regression_sites
 from hostile.survey_sites import survey_sites
+from hostile.unknown_sites import unknown_sites
 from hostile.weighted_sites import weighted_sites
 
 
@@ -43,12 +46,15 @@ def sites(e: Examples) -> list[Site]:
         *privacy_sites(e),
         *planning_sites(e),
         *goal_sites(e),
+        *pooling_sites(e),
         *precision_sites(e),
-        *design_sites(e),
+        *design_sites(),
+        *posterior_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
         *weighted_sites(e),
         *regression_sites(e),
+        *unknown_sites(e),
         *(replace(site, files=True) for site in (*file_sites(e), *sheet_file_sites(e))),
     ]
     names = [site.name for site in found]

@@ -57,9 +57,9 @@ def test_every_public_callable_is_called(every_site: list[Site]) -> None:
     public = {*ldp.__all__, *ldp.channels.__all__}
     modules = {name for name in ldp.__all__ if isinstance(getattr(ldp, name), ModuleType)}
     made = {
-        "Band", "Bits", "CalibrationReport", "Channel", "Client", "Collector", "DictionaryClient",
-        "Effect", "Enumerated", "Geometric", "Mapped", "Mechanism", "PUMClient", "RAPPORClient",
-        "Uniformised", "mechanism_from_dict",
+        "Band", "BayesFactor", "Bits", "CalibrationReport", "Channel", "Client",
+        "Collector", "DictionaryClient", "Effect", "Enumerated", "Geometric", "Mapped",
+        "Mechanism", "PUMClient", "RAPPORClient", "Uniformised", "mechanism_from_dict",
     }  # fmt: skip  # which other callables make, or which are no functions of what users type
     assert public - called - modules - {*ldp.errors.__all__} - made == set()
     assert set(io.__all__) - called <= {"replacing", "replacing_all"}

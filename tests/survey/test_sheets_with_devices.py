@@ -68,6 +68,11 @@ def test_surveys_estimate_from_them(collected: pd.DataFrame) -> None:
         assert abs(results.linear_params["yes"] - share) < 4 * results.linear_bse["yes"] < 0.3
     by = survey.frequencies("often", by="region")
     assert by.params.index.get_level_values(0).unique().tolist() == ["n", "s"]
+
+
+@pytest.mark.slow
+def test_surveys_relate_them_to_other_questions(collected: pd.DataFrame) -> None:
+    survey = ldp.Survey(collected, SHEET)
     test = survey.association("often", "job").test_independence()
     assert test.df == 2 and test.pvalue > 1e-4
     slope = survey.regression("late ~ age").fit()

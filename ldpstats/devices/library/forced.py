@@ -84,8 +84,9 @@ def forced_dice(yes: Any = 1, no: Any = 6, sides: int = 6, answers: Any = _ANSWE
     if both:
         raise InvalidArgument("no", no, f"must have no side of yes=: {min(both)} is in both")
     branches = [(named["yes"], said_yes), (named["no"], said_no)]
-    device = roll(sides)
-    return device.when(
+    if not named["yes"] and not named["no"]:
+        return truth
+    return roll(sides).when(
         {frozenset(on): label for on, label in branches if on},
         otherwise=None if len(named["yes"]) + len(named["no"]) == sides else truth,
     )

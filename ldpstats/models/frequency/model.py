@@ -38,7 +38,7 @@ from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.parameters.model import ParametersModel
-from ldpstats.models.posterior.frequency import frequency_posterior
+from ldpstats.models.posterior.frequency import checked_prior, frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
@@ -488,7 +488,7 @@ class FrequencyModel:
             self.categories,
             self._origin(),
             rng,
-            prior,
+            checked_prior(prior),
             draws,
             engine,
             self.evidence.tables(),

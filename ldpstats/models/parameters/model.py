@@ -70,7 +70,8 @@ class ParametersModel:
             If the reports leave something open at the estimate, though not at others.
         """
         names = in_turn(list(self.groups.names))
-        if method not in (None, "mle") or constraints is not None or cov_type != "default":
+        plain = (method is None or _is(method, "mle")) and _is(cov_type, "default")
+        if not plain or constraints is not None:
             raise NotAvailable(
                 f"the unknown {names} and the frequencies are estimated by maximum likelihood "
                 "alone: leave out method=, constraints= and cov_type="
@@ -100,6 +101,11 @@ class ParametersModel:
         origin = replace(origin, subject="Frequencies and parameters")
         likelihood, index = self.groups.likelihood, self.groups.index
         return parameters_posterior(likelihood, index, origin, rng, law, draws, engine)
+
+
+def _is(value: object, word: str) -> bool:
+    """Whether a value of any kind is this word."""
+    return isinstance(value, str) and str.__str__(value) == word
 
 
 def _warn(results: ParametersResults) -> None:

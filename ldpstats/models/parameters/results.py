@@ -280,7 +280,17 @@ class ParametersResults(FittedResults):
         from ldpstats.models.parameters.summary import parameters_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        table = parameters_summary(self, alpha, max_rows, checked_boolean("details", details))
+        table = parameters_summary(
+            self.fit,
+            self.goodness_of_fit,
+            self.groups.names,
+            [str(label) for label in self.undetermined],
+            frame=self.summary_frame(alpha),
+            intervals=self.default_intervals,
+            alpha=alpha,
+            max_rows=max_rows,
+            details=checked_boolean("details", details),
+        )
         return table.layout()
 
     @names_alpha

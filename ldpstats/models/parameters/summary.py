@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pandas as pd
 
+from ldpstats.inference.outcome import TestResult
+from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.notes import (
     closing_notes,
     design_pairs,
@@ -32,25 +34,30 @@ from ldpstats.models.shared.tables import (
     touch_ends,
 )
 
-if TYPE_CHECKING:
-    from ldpstats.models.parameters.results import ParametersResults
-
 __all__ = ["parameters_summary"]
 
 
 def parameters_summary(
-    results: ParametersResults, alpha: float, max_rows: int, details: bool
+    fit: Fit,
+    test: TestResult | None,
+    names: Sequence[str],
+    undetermined: Sequence[str],
+    *,
+    frame: pd.DataFrame,
+    intervals: str,
+    alpha: float,
+    max_rows: int,
+    details: bool,
 ) -> SummaryTable:
-    """What is said of frequencies and parameters."""
-    fit, k = results.fit, len(results.categories)
-    frame = results.summary_frame(alpha)
+    """What is said of frequencies and of parameters with these names, last in the frame."""
+    k = len(frame) - len(names)
     shown = pd.concat([largest(frame.iloc[:k], max_rows), frame.iloc[k:]])
     digits, both = decimals(shown), second_shown(shown, details)
     cells = estimate_cells(shown, digits, both)
-    kind = {"profile": "profile likelihood", "wald": "Wald"}[results.default_intervals]
+    kind = {"profile": "profile likelihood", "wald": "Wald"}[intervals]
     pairs = zip(cells, shown["presence_pvalue"], strict=True)
     left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), ("Categories:", str(k))]
-    left.append(("Unknown parameters:", str(len(results.groups.names))))
+    left.append(("Unknown parameters:", str(len(names))))
     return SummaryTable(
         title=title(fit, "Frequencies and parameters"),
         header=header(left, respondents_pairs(fit), fit if details else None),
@@ -61,34 +68,34 @@ def parameters_summary(
             interval_note(alpha, kind, touch_ends(shown), second_words(shown, both, digits)),
             "p-value: of a value of 0 against one above, by the likelihood ratio, not adjusted.",
             *rest_notes(len(shown) - len(frame) + k, k),
-            *_epsilon_notes(results),
-            *_boundary_notes(results),
+            *_epsilon_notes(names),
+            *_boundary_notes(fit, frame, undetermined),
             *closing_notes(fit, 1.0),
-            *goodness_notes(results.goodness_of_fit),
+            *goodness_notes(test),
         ],
     )
 
 
-def _epsilon_notes(results: ParametersResults) -> list[str]:
-    names = in_turn([f"{name!r}" for name in results.groups.names])
-    return [f"Epsilon: the largest for any value of {names} between 0 and 1."]
+def _epsilon_notes(names: Sequence[str]) -> list[str]:
+    quoted = in_turn([f"{name!r}" for name in names])
+    return [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
 
 
-def _boundary_notes(results: ParametersResults) -> list[str]:
+def _boundary_notes(fit: Fit, frame: pd.DataFrame, undetermined: Sequence[str]) -> list[str]:
     """What the estimate does not tell."""
     notes = []
-    if len(left := results.undetermined):
+    if undetermined:
         notes.append(
-            f"WARNING: at this estimate the reports leave {in_turn(list(map(str, left)))} open: "
+            f"WARNING: at this estimate the reports leave {in_turn(undetermined)} open: "
             "other values fit as well. Only the intervals say what is known of it."
         )
-    elif results.linear.covariance is None:
+    elif fit.linear.covariance is None:
         notes.append(
             "WARNING: the likelihood is too flat for standard errors of the unconstrained estimate:"
             " rely on the intervals."
         )
-    values = results.fitted.estimate
-    at_bound = results.index[(values <= 0.0) | (values >= 1.0)]
+    values = fit.fitted.estimate
+    at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]
     if len(at_bound):
         notes.append(
             f"NOTE: the estimate of {in_turn(list(map(str, at_bound)))} is on the boundary; the "

@@ -12,7 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
-from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.arguments.documents import (
+    array_from_json,
+    array_to_json,
+    number_from_json,
+    number_to_json,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.density import LogDensity
 from ldpstats.inference.chains.diagnostics import ess_bulk, ess_tail, rhat
@@ -413,7 +418,7 @@ class PosteriorResults(Stored, Presented):
         return {
             "samples": array_to_json(self.samples),
             "index": index_to_json(self.index),
-            "origin": asdict(self.origin) | {"sources": list(self.sources)},
+            "origin": self._written_origin(),
             "run": asdict(self.run),
             "simplex": self.simplex.tolist(),
             "peak": _maybe(self.peak),
@@ -422,9 +427,14 @@ class PosteriorResults(Stored, Presented):
             "concentration": _maybe(self.concentration),
         }
 
+    def _written_origin(self) -> dict[str, Any]:
+        epsilon = number_to_json(self.origin.epsilon)  # it may be infinite
+        return asdict(self.origin) | {"sources": list(self.sources), "epsilon": epsilon}
+
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> Self:
         origin = dict(document["origin"])
+        origin["epsilon"] = number_from_json(origin["epsilon"])
         arrays = [document[name] for name in ("peak", "prior_draws", "concentration")]
         peak, prior, concentration = (None if a is None else array_from_json(a) for a in arrays)
         results = cls(

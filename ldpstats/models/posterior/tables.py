@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import position
+from ldpstats.arguments.labels import as_labels, position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.densities.table import cells_law
@@ -123,7 +123,11 @@ class TablePosterior(PosteriorResults):
         """
         if not callable(function):
             raise InvalidArgument("function", function, "must be a function of tables")
-        names = pd.Index([labels] if isinstance(labels, str) else list(labels))
+        names = as_labels("labels", [labels] if isinstance(labels, str) else labels, 1)
+        if len(names) > MOST_CELLS:
+            raise InvalidArgument("labels", len(names), f"must be {MOST_CELLS} at most")
+        if not isinstance(subject, str) or not subject.isprintable() or not subject:
+            raise InvalidArgument("subject", subject, "must be text: what the quantities are")
         return self._made(function, names, np.full(len(names), -2), subject)
 
     def conditional(self, on: str | None = None) -> PosteriorResults:
@@ -230,10 +234,11 @@ class TablePosterior(PosteriorResults):
             raise NotAvailable(f"{what} of {len(self.sizes)} variables: {remedy}")
 
     def _variable(self, argument: str, name: object) -> int:
-        if not isinstance(name, str) or name not in self.names:
+        plain = str.__str__(name) if isinstance(name, str) else None  # of a subclass, perhaps
+        if plain not in self.names:
             remedy = f"must be a variable: {', '.join(self.names)}"
             raise InvalidArgument(argument, name, remedy)
-        return self.names.index(name)
+        return self.names.index(plain)
 
     def _two(self, argument: str, axis: int, given: Any) -> list[int]:
         remedy = f"must be two categories of {self.names[axis]}"

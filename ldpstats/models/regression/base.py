@@ -113,7 +113,7 @@ class PrivatizedRegression(RegressionStructure):
             If the maximum is at infinity, or the iteration stopped before it.
         """
         if self.unknown:
-            given = {"method": method, "penalty": penalty, "cov_type": cov_type}
+            given: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
             given |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
             return fit_with_devices(self, given)
         only = self.data.only_corrected

@@ -100,6 +100,25 @@ class ParametricLikelihood:
             total = total + np.einsum("...dl,...l->...d", J, ratio)
         return np.asarray(total)
 
+    def evaluate(self, x: npt.ArrayLike) -> tuple[Array, Array]:
+        """`loglike` and `score` of one survey in one pass, at points of shape (c, k + m)."""
+        p, theta = self._parts(x)
+        value: Any = 0.0
+        by_p: Any = 0.0
+        by_theta: Any = 0.0
+        for n, Q in zip(self.counts, self.matrices, strict=True):
+            terms, slopes = Q.terms(theta)
+            parts = np.tensordot(p, Q.coefficients, axes=(1, 1))  # (c, T, l)
+            law = np.einsum("ct,ctl->cl", terms, parts)
+            seen = n > 0.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                value = value + np.log(law[:, seen]) @ n[seen]
+                ratio = np.where(seen, n / law, 0.0)
+            each = np.tensordot(ratio, Q.coefficients, axes=(1, 2))  # (c, T, k)
+            by_p = by_p + np.einsum("ct,ctk->ck", terms, each)
+            by_theta = by_theta + np.einsum("cjt,ctl,cl->cj", slopes, parts, ratio)
+        return np.asarray(value), np.concatenate([by_p, by_theta], axis=1)
+
     def information(self, x: npt.ArrayLike) -> Array:
         """Expected information of all reports, shape (..., k + m, k + m)."""
         pairs = zip(self.counts, self.laws(x), self.jacobians(x), strict=True)

@@ -69,6 +69,13 @@ class PolynomialMatrix:
         found: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
         return found
 
+    def terms(self, theta: Array) -> tuple[Array, Array]:
+        """Terms, (c, T), and their derivatives, (c, m, T), at parameters of shape (c, m)."""
+        m = self.exponents.shape[1]
+        slopes = [_slopes(theta, self.exponents, j) for j in range(m)]
+        none = np.zeros((len(theta), 0, len(self.exponents)))
+        return powers(theta, self.exponents), np.stack(slopes, axis=1) if m else none
+
     def take(self, outputs: Array) -> PolynomialMatrix:
         """The matrix of some of the reports."""
         return PolynomialMatrix(self.exponents, self.coefficients[:, :, outputs])

@@ -104,7 +104,7 @@ def negative(x: Array, groups: Any) -> float:
     return total
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_maximum_is_that_of_another_optimiser(seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = protective(1, 1, 1), protective(1, 3, 2)

@@ -144,6 +144,7 @@ def test_pooled_errors_are_smaller_and_large_groups_stay(survey: Any) -> None:
     assert found.between.conf_int().loc["sd"].between(0.1, 0.8).all()
 
 
+@pytest.mark.slow
 def test_coordinates_of_the_normal_approximation_matter() -> None:
     """Plain non-centred coordinates mix badly: the step size shrinks."""
     from ldpstats.inference.chains.hmc import sample

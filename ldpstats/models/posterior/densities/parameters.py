@@ -82,9 +82,8 @@ class ParametersDensity(LogDensity):
         logits = z[..., self._k - 1 :]
         value, gradient = self.prior.evaluate(logp)
         x = np.concatenate([np.exp(logp), theta], axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            value = value + self.likelihood.loglike(x)
-            score = self.likelihood.score(x)
+        found, score = self.likelihood.evaluate(x)
+        value = value + found
         value = value + log_expit(logits) @ self.a + log_expit(-logits) @ self.b
         p, by_p = x[..., : self._k], score[..., : self._k]
         by_p = p * (by_p - np.einsum("...k,...k->...", p, by_p)[..., None])

@@ -30,7 +30,9 @@ _PART = 0.1  # in a direction without information, from which on a parameter is 
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
 
-def fit_with_devices(model: RegressionStructure, options: dict[str, Any]) -> Any:
+def fit_with_devices(
+    model: RegressionStructure, options: dict[str, Any]
+) -> DeviceRegressionResults:
     """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`.
 
     Parameters

@@ -51,7 +51,8 @@ class DeviceRegressionResults:
     @property
     def index(self) -> pd.Index[Any]:
         """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index([*self.model.all_names, *self.model.unknown])
+        names: pd.Index[Any] = pd.Index([*self.model.all_names, *self.model.unknown])
+        return names
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         return pd.Series(values, index=self.index, name=name)
