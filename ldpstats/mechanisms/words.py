@@ -56,8 +56,8 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         return _sensitive(mechanism)
     if name == "edges":
         return str(mechanism.k)
-    if name == "levels" or isinstance(value, np.ndarray):
-        return ""  # told with epsilon, and too many numbers
+    if name in ("device", "levels") or isinstance(value, np.ndarray):
+        return ""  # a program is too long, levels stand with epsilon, and matrices are too large
     if name == "epsilon":
         return _epsilon(mechanism)
     if isinstance(value, pd.Index):

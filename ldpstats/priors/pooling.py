@@ -82,6 +82,10 @@ class Pooling:
             raise InvalidArgument("common", common, remedy)
         object.__setattr__(self, "common", common)
 
+    def __repr__(self) -> str:
+        df = "" if self.df is None else f"df={self.df!r}, "
+        return f"Pooling(sd={self.sd!r}, {df}common={self.common!r})"
+
     def law(self, labels: pd.Index[Any]) -> LogitLaw:
         """The law of the common distribution over these categories."""
         assert self.common is not None

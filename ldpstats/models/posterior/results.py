@@ -350,7 +350,8 @@ class PosteriorResults(Stored, Presented):
         ax : matplotlib Axes, optional
         alpha : float
         sort : bool, optional
-            Whether the largest comes first; by default so for frequencies without an order.
+            Whether the largest comes first; by default so for the frequencies of one variable
+            without an order.
         most : int
             So many parameters, the largest, are drawn.
         title : str, optional

@@ -25,6 +25,7 @@ __all__ = ["chain_doubts", "posterior_summary"]
 RHAT = 1.01  # Vehtari et al. (2021)
 FEWEST = 400  # effective draws (the same)
 _DOUBTFUL = 0.01  # predictive p-value
+_LONGEST_PRIOR = 40  # in the header; a longer one is a note
 _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
 
 
@@ -88,6 +89,7 @@ def posterior_summary(
         stubs=distinct_lines(_names(shown.index), LONGEST_LABEL),
         body=body,
         notes=[
+            *_long_prior(origin.prior),
             f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
             *_protection(origin),
             *rest_notes(len(shown), len(frame)),
@@ -101,7 +103,8 @@ def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> l
     several = len(origin.sources) > 1
     head = "Mechanisms:" if several else "Mechanism:"
     left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
-    left += [("Prior:", one_line(origin.prior, 40)), ("Engine:", _ENGINES[run.engine])]
+    prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
+    left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
     right = [
         ("No. Reports:", str(origin.nobs)),
         ("Missing:", str(origin.n_missing)),
@@ -116,6 +119,10 @@ def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> l
             ("Step size:", f"{run.step_size:.3g}"),
         ]
     return header(left, right)
+
+
+def _long_prior(prior: str) -> list[str]:
+    return [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
 
 
 def _names(index: pd.Index[Any]) -> list[Any]:
