@@ -61,8 +61,8 @@ class UnknownDevice(Enumerated):
     Raises
     ------
     InvalidArgument
-        If the device has no unknown parameter, does not fit the categories, or says what is no
-        output.
+        If the device has no unknown parameter, does not fit the categories, or can say a label
+        that is not an output.
 
     Examples
     --------

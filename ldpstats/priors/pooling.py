@@ -46,7 +46,7 @@ class Pooling:
     Raises
     ------
     InvalidArgument
-        For numbers out of range, or a `common` that is no prior of frequencies.
+        If a number is out of range, or `common` is not a prior of frequencies.
 
     Notes
     -----

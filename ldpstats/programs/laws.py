@@ -99,7 +99,7 @@ def _another(step: Another, categories: tuple[Any, ...]) -> Law:
 
 def _opposite(step: Opposite, categories: tuple[Any, ...]) -> Law:
     if len(categories) != 2:
-        remedy = "is the other one of two answers; another is one of several others"
+        remedy = "needs exactly two categories; `another` draws one of the other categories"
         raise InvalidArgument("opposite", f"{len(categories)} categories", remedy)
     return Law(categories, categories, Even(-_ONE, _ONE, {}))
 

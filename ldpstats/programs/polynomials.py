@@ -179,7 +179,7 @@ def unknown(name: str) -> Polynomial:
     Raises
     ------
     InvalidArgument
-        If `name` is no such name.
+        If `name` is not a valid name.
 
     Examples
     --------

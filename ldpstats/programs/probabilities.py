@@ -35,7 +35,7 @@ def chance(name: str, value: object) -> Chance:
     Raises
     ------
     InvalidArgument
-        If it is no number, or lies outside [0, 1]; the message shows the Fraction understood.
+        If it is not a number in [0, 1]; the message shows the Fraction understood.
 
     Examples
     --------

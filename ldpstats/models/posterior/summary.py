@@ -45,8 +45,8 @@ def chain_doubts(
         )
     if divergences:
         doubts.append(
-            f"{divergences} trajectories diverged: the posterior may have a corner that the chains "
-            "do not enter; compare with another prior or engine"
+            f"{divergences} trajectories diverged: the chains may have missed a part of the "
+            "posterior; compare with another prior or engine"
         )
     return doubts
 
