@@ -41,8 +41,8 @@ def chain_doubts(
         )
     if (least := float(ess.min().min())) < FEWEST:
         doubts.append(
-            f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, fewer "
-            f"than {FEWEST}: intervals and probabilities are rough; draw more"
+            f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, "
+            f"fewer than {FEWEST}: intervals and probabilities are rough; draw more"
         )
     if divergences:
         doubts.append(
