@@ -264,7 +264,7 @@ class CustomMechanism(Enumerated):
         The categories that are protected, if not all are: epsilon is then that of utility-optimised
         LDP (MK19 Definition 2), where a report may reveal one of the others.
     description : str, optional
-        What the matrix is, for summaries: ``first >> second`` and `mixture` say what they combine.
+        What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what they combine.
         It is in the specification, but not in its fingerprint.
 
     Examples
@@ -343,11 +343,12 @@ class CustomMechanism(Enumerated):
 
 
 def _one_line(description: object) -> str:
-    """A description as text on one line."""
+    """A description as text on one line that can be printed."""
     if not isinstance(description, str) or not description.strip():
         remedy = "must be text that says what the matrix is, or None"
         raise InvalidArgument("description", description, remedy)
-    return " ".join(description.split())
+    line = " ".join(description.split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def _ratio(weights: Array) -> float:

@@ -125,6 +125,8 @@ def test_a_description_is_no_part_of_the_law() -> None:
     named = ldp.CustomMechanism(np.eye(2), description="  told\nopenly ")
     assert named == plain and "description" not in plain.to_dict()
     assert str(named) == "CustomMechanism(told openly; k=2, epsilon=inf)"
+    odd = ldp.CustomMechanism(np.eye(2), description="a\ud800\x00")
+    assert str(odd).isprintable() and ldp.mechanism_from_dict(odd.to_dict()) == odd
     for wrong in ("", " ", 3, ["text"]):
         with pytest.raises(ldp.errors.InvalidArgument, match="description"):
             ldp.CustomMechanism(np.eye(2), description=wrong)
