@@ -264,8 +264,8 @@ class CustomMechanism(Enumerated):
         The categories that are protected, if not all are: epsilon is then that of utility-optimised
         LDP (MK19 Definition 2), where a report may reveal one of the others.
     description : str, optional
-        What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what they combine.
-        It is in the specification, but not in its fingerprint.
+        What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what
+        they combine. It is in the specification, but not in its fingerprint.
 
     Examples
     --------
