@@ -119,12 +119,15 @@ def worst_epsilon(exponents: Array, coefficients: Array) -> float:
     """
     degrees = exponents.max(axis=0, initial=0)
     axes = [_homogeneous(int(d))[:, column] for d, column in zip(degrees, exponents.T, strict=True)]
-    G = np.asarray(coefficients)
+    C = np.asarray(coefficients)
     place = np.ones((1, len(exponents)), dtype=object)
     for one in axes:
         place = (place[:, None] * one[None]).reshape(-1, len(exponents))
-    G = np.tensordot(place, G, axes=1)  # (D, k, l)
-    G = np.moveaxis(G, 0, 1).astype(np.float64)
+    # exact sums, so that what is zero is zero
+    sums = [
+        sum(C[t] if row[t] == 1 else row[t] * C[t] for t in np.flatnonzero(row)) for row in place
+    ]
+    G = np.stack(sums, axis=1).astype(np.float64)  # (k, D, l)
     shape = len(G), *(int(d) + 1 for d in degrees)
     worst = 1.0
     for y in range(G.shape[2]):

@@ -196,10 +196,11 @@ class ParametersResults(FittedResults):
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
         if self.linear.covariance is None or len(self.undetermined):
-            left = [str(label) for label in self.undetermined] or list(self.groups.names)
+            left = in_turn([str(label) for label in self.undetermined])
+            why = f": the reports leave {left} open" if left else ""
             raise NotAvailable(
-                f"there is no covariance at the estimate: the reports hardly tell "
-                f"{in_turn(left)}. conf_int() rests on the likelihood alone"
+                f"the unconstrained estimate has no covariance{why}; conf_int() rests on the "
+                "likelihood alone"
             )
 
     def t_test(self, hypothesis: Any) -> Any:
