@@ -29,18 +29,20 @@ _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
 
 
 def chain_doubts(
-    rhat: pd.Series[float], ess: pd.DataFrame, divergences: int, draws: int
+    rhat: pd.Series[float], ess: pd.DataFrame, divergences: int, size: tuple[int, int]
 ) -> list[str]:
     """Why the draws are not to be relied on, in words; none where they are."""
     doubts = []
-    if (worst := float(rhat.max())) > RHAT:
+    chains, n = size
+    most = max(RHAT, 1.0 + 1.0 / n)  # R-hat of few independent draws varies by 1/n
+    if (worst := float(rhat.max())) > most:
         doubts.append(
-            f"chains do not agree yet: R-hat is up to {worst:.3f}, above {RHAT}; draw more"
+            f"chains do not agree yet: R-hat is up to {worst:.3f}, above {most:.4g}; draw more"
         )
     if (least := float(ess.min().min())) < FEWEST:
         doubts.append(
-            f"the {draws} draws are worth {least:.0f} independent ones for some parameter, fewer "
-            f"than {FEWEST}: intervals and probabilities are rough; draw more"
+            f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, "
+            f"fewer than {FEWEST}: intervals and probabilities are rough; draw more"
         )
     if divergences:
         doubts.append(
