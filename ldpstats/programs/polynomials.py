@@ -143,7 +143,7 @@ class Polynomial:
     def _extreme(self, sign: float) -> dict[str, Fraction]:
         """Where the value times `sign` is largest, to six decimals."""
         m = len(self.names)
-        size = max(3, round(_GRID ** (1.0 / m)))
+        size = 2 * max(1, round(_GRID ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
         low, high = np.zeros(m), np.ones(m)
         for _ in range(_CLOSER):
             points = np.linspace(low, high, size, axis=1)

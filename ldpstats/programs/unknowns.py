@@ -170,7 +170,7 @@ def _worst_ratio(G: Array) -> float:
 def _searched(G: Array) -> float:
     """The largest ratio on a grid that closes in on it."""
     m = G.ndim - 1
-    size = max(3, round(_FINE ** (1.0 / m)))
+    size = 2 * max(1, round(_FINE ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
     rounding = 1e-14 * float(np.abs(G).max()) if G.min() < 0.0 else 0.0
     low, high, worst = np.zeros(m), np.ones(m), 1.0
     for _ in range(_ROUNDS):
