@@ -219,6 +219,11 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
             f"reports of {mechanism} are not labels from a list, which this needs: use a mechanism "
             "whose reports can be listed, such as KRR"
         )
+    if mechanism.unknown:
+        raise NotAvailable(
+            f"{name} depends on the unknown {', '.join(mechanism.unknown)}: combine the steps of "
+            "devices before mechanism(categories), or use at(...) for known values"
+        )
     return mechanism
 
 
