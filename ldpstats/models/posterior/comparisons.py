@@ -65,7 +65,8 @@ def _read(text: str, equation: str, terms: pd.Index[Any]) -> tuple[Array, Array]
     try:
         return linear_hypothesis(equation, terms)
     except InvalidArgument as error:  # which quotes the equation that was made of it
-        raise InvalidArgument("claim", text, error.remedy) from None
+        why = error.remedy.split("; ")[0]  # what follows is of equations
+        raise InvalidArgument("claim", text, f"{why}; {_HOW}") from None
 
 
 def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:

@@ -66,7 +66,7 @@ def test_both_engines_agree(mechanism: Any, prior: Any, pm: Any) -> None:
     other = fits.fit_posterior(np.random.default_rng(4), prior, draws=2000, engine="pymc")
     assert apart(own, other) < 4.0
     assert np.abs(other.bse / own.bse - 1.0).max() < 0.12
-    assert other.engine == "pymc" and other.samples.shape[0] == 4 and other.rhat.max() < 1.03
+    assert other.engine == "pymc" and other.samples.shape[0] == 4 and other.rhat.max() < 1.05
 
 
 @pytest.mark.bayes
