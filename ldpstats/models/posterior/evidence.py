@@ -174,7 +174,7 @@ def _density(draws: Array, value: float, bounds: tuple[float, float]) -> tuple[f
 
 
 def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
-    """Density at a value of the beta law, the normal one without bounds, with the draws' moments."""
+    """Density of the beta law, normal without bounds, with the mean and variance of draws."""
     centre, spread = float(draws.mean()), float(draws.std())
     if not spread > 0.0:
         return 0.0
