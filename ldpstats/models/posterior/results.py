@@ -125,7 +125,7 @@ class PosteriorResults(Draws, Stored, Presented):
         check: TestResult | None = None,
         concentration: Array | None = None,
         engine: str = "hmc",
-    ) -> PosteriorResults:
+    ) -> Self:
         """Results of chains of a density whose `constrained` values have these labels.
 
         Warns
