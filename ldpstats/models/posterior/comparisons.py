@@ -17,6 +17,7 @@ __all__ = ["inequalities", "point_null"]
 Array = npt.NDArray[Any]
 
 _HOW = "write for example 'nurse > cook', 'nurse + cook > driver' or 'nurse > .3'"
+_LABELS = "p[...] around every label where one is not text or holds signs"
 _SIGNS = re.compile("(>=|<=|>|<)")
 
 
@@ -66,7 +67,7 @@ def _read(text: str, equation: str, terms: pd.Index[Any]) -> tuple[Array, Array]
         return linear_hypothesis(equation, terms)
     except InvalidArgument as error:  # which quotes the equation that was made of it
         why = error.remedy.split("; ")[0]  # what follows is of equations
-        raise InvalidArgument("claim", text, f"{why}; {_HOW}") from None
+        raise InvalidArgument("claim", text, f"{why}; {_HOW}; {_LABELS}") from None
 
 
 def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:

@@ -109,6 +109,12 @@ def test_claims_that_are_none_are_refused(bad: Any) -> None:
         dirichlet([3.0, 3.0, 2.0]).prob(bad)
 
 
+def test_an_unreadable_claim_is_told_of_claims() -> None:
+    with pytest.raises(InvalidArgument, match=r"'nurse > cook'.*p\[\.\.\.\]") as told:
+        dirichlet([3.0, 2.0], [1, 2]).prob("1 > 2")
+    assert "=" not in told.value.remedy  # nor arrays R
+
+
 def test_a_bayes_factor_is_the_ratio_of_densities() -> None:
     """Known Dirichlet laws: to 4 Monte Carlo standard errors and 3 % of smoothing."""
     results = dirichlet([20.0, 12.0, 9.0], n=5000)
