@@ -128,8 +128,8 @@ assert moved[n > 1500].mean() < 0.2 * moved[n < 150].mean()
 # %% [markdown]
 # ## Intervals, and the region that nobody reached
 #
-# Intervals hold the truth about as often as they say. They are shorter than those of separate fits,
-# because they use what the other regions say of this one.
+# In this survey the intervals hold the truth about as often as they should, on average over the
+# regions. They are shorter than those of separate fits, because each uses the other regions too.
 
 # %%
 ends = pooled.conf_int()

@@ -97,9 +97,9 @@ assert naive.goodness_of_fit.pvalue < 0.05
 # ## Fit with unknown cheating
 #
 # `FrequencyModel` estimates both. With two groups there are two shares of "yes" for two unknowns,
-# ``share = (1 - cheating) (P(ordered yes) + P(truth) takers)``, and the maximum of the likelihood
-# is the solution of the two linear equations, as published. A single group leaves them open, and
-# the fit says so. Intervals are profiles of the likelihood.
+# ``share = (1 - cheating) (P(ordered yes) + P(truth) takers)``. Where their solution lies between 0
+# and 1, it is the maximum of the likelihood, as published. A single group does not identify them,
+# and the fit says so. Intervals are profiles of the likelihood.
 
 # %%
 try:

@@ -1,1 +1,1 @@
-"""Simulation-based calibration of posteriors."""
+"""Posteriors: how fast they are drawn, and whether those of regressions are calibrated."""

@@ -232,7 +232,8 @@ def _text(mechanism: Any) -> str:
     ]
     lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
     if mechanism.unknown:
-        lines.append(f"unknown: {', '.join(mechanism.unknown)} (epsilon is the largest)")
+        names = ", ".join(mechanism.unknown)
+        lines.append(f"unknown: {names} (epsilon is the largest over their values)")
     return "\n".join([*lines, "", *mechanism.instructions()])
 
 

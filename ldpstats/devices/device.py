@@ -50,10 +50,10 @@ class Device:
         object.__setattr__(self, "_step", check_step("step", step))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a device never changes: {name} cannot be set; make another device")
+        raise AttributeError(f"a device cannot be changed, here its {name}: make another device")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a device never changes: {name} cannot be deleted")
+        raise AttributeError(f"a device cannot be changed: {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._step,)
@@ -82,7 +82,7 @@ class Device:
         Raises
         ------
         InvalidArgument
-            If a key is no outcome or occurs twice, or an outcome has no branch.
+            If a key is not an outcome or occurs twice, or an outcome has no branch.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Device:
         Raises
         ------
         InvalidArgument
-            If the device does not fit the categories, or says what is no output.
+            If the device does not fit the categories, or can say a label that is not an output.
         """
         if self._step.unknown:
             return UnknownDevice(self._step, categories, outputs)
@@ -203,7 +203,7 @@ class Device:
         Raises
         ------
         InvalidArgument
-            If the document is no device.
+            If the document does not describe a device.
         """
         return cls(step_from_dict(document))
 

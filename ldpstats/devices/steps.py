@@ -48,7 +48,7 @@ def say(label: Any) -> Device:
     Raises
     ------
     InvalidArgument
-        If it is no label.
+        If it is not a label.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def flip(p: Any = Fraction(1, 2)) -> Device:
     Raises
     ------
     InvalidArgument
-        If p is no probability.
+        If p is not a probability.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def roll(sides: int = 6) -> Device:
     Raises
     ------
     InvalidArgument
-        If `sides` is no such number.
+        If `sides` is out of range.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def cards(outcomes: Mapping[Any, Any]) -> Device:
     Raises
     ------
     InvalidArgument
-        If there is no card, or proportions do not sum to one.
+        If the deck is empty, or proportions do not sum to one.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def question(prevalence: Any, text: str | None = None, answers: Any = ("no", "ye
     Raises
     ------
     InvalidArgument
-        If `prevalence` is no probability, or `answers` are not two labels.
+        If `prevalence` is not a probability, or `answers` are not two labels.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def hashed(n_outputs: int, cohort: int = 0) -> Device:
     Raises
     ------
     InvalidArgument
-        If either is no such number.
+        If either is out of range.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def cohorts(devices: Iterable[Any]) -> Device:
     Raises
     ------
     InvalidArgument
-        If it is no list of devices.
+        If it is not a list of devices.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def recode(labels: Mapping[Any, Any]) -> Device:
     Raises
     ------
     InvalidArgument
-        If it is no such dict.
+        If it is not a dict of labels.
 
     Examples
     --------

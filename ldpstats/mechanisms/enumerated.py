@@ -17,6 +17,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Array, Mechanism, check_document
 from ldpstats.mechanisms.label_equations import label_moments
 from ldpstats.mechanisms.processing import asked_of, category_order, law_of_processing
+from ldpstats.mechanisms.words import made_of
 from ldpstats.problems.equations import Moments
 from ldpstats.reports.formats import LabelFormat
 from ldpstats.reports.single import BitCounts, Counts
@@ -24,6 +25,7 @@ from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
+
 
 __all__ = ["CustomMechanism", "Enumerated", "combined", "listed_mechanism"]
 
@@ -196,15 +198,16 @@ class Enumerated(Mechanism):
         """
         second = asked_of(other, self.outputs)
         if isinstance(second, Mechanism):
-            R, labels = _rows_of(second, self)
+            (R, labels), after = _rows_of(second, self), made_of(second)
         else:
             R, labels = law_of_processing(second, self.outputs)
+            after = "a table" if isinstance(second, pd.DataFrame) else "recoded"
         channel = self.channel()
         if isinstance(channel, Uniformised):
             Q = channel.a * R + channel.noise() @ R
         else:
             Q = channel.matrix() @ R
-        return combined(Q, self.categories, labels, self.sensitive)
+        return combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -215,6 +218,11 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
         raise NotAvailable(
             f"reports of {mechanism} are not labels from a list, which this needs: use a mechanism "
             "whose reports can be listed, such as KRR"
+        )
+    if mechanism.unknown:
+        raise NotAvailable(
+            f"{name} depends on the unknown {', '.join(mechanism.unknown)}: combine the steps of "
+            "devices before mechanism(categories), or use at(...) for known values"
         )
     return mechanism
 
@@ -232,13 +240,17 @@ def _rows_of(second: Mechanism, first: Enumerated) -> tuple[Array, pd.Index[Any]
 
 
 def combined(
-    Q: Array, categories: pd.Index[Any], outputs: pd.Index[Any], sensitive: Any = None
+    Q: Array,
+    categories: pd.Index[Any],
+    outputs: pd.Index[Any],
+    sensitive: Any,
+    description: str,
 ) -> CustomMechanism:
     """The mechanism of a computed Q, its reports in category order if they are the categories."""
     order = category_order(outputs, categories)
     if order is not None:
         Q, outputs = Q[:, order], categories
-    return CustomMechanism(Q, categories, outputs, sensitive)
+    return CustomMechanism(Q, categories, outputs, sensitive, description)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +268,9 @@ class CustomMechanism(Enumerated):
     sensitive : set or sequence of labels, optional
         The categories that are protected, if not all are: epsilon is then that of utility-optimised
         LDP (MK19 Definition 2), where a report may reveal one of the others.
+    description : str, optional
+        What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what
+        they combine. It is in the specification, but not in its fingerprint.
 
     Examples
     --------
@@ -272,6 +287,7 @@ class CustomMechanism(Enumerated):
     categories: Any = None
     outputs: Any = None
     sensitive: Any = None
+    description: str | None = None
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -292,6 +308,8 @@ class CustomMechanism(Enumerated):
         if self.sensitive is not None:
             codes = sensitive_codes(self.sensitive, categories)
             object.__setattr__(self, "sensitive", sensitive_labels(codes, categories))
+        if self.description is not None:
+            object.__setattr__(self, "description", _one_line(self.description))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -310,17 +328,32 @@ class CustomMechanism(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
+        del document["description"]  # two descriptions of one law are equal
         if document["sensitive"] is None:  # as before there was a choice
             del document["sensitive"]
         return document
 
+    def to_dict(self) -> dict[str, Any]:
+        described = {} if self.description is None else {"description": self.description}
+        return super().to_dict() | described
+
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        return super().from_dict({"sensitive": None} | check_document(document))
+        absent = dict.fromkeys(("sensitive", "description"))
+        return super().from_dict(absent | check_document(document))
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
         return self._channel
+
+
+def _one_line(description: object) -> str:
+    """A description as text on one line that can be printed."""
+    if not isinstance(description, str) or not description.strip():
+        remedy = "must be text that says what the matrix is, or None"
+        raise InvalidArgument("description", description, remedy)
+    line = " ".join(description.split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def _ratio(weights: Array) -> float:

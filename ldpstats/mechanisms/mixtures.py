@@ -12,6 +12,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.enumerated import CustomMechanism, combined
 from ldpstats.mechanisms.parts import protected_by_all, same_answers
 from ldpstats.mechanisms.processing import distinct_labels
+from ldpstats.mechanisms.words import made_of
 
 __all__ = ["mixture"]
 
@@ -72,4 +73,6 @@ def mixture(shares: Mapping[Any, float]) -> CustomMechanism:
     for weight, own in zip(weights, channels, strict=True):
         Q[:, places[start : start + own.shape[1]]] += weight * own
         start += own.shape[1]
-    return combined(Q, categories, outputs, protected_by_all(parts, categories))
+    shown = [f"{100 * w:.3g}% {made_of(part)}" for part, w in zip(parts, weights, strict=True)]
+    sensitive = protected_by_all(parts, categories)
+    return combined(Q, categories, outputs, sensitive, f"mixture of {' and '.join(shown)}")

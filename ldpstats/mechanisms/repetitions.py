@@ -15,6 +15,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.enumerated import CustomMechanism, combined, listed_mechanism
 from ldpstats.mechanisms.joined import joined_labels
 from ldpstats.mechanisms.parts import protected_by_all, same_answers
+from ldpstats.mechanisms.words import made_of
 
 __all__ = ["repeated"]
 
@@ -88,6 +89,7 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
             for z in part.outputs.tolist()
         ]
         Q = np.hstack(blocks)
+        description = f"{made_of(start)}, then {' or '.join(map(made_of, parts[1:]))}"
     else:
         categories, parts, channels = same_answers("others", [start, *others])
         _check_size(len(categories) * int(np.prod([float(Q.shape[1]) for Q in channels])))
@@ -95,8 +97,10 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
         for own in channels[1:]:
             Q = (Q[:, :, None] * own[:, None, :]).reshape(len(Q), -1)
         pairs = list(product(*(part.outputs.tolist() for part in parts)))
+        description = ", then ".join(map(made_of, parts))
     return combined(
-        Q, categories, joined_labels("outputs", pairs), protected_by_all(parts, categories)
+        *(Q, categories, joined_labels("outputs", pairs)),
+        *(protected_by_all(parts, categories), description),
     )
 
 

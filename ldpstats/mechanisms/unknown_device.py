@@ -19,6 +19,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import check_document
 from ldpstats.mechanisms.device import DeviceMechanism, outputs_of
 from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.words import made_of
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.problem import Likelihood
@@ -61,8 +62,8 @@ class UnknownDevice(Enumerated):
     Raises
     ------
     InvalidArgument
-        If the device has no unknown parameter, does not fit the categories, or says what is no
-        output.
+        If the device has no unknown parameter, does not fit the categories, or can say a label
+        that is not an output.
 
     Examples
     --------
@@ -296,7 +297,7 @@ class UnknownDevice(Enumerated):
         self._refuse("client")
 
     def __str__(self) -> str:
-        return f"UnknownDevice({', '.join(self.unknown)} unknown, k={self.k})"
+        return f"UnknownDevice({made_of(self)}; {', '.join(self.unknown)} unknown, k={self.k})"
 
     def _refuse(self, what: str) -> NoReturn:
         names = ", ".join(self.unknown)

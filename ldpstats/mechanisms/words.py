@@ -10,10 +10,12 @@ import pandas as pd
 
 from ldpstats.errors import shorten
 
-__all__ = ["in_words", "parameters"]
+__all__ = ["brief", "in_words", "made_of", "parameters"]
 
 _NAMED = 3  # sensitive categories that are named one by one
 _LONGEST = 20  # characters of a label
+_LONGEST_STEPS = 72  # of a device, or of what a mechanism is made of
+_UNNAMED = ("device", "description")  # which say themselves what they are
 # lists, by their length; edges, by what is between them
 _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outputs"}
 
@@ -23,7 +25,33 @@ def in_words(mechanism: Any, with_epsilon: bool = True) -> str:
     pairs = parameters(mechanism)
     if not with_epsilon:
         pairs = [pair for pair in pairs if pair[0] != "epsilon"]
-    return f"{type(mechanism).__name__}({', '.join(f'{name}={text}' for name, text in pairs)})"
+    head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
+    shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in _UNNAMED)
+    return f"{type(mechanism).__name__}({head}{shown})"
+
+
+def made_of(mechanism: Any) -> str:
+    """A device by its steps, a combination by its parts, another mechanism as it is called."""
+    steps = getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+    return brief(steps or mechanism)
+
+
+def brief(text: object) -> str:
+    """What a mechanism is made of, on one line; the beginning, where it is long.
+
+    Examples
+    --------
+    >>> brief("roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)")
+    "roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)"
+    >>> brief(f"truth.when({{'nurse': roll(6), 'cook': roll(8), 'driver': {'flip() >> ' * 9}}})")
+    "truth.when({'nurse': roll(6), 'cook': roll(8), ..."
+    """
+    line = " ".join(str(text).split())
+    if len(line) <= _LONGEST_STEPS:
+        return line
+    start = line[: _LONGEST_STEPS - 3]
+    at = start.rfind(", ") + 2  # after a whole step, if there is one
+    return f"{start[:at] if at > _LONGEST else start}..."
 
 
 def parameters(mechanism: Any) -> list[tuple[str, str]]:
@@ -56,6 +84,8 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         return _sensitive(mechanism)
     if name == "edges":
         return str(mechanism.k)
+    if name in _UNNAMED:
+        return brief(value)
     if name == "levels" or isinstance(value, np.ndarray):
         return ""  # told with epsilon, and too many numbers
     if name == "epsilon":

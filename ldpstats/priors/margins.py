@@ -95,10 +95,10 @@ class Margins:
         """
         given = (self.first, self.second, self.third)
         if len(labels) > len(given):
-            remedy = f"gives the laws of {len(given)} margins at most, of {len(labels)} variables"
+            remedy = f"has at most {len(given)} margins, and the table has {len(labels)} variables"
             raise InvalidArgument("prior", self, remedy)
         if any(prior is not None for prior in given[len(labels) :]):
-            remedy = f"has a law for a third margin: there are {len(labels)} variables"
+            remedy = f"has a law for a third margin, and the table has {len(labels)} variables"
             raise InvalidArgument("prior", self, remedy)
         laws = [
             np.ones(len(own)) if prior is None else prior.law(own).alpha
@@ -106,9 +106,7 @@ class Margins:
         ]
         for total in (float(a.sum()) for a in laws):
             if total > _MOST:
-                remedy = (
-                    f"sum to {total:g}: to at most {_MOST:g}, by which a margin is all but fixed"
-                )
+                remedy = f"must sum to at most {_MOST:g}, which all but fixes the margin"
                 raise InvalidArgument("concentration", total, remedy)
         return MarginsLaw(tuple(laws), self.log_odds_sd)
 

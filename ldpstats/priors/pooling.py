@@ -46,7 +46,7 @@ class Pooling:
     Raises
     ------
     InvalidArgument
-        For numbers out of range, or a `common` that is no prior of frequencies.
+        If a number is out of range, or `common` is not a prior of frequencies.
 
     Notes
     -----
@@ -81,6 +81,10 @@ class Pooling:
             remedy = "must be a prior of frequencies, such as Dirichlet(1.0), or None"
             raise InvalidArgument("common", common, remedy)
         object.__setattr__(self, "common", common)
+
+    def __repr__(self) -> str:
+        df = "" if self.df is None else f"df={self.df!r}, "
+        return f"Pooling(sd={self.sd!r}, {df}common={self.common!r})"
 
     def law(self, labels: pd.Index[Any]) -> LogitLaw:
         """The law of the common distribution over these categories."""

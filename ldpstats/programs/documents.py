@@ -34,7 +34,7 @@ def step_from_dict(document: object, depth: int = 0) -> steps.Step:
     Raises
     ------
     InvalidArgument
-        If the document is no step, or one that is nested too deep.
+        If the document does not describe a step, or steps are nested too deep.
 
     Examples
     --------

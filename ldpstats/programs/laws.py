@@ -99,7 +99,7 @@ def _another(step: Another, categories: tuple[Any, ...]) -> Law:
 
 def _opposite(step: Opposite, categories: tuple[Any, ...]) -> Law:
     if len(categories) != 2:
-        remedy = "is the other one of two answers; another is one of several others"
+        remedy = "needs exactly two categories; `another` draws one of the other categories"
         raise InvalidArgument("opposite", f"{len(categories)} categories", remedy)
     return Law(categories, categories, Even(-_ONE, _ONE, {}))
 
@@ -138,14 +138,11 @@ def _when(step: When, categories: tuple[Any, ...]) -> Law:
     source = _law(step.source, categories)
     _check_answers(step, source)
     chosen = {key: branch for keys, branch in step.branches for key in keys}
-    laws: dict[int, Law] = {}
-    ways: dict[Any, Law] = {}  # by outcome
-    for outcome in source.outputs:
-        branch = chosen.get(outcome, step.otherwise)
-        assert branch is not None
-        if id(branch) not in laws:
-            laws[id(branch)] = _law(branch, categories)
-        ways[outcome] = laws[id(branch)]
+    laws = {id(branch): _law(branch, categories) for _, branch in step.branches}  # in their order
+    rest = step.otherwise
+    if rest is not None and len(chosen) < len(source.outputs):
+        laws.setdefault(id(rest), _law(rest, categories))
+    ways = {outcome: laws[id(chosen.get(outcome, rest))] for outcome in source.outputs}
     outputs = merged(laws.values())
     constant = source.even is not None and source.even.own == 0 and source.even.base == 0
     if constant and all(way.even is not None for way in laws.values()):

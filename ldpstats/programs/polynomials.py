@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["Chance", "Polynomial", "unknown"]
@@ -16,6 +18,8 @@ __all__ = ["Chance", "Polynomial", "unknown"]
 Monomial = tuple[tuple[str, int], ...]
 
 _MOST_TERMS = 10_000
+_GRID = 65  # points of the grid on which an extreme value is looked for
+_CLOSER = 5
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,40 @@ class Polynomial:
         values = [self.at(dict(zip(self.names, c, strict=True))) for c in choices]
         return min(values), max(values)
 
+    def outside(self) -> dict[str, Fraction]:
+        """Parameters in [0, 1] at which the value is not in [0, 1]; empty if none were found.
+
+        Corners decide where no name has a power above one. Else the least and the largest value
+        are searched for on a grid that closes in, and checked exactly.
+
+        Examples
+        --------
+        >>> x = unknown("x")
+        >>> (8 * x * (1 - x)).outside(), (4 * x * (1 - x)).outside()
+        ({'x': Fraction(1, 2)}, {})
+        """
+        powers = [power for monomial, _ in self.terms for _, power in monomial]
+        low, high = self.bounds() if max(powers) > 1 else (Fraction(0), Fraction(1))
+        for wanted, sign in ((low < 0, -1.0), (high > 1, 1.0)):
+            at = self._extreme(sign) if wanted else {}
+            if at and not 0 <= self.at(at) <= 1:
+                return at
+        return {}
+
+    def _extreme(self, sign: float) -> dict[str, Fraction]:
+        """Where the value times `sign` is largest, to six decimals."""
+        m = len(self.names)
+        size = 2 * max(1, round(_GRID ** (1.0 / m) / 2.0)) + 1  # odd: with the middle
+        low, high = np.zeros(m), np.ones(m)
+        for _ in range(_CLOSER):
+            points = np.linspace(low, high, size, axis=1)
+            mesh = zip(self.names, np.meshgrid(*points, indexing="ij"), strict=True)
+            values = sign * self.at(dict(mesh))
+            at = np.unravel_index(np.argmax(values), values.shape)
+            center, width = points[np.arange(m), np.array(at)], (high - low) / (size - 1)
+            low, high = np.maximum(0.0, center - width), np.minimum(1.0, center + width)
+        return {name: Fraction(f"{x:.6f}") for name, x in zip(self.names, center, strict=True)}
+
     def __add__(self, other: object) -> Chance:
         return NotImplemented if (terms := _terms(other)) is None else _sum(self.terms, terms, 1)
 
@@ -179,7 +217,7 @@ def unknown(name: str) -> Polynomial:
     Raises
     ------
     InvalidArgument
-        If `name` is no such name.
+        If `name` is not a valid name.
 
     Examples
     --------

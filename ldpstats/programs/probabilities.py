@@ -35,7 +35,7 @@ def chance(name: str, value: object) -> Chance:
     Raises
     ------
     InvalidArgument
-        If it is no number, or lies outside [0, 1]; the message shows the Fraction understood.
+        If it is not a number in [0, 1]; the message shows the Fraction understood.
 
     Examples
     --------
@@ -86,6 +86,11 @@ def _open(name: str, value: Polynomial) -> Chance:
     low, high = value.corners()
     if low < 0 or high > 1:
         raise InvalidArgument(name, value, f"{_UNKNOWN}; it reaches {low if low < 0 else high}")
+    outside = value.outside()
+    if outside:
+        shown = ", ".join(f"{known} = {at}" for known, at in outside.items())
+        remedy = f"{_UNKNOWN}; where {shown} it is {value.at(outside)}"
+        raise InvalidArgument(name, value, remedy)
     return value
 
 

@@ -148,7 +148,7 @@ class Words:
         Raises
         ------
         InvalidArgument
-            If `words` is no dict, a key is unknown, or a value is no text with these braces.
+            If `words` is not a dict, a key is unknown, or a text lacks these braces.
         """
         if words is None:
             return cls(WORDS)

@@ -83,6 +83,14 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: flip(unknown("c") * 2),
         r"p=2\*c: must stay in \[0, 1\] whatever the unknown parameters .* it reaches 2",
     ),
+    "open above one inside": (
+        lambda: flip(8 * unknown("c") * (1 - unknown("c"))),
+        r"must stay in \[0, 1\] whatever .*; where c = 1/2 it is 2",
+    ),
+    "open below zero inside": (
+        lambda: flip(1 - 3 * unknown("c") * (1 - unknown("c")) * (1 + unknown("d"))),
+        r"must stay in \[0, 1\] whatever .*; where c = 1/2, d = 1 it is -1/2",
+    ),
     "open below zero": (lambda: flip(unknown("c") - 1), "p=-1 \\+ c: must stay in .* reaches -1"),
     "no name": (lambda: unknown("my cheating"), "name='my cheating': must be a name as Python"),
     "prevalence": (lambda: question(2), r"prevalence=2: must be a probability in \[0, 1\]"),

@@ -137,6 +137,7 @@ def test_fits_are_the_published_estimators(name) -> None:
 def test_kuk_counts_red_cards(draws) -> None:
     device = library.kuk(P, R, draws)
     if draws > 1:
+        assert device.mechanism(NO_YES).outputs.tolist() == list(range(draws + 1))
         for row, p in zip(rows(device), (R, P), strict=True):
             assert row == {m: comb(draws, m) * p**m * (1 - p) ** (draws - m) for m in row}
     mechanism = device.mechanism(NO_YES)

@@ -38,7 +38,7 @@ def constructors(e: Examples) -> Iterator[Site]:
     yield Site("UnrelatedQuestion", ldp.UnrelatedQuestion, {"p": 0.5, "prevalence": 0.5})
     yield Site("Mangat", ldp.Mangat, {"p": 0.5})
     Q = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
-    three = {"Q": Q, "categories": ("a", "b"), "outputs": JOBS}
+    three = {"Q": Q, "categories": ("a", "b"), "outputs": JOBS, "description": "a table"}
     yield Site("CustomMechanism", ldp.CustomMechanism, three)
     yield Site("ORR", ldp.ORR, hashed | {"n_outputs": 8, "epsilon": 2.0})
     yield Site("ORR closed", ldp.ORR, hashed | {"n_outputs": 8, "epsilon": 2.0, "alphabet": JOBS})

@@ -225,3 +225,8 @@ def test_a_damaged_specification_is_refused() -> None:
     document["device"]["source"]["p"] = "1/4"
     with pytest.raises(InvalidArgument, match=r"fingerprint=.*is not that of the other"):
         DeviceMechanism.from_dict(document)
+
+
+def test_in_words_a_device_is_not_cut_in_two() -> None:
+    die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+    assert str(die.mechanism(("no", "yes"))) == "DeviceMechanism(k=2, epsilon=1.60944)"

@@ -82,6 +82,25 @@ def test_epsilon_of_higher_powers_is_searched_for() -> None:
     assert worst_epsilon(exponents, coefficients) == pytest.approx(np.log(0.5 / 0.3), rel=1e-9)
 
 
+def _limits(first: Any, second: Any) -> Any:
+    """A report "z" with these chances, by answer; else a fair coin."""
+    fair = flip(0.5).when({"heads": "no", "tails": "yes"})
+    rows = [flip(p).when({"heads": "z", "tails": fair}) for p in (first, second)]
+    device = truth.when({"no": rows[0], "yes": rows[1]})
+    return device.mechanism(ANSWERS, outputs=(*ANSWERS, "z"))
+
+
+def test_epsilon_counts_limits_where_a_report_becomes_impossible() -> None:
+    """c against c (1 + c) / 2: twice as much near zero, where rounding says 1 or infinity."""
+    c, d = unknown("c"), unknown("d")
+    assert _limits(c, c * (1 + c) / 2).epsilon == pytest.approx(np.log(2), rel=1e-9)
+    assert _limits(c / 2, c * c / 2).epsilon == np.inf
+    assert _limits((1 - c) / 3, (1 - c) * (1 - c) / 3).epsilon == np.inf
+    assert _limits(c / 3, d / 3).epsilon == np.inf
+    both = _limits((c + d) / 4, (c * c + d) / 4)  # c against c * c where d is 0
+    assert both.epsilon == np.inf
+
+
 def test_simulated_reports_have_the_law_of_the_values() -> None:
     mech = CHEATS.mechanism(ANSWERS)
     rng = np.random.default_rng(3)
@@ -138,7 +157,8 @@ def test_counts_and_tables_of_reports_work() -> None:
     assert counts.vector().tolist() == [5, 3]
     frame = pd.DataFrame({"report": ["no", "yes", "yes"]})
     assert ldp.Counts.from_frame(frame, mech).vector().tolist() == [1, 2]
-    assert str(mech) == "UnknownDevice(cheating unknown, k=2)"
+    assert str(mech).startswith("UnknownDevice(flip(unknown('cheating')).when({")
+    assert str(mech).endswith("; cheating unknown, k=2)")
     assert "cheating" in mech._repr_html_() or "UnknownDevice" in mech._repr_html_()
 
 
@@ -150,3 +170,16 @@ def test_many_categories_and_labels_of_several_types() -> None:
     assert mech.epsilon == np.inf
     numbers = flip(unknown("c")).when({"heads": 1, "tails": truth}).mechanism((1, 2, 3))
     assert numbers.at(c=0.5).categories.tolist() == [1, 2, 3]
+
+
+def test_it_is_no_part_of_other_mechanisms() -> None:
+    """A product of it was made, and could then not even be printed."""
+    mech, krr = CHEATS.mechanism(ANSWERS), ldp.KRR(ANSWERS, epsilon=1.0)
+    makers: list[Any] = [
+        lambda: ldp.product({"drugs": mech, "theft": krr}),
+        lambda: ldp.mixture({krr: 0.5, mech: 0.5}),
+        lambda: krr >> mech,
+    ]
+    for make in makers:
+        with pytest.raises(ldp.NotAvailable, match="unknown cheating"):
+            make()

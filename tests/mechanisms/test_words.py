@@ -6,6 +6,7 @@ import dataclasses
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from grid import MECHANISMS
 
@@ -83,3 +84,49 @@ def test_a_class_without_fields_has_words_too() -> None:
         pass
 
     assert str(Plain(1.0)) == "Plain(epsilon=1)"
+
+
+def test_a_device_is_shown_by_its_steps() -> None:
+    die = ldp.devices.library.forced_dice().mechanism(("no", "yes"))
+    steps = "roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)"
+    assert str(die) == f"DeviceMechanism({steps}; k=2, epsilon=1.60944)"
+    assert die.audit().mechanism == str(die)
+    several = ldp.devices.library.kuk(0.8, 0.3, draws=3).mechanism(("no", "yes"))
+    start, _, end = str(several).partition(", ...")
+    assert start.startswith("DeviceMechanism(truth.when({'yes': ") and end.startswith("; k=2, ")
+    assert len(str(several)) < 130
+    open_one = ldp.devices.library.moors(0.7, 2).mechanism(("no", "yes"))
+    shown = "question(unknown('prevalence')); prevalence unknown, k=2"
+    assert str(open_one) == f"UnknownDevice({shown})"
+
+
+def test_combinations_say_what_they_are() -> None:
+    krr, coin = ldp.KRR(("no", "yes"), 1.0), ldp.Warner(0.5)
+    die = ldp.devices.library.forced_dice()
+    table = pd.DataFrame(np.eye(2), ["no", "yes"], ["no", "yes"])
+    found = {
+        krr >> coin: "KRR(k=2, epsilon=1) >> Warner(epsilon=0.5)",
+        krr >> {"no": "a", "yes": "b"}: "KRR(k=2, epsilon=1) >> recoded",
+        coin >> table >> table: "Warner(epsilon=0.5) >> a table >> a table",
+        coin >> die: "Warner(epsilon=0.5) >> roll(6).when({1: 'yes', 6: 'no'}, ...",
+        ldp.mixture({krr: 0.8, coin: 0.2}): (
+            "mixture of 80% KRR(k=2, epsilon=1) and 20% Warner(epsilon=0.5)"
+        ),
+        ldp.repeated(krr, coin): "KRR(k=2, epsilon=1), then Warner(epsilon=0.5)",
+    }
+    for mechanism, text in found.items():
+        assert str(mechanism).startswith(f"CustomMechanism({text}; k=2, ")
+        again = ldp.mechanism_from_dict(mechanism.to_dict())
+        assert str(again) == str(mechanism) and again == mechanism
+
+
+def test_a_description_is_no_part_of_the_law() -> None:
+    plain = ldp.CustomMechanism(np.eye(2))
+    named = ldp.CustomMechanism(np.eye(2), description="  told\nopenly ")
+    assert named == plain and "description" not in plain.to_dict()
+    assert str(named) == "CustomMechanism(told openly; k=2, epsilon=inf)"
+    odd = ldp.CustomMechanism(np.eye(2), description="a\ud800\x00")
+    assert str(odd).isprintable() and ldp.mechanism_from_dict(odd.to_dict()) == odd
+    for wrong in ("", " ", 3, ["text"]):
+        with pytest.raises(ldp.errors.InvalidArgument, match="description"):
+            ldp.CustomMechanism(np.eye(2), description=wrong)

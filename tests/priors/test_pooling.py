@@ -41,3 +41,10 @@ def test_what_are_no_degrees_of_freedom_is_refused(bad: Any) -> None:
 def test_what_is_no_prior_of_frequencies_is_refused(bad: Any) -> None:
     with pytest.raises(InvalidArgument, match="common"):
         Pooling(common=bad)
+
+
+def test_its_representation_evaluates_to_it() -> None:
+    for prior in (Pooling(), Pooling(sd=0.5, df=3.0, common=Dirichlet(2.0))):
+        again = eval(repr(prior), {"Pooling": Pooling, "Dirichlet": Dirichlet})
+        assert repr(again) == repr(prior)
+    assert repr(Pooling()) == "Pooling(sd=1.0, common=Dirichlet(1.0))"

@@ -31,10 +31,10 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
 from ldpstats.problems.regression.corrected import CorrectedLikelihood
-from ldpstats.problems.regression.outcomes import Normal, Ordered, Outcome
-from ldpstats.problems.regression.predictors import Parallel, Predictors, Separate
+from ldpstats.problems.regression.outcomes import Normal, Outcome
+from ldpstats.problems.regression.predictors import Predictors, predictors_of
 
-__all__ = ["Corrected", "corrected", "predictors_of"]
+__all__ = ["Corrected", "corrected"]
 
 Array = npt.NDArray[Any]
 
@@ -181,13 +181,6 @@ def corrected(
         on_path=last is not None,
         spread=target.spread(theta),
     )
-
-
-def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
-    """The linear predictors of an outcome; of a number those of its mean."""
-    if isinstance(outcome, Ordered):
-        return Parallel(X, outcome.q, offset)
-    return Separate(X, 1 if isinstance(outcome, Normal) else outcome.q, offset)
 
 
 # ---- a number

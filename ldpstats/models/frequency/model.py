@@ -193,7 +193,7 @@ class FrequencyModel:
         constraints: Any = None,
         cov_type: str = "default",
         progress: bool = False,
-    ) -> Any:
+    ) -> FrequencyResults | Any:
         """Estimate the frequencies, and the parameters of devices that are unknown.
 
         Parameters

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators.parametric.maximum import Maximum, continued, maximum
 from ldpstats.inference.outcome import TestResult
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.spelling import in_turn
@@ -19,11 +20,12 @@ from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.parametric.identification import unidentified
 from ldpstats.problems.parametric.likelihood import ParametricLikelihood
 
-__all__ = ["ParametersFit", "estimate", "fit_test", "joint_covariance"]
+__all__ = ["ParametersFit", "estimate", "fit_test", "joint_covariance", "outside_pvalue"]
 
 Array = npt.NDArray[Any]
 
 _CONVERGED = 1e-9  # slope per report
+_IMPOSSIBLE = 1e-9  # probability of a report below which its information has no bound
 _RARE = 5.0  # expected reports below which the chi-square law is rough
 
 
@@ -110,10 +112,15 @@ def _refuse_rivals(groups: DeviceGroups, top: Maximum) -> None:
 def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
     """An estimate with the inverse of the expected information, of rank k - 1 + m at most.
 
-    Where the laws leave some entries open at this point, the others have a covariance.
+    Where the laws leave some entries open at this point, the others have a covariance. There is
+    none where a report is impossible at this point alone: its information has no bound.
     """
     k, d = likelihood.k, likelihood.size
     open_ = unidentified(likelihood.matrices, x)
+    at = np.flatnonzero(~open_)
+    pairs = zip(likelihood.laws(x), likelihood.jacobians(x), strict=True)
+    if any(J[:, law < _IMPOSSIBLE].any() for law, J in pairs):
+        return Uncertain(x, None, None if at.size == d else at)
     information = likelihood.information(x)
     free = np.eye(d)[:, 1:] - np.outer(np.arange(d) == 0, np.arange(1, d) < k)
     inner = free.T @ information @ free
@@ -124,11 +131,20 @@ def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
         @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True)
         @ (free / scale).T
     )
-    at = np.flatnonzero(~open_)
     if at.size == d:
         return Uncertain(x, Covariance.dense((V + V.T) / 2.0))
     own = V[np.ix_(at, at)]
     return Uncertain(x, Covariance.dense((own + own.T) / 2.0), at)
+
+
+def outside_pvalue(groups: DeviceGroups, fit: Fit) -> float:
+    """p-value of an estimate in [0, 1] against the unconstrained one; 1 where they are the same.
+
+    From the likelihood ratio, whose law on the boundary is a mixture of chi-square laws with up to
+    k - 1 + m degrees of freedom: that with the most bounds it.
+    """
+    rise = float(groups.likelihood.loglike(fit.linear.estimate)) - fit.llf
+    return float(chi2_pvalue(max(0.0, 2.0 * rise), float(fit.df_model)))
 
 
 def fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:

@@ -15,15 +15,13 @@ from ldpstats.errors import (
 )
 from ldpstats.models.parameters.estimates import estimate, fit_test
 from ldpstats.models.parameters.groups import DeviceGroups
-from ldpstats.models.parameters.results import ParametersResults
+from ldpstats.models.parameters.results import MISFIT, ParametersResults, outside_words
 from ldpstats.models.posterior.parameters import parameters_posterior, parameters_prior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.spelling import in_turn
 
 __all__ = ["ParametersModel"]
-
-_MISFIT = 0.001  # p-value of the goodness of fit below which `fit` warns
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,8 @@ class ParametersModel:
         ConvergenceWarning
             If the slope of the likelihood at the estimate is not zero.
         MisfitWarning
-            If the goodness of fit has a p-value below .001.
+            If the goodness of fit has a p-value below .001, or the unconstrained estimate is
+            further outside [0, 1] than that.
         LDPWarning
             If the reports leave something open at the estimate, though not at others.
         """
@@ -119,9 +118,11 @@ def _warn(results: ParametersResults) -> None:
         )
         warnings.warn(words, LDPWarning, stacklevel=4)
     test = results.goodness_of_fit
-    if test is not None and test.pvalue < _MISFIT:
+    words = outside_words(results)
+    if test is not None and test.pvalue < MISFIT:
         words = (
             f"the reports do not fit these devices with common frequencies and parameters "
             f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
         )
+    if words:
         warnings.warn(words, MisfitWarning, stacklevel=4)

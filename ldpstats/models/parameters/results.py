@@ -19,7 +19,7 @@ from ldpstats.inference.intervals import wald
 from ldpstats.inference.parametric.profiles import profile_intervals, signed_roots
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.parameters.estimates import ParametersFit
+from ldpstats.models.parameters.estimates import ParametersFit, outside_pvalue
 from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.results import FittedResults, tidy_names
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["ParametersResults"]
+__all__ = ["MISFIT", "ParametersResults", "outside_words"]
 
 Array = npt.NDArray[Any]
 
 _PLAIN = ("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message")
 _NUMBERS = ("llf", "gap", "epsilon")
+MISFIT = 0.001  # p-value below which reports do not fit the devices
 _MOST_PROFILES = 40  # frequencies and parameters up to which intervals are profiles by default
 
 
@@ -195,10 +196,11 @@ class ParametersResults(FittedResults):
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
         if self.linear.covariance is None or len(self.undetermined):
-            left = [str(label) for label in self.undetermined] or list(self.groups.names)
+            left = in_turn([str(label) for label in self.undetermined])
+            why = f": the reports leave {left} open" if left else ""
             raise NotAvailable(
-                f"there is no covariance at the estimate: the reports hardly tell "
-                f"{in_turn(left)}. conf_int() rests on the likelihood alone"
+                f"the unconstrained estimate has no covariance{why}; conf_int() rests on the "
+                "likelihood alone"
             )
 
     def t_test(self, hypothesis: Any) -> Any:
@@ -285,6 +287,7 @@ class ParametersResults(FittedResults):
             self.goodness_of_fit,
             self.groups.names,
             [str(label) for label in self.undetermined],
+            outside=outside_words(self),
             frame=self.summary_frame(alpha),
             intervals=self.default_intervals,
             alpha=alpha,
@@ -344,3 +347,20 @@ class ParametersResults(FittedResults):
         groups = DeviceGroups.from_dict(document["groups"])
         test = maybe_from_dict(TestResult, document["goodness_of_fit"])
         return cls(record(ParametersFit, d), groups, test)
+
+
+def outside_words(results: ParametersResults) -> str:
+    """What to say of an unconstrained estimate too far outside [0, 1] for chance; "" if it is not.
+
+    The goodness of fit does not see it, since its reports are fitted without the bounds.
+    """
+    pvalue = outside_pvalue(results.groups, results.fit)
+    if pvalue >= MISFIT:
+        return ""
+    values = results.linear_params
+    out = values[(values < 0.0) | (values > 1.0)].index
+    return (
+        f"the unconstrained estimate of {in_turn(list(map(str, out)))} is further outside [0, 1] "
+        f"than chance explains (p < {MISFIT}): check the devices, and that respondents were "
+        "drawn at random into groups"
+    )

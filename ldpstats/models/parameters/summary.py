@@ -43,6 +43,7 @@ def parameters_summary(
     names: Sequence[str],
     undetermined: Sequence[str],
     *,
+    outside: str,
     frame: pd.DataFrame,
     intervals: str,
     alpha: float,
@@ -70,6 +71,7 @@ def parameters_summary(
             *rest_notes(len(shown) - len(frame) + k, k),
             *_epsilon_notes(names),
             *_boundary_notes(fit, frame, undetermined),
+            *([f"WARNING: {outside}."] if outside else []),
             *closing_notes(fit, 1.0),
             *goodness_notes(test),
         ],
@@ -91,8 +93,7 @@ def _boundary_notes(fit: Fit, frame: pd.DataFrame, undetermined: Sequence[str]) 
         )
     elif fit.linear.covariance is None:
         notes.append(
-            "WARNING: the likelihood is too flat for standard errors of the unconstrained estimate:"
-            " rely on the intervals."
+            "WARNING: the unconstrained estimate has no standard errors: rely on the intervals."
         )
     values = fit.fitted.estimate
     at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]

@@ -112,7 +112,7 @@ class Draws:
         Raises
         ------
         InvalidArgument
-            For text that is no inequality.
+            If the text is not an inequality.
         """
         R, value = inequalities(claim, self.terms)
         return float((self.flat @ R.T > value).all(axis=1).mean())

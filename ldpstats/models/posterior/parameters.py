@@ -59,7 +59,7 @@ def parameters_prior(prior: Any, names: Sequence[str]) -> ParametersPrior:
     Raises
     ------
     InvalidArgument
-        If a name is no unknown parameter, or a prior is of another kind.
+        If a name is not an unknown parameter, or its prior is not a Beta.
 
     Examples
     --------

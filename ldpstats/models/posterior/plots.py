@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_posterior"]
 
 _WIDTH = 7.0  # inches
+_LONGEST_PRIOR = 40  # in the title
 
 
 def plot_posterior(
@@ -41,9 +42,12 @@ def plot_posterior(
     """Draw "params" with "lower" and "upper", and `inner` intervals, one line a parameter."""
     most = positive_integer("most", most)
     source = origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
-    head = f"posterior{f' of {origin.name}' if origin.name else ''}, prior {origin.prior}"
+    head = f"posterior{f' of {origin.name}' if origin.name else ''}"
+    if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
+        head += f", prior {origin.prior}"
     words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
-    by_size = sorts(sort, frame.index if shares else None) if shares or sort is not None else False
+    plain = shares and not isinstance(frame.index, pd.MultiIndex)  # else what belongs together is
+    by_size = sorts(sort, frame.index if shares else None) if plain or sort is not None else False
     shown = shown_rows(frame["params"], frame["params"], by_size, most)
     own = ax is None
     ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))

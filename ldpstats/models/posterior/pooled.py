@@ -233,5 +233,5 @@ def _warn(made: GroupedPosterior) -> None:
     parts = made, made.common, made.between
     agreement = pd.concat([part.rhat for part in parts], ignore_index=True)
     sizes = pd.concat([part.ess for part in parts], ignore_index=True)
-    for doubt in chain_doubts(agreement, sizes, made.divergences, len(made.flat)):
+    for doubt in chain_doubts(agreement, sizes, made.divergences, made.samples.shape[:2]):
         warnings.warn(doubt, PosteriorWarning, stacklevel=4)

@@ -138,7 +138,7 @@ class PosteriorResults(Draws, Stored, Presented):
         groups = np.broadcast_to(np.asarray(simplex, dtype=np.int64), (len(labels),)).copy()
         samples = density.constrained(chains.z)
         found = cls(samples, labels, origin, run, groups, peak, prior_draws, check, concentration)
-        doubts = chain_doubts(found.rhat, found.ess, found.divergences, len(found.flat))
+        doubts = chain_doubts(found.rhat, found.ess, found.divergences, found.samples.shape[:2])
         if doubts:
             warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
         return found
@@ -229,7 +229,7 @@ class PosteriorResults(Draws, Stored, Presented):
         """
         frame = self.summary_frame(level(alpha))
         max_rows, details = positive_integer("max_rows", max_rows), boolean("details", details)
-        doubts = chain_doubts(self.rhat, self.ess, self.divergences, len(self.flat))
+        doubts = chain_doubts(self.rhat, self.ess, self.divergences, self.samples.shape[:2])
         given = self.origin, self.run, self.samples.shape[:2], frame, self.replicated, doubts
         return posterior_summary(
             *given, alpha=alpha, max_rows=max_rows, details=details, shares=self._are_shares
@@ -251,7 +251,8 @@ class PosteriorResults(Draws, Stored, Presented):
         ax : matplotlib Axes, optional
         alpha : float
         sort : bool, optional
-            Whether the largest comes first; by default so for frequencies without an order.
+            Whether the largest comes first; by default so for the frequencies of one variable
+            without an order.
         most : int
             So many parameters, the largest, are drawn.
         title : str, optional

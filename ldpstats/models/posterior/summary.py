@@ -25,27 +25,30 @@ __all__ = ["chain_doubts", "posterior_summary"]
 RHAT = 1.01  # Vehtari et al. (2021)
 FEWEST = 400  # effective draws (the same)
 _DOUBTFUL = 0.01  # predictive p-value
+_LONGEST_PRIOR = 40  # in the header; a longer one is a note
 _ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
 
 
 def chain_doubts(
-    rhat: pd.Series[float], ess: pd.DataFrame, divergences: int, draws: int
+    rhat: pd.Series[float], ess: pd.DataFrame, divergences: int, size: tuple[int, int]
 ) -> list[str]:
     """Why the draws are not to be relied on, in words; none where they are."""
     doubts = []
-    if (worst := float(rhat.max())) > RHAT:
+    chains, n = size
+    most = max(RHAT, 1.0 + 1.0 / n)  # R-hat of few independent draws varies by 1/n
+    if (worst := float(rhat.max())) > most:
         doubts.append(
-            f"chains do not agree yet: R-hat is up to {worst:.3f}, above {RHAT}; draw more"
+            f"chains do not agree yet: R-hat is up to {worst:.3f}, above {most:.4g}; draw more"
         )
     if (least := float(ess.min().min())) < FEWEST:
         doubts.append(
-            f"the {draws} draws are worth {least:.0f} independent ones for some parameter, fewer "
-            f"than {FEWEST}: intervals and probabilities are rough; draw more"
+            f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, "
+            f"fewer than {FEWEST}: intervals and probabilities are rough; draw more"
         )
     if divergences:
         doubts.append(
-            f"{divergences} trajectories diverged: the posterior may have a corner that the chains "
-            "do not enter; compare with another prior or engine"
+            f"{divergences} trajectories diverged: the chains may have missed a part of the "
+            "posterior; compare with another prior or engine"
         )
     return doubts
 
@@ -88,6 +91,7 @@ def posterior_summary(
         stubs=distinct_lines(_names(shown.index), LONGEST_LABEL),
         body=body,
         notes=[
+            *_long_prior(origin.prior),
             f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
             *_protection(origin),
             *rest_notes(len(shown), len(frame)),
@@ -101,7 +105,8 @@ def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> l
     several = len(origin.sources) > 1
     head = "Mechanisms:" if several else "Mechanism:"
     left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
-    left += [("Prior:", one_line(origin.prior, 40)), ("Engine:", _ENGINES[run.engine])]
+    prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
+    left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
     right = [
         ("No. Reports:", str(origin.nobs)),
         ("Missing:", str(origin.n_missing)),
@@ -116,6 +121,10 @@ def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> l
             ("Step size:", f"{run.step_size:.3g}"),
         ]
     return header(left, right)
+
+
+def _long_prior(prior: str) -> list[str]:
+    return [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
 
 
 def _names(index: pd.Index[Any]) -> list[Any]:

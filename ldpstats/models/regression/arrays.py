@@ -16,8 +16,7 @@ from ldpstats.problems.regression.answers import crossed, likelihoods
 from ldpstats.problems.regression.collapse import alike
 from ldpstats.problems.regression.jeffreys import ExpectedInformation, ReportLaw
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
-from ldpstats.problems.regression.outcomes import Normal, Ordered, Outcome
-from ldpstats.problems.regression.predictors import Parallel, Predictors, Scaled, Separate
+from ldpstats.problems.regression.predictors import Separate, predictors_of
 from ldpstats.reports.single import Reports
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "assembled",
     "full_rank",
     "has_listed_reports",
-    "predictors_of",
     "report_channel",
 ]
 
@@ -33,15 +31,6 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
-
-
-def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
-    """The linear predictors that an outcome has."""
-    if isinstance(outcome, Ordered):
-        return Parallel(X, outcome.q, offset)
-    if isinstance(outcome, Normal):
-        return Scaled(X, outcome.q, offset)
-    return Separate(X, outcome.q, offset)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import NotAvailable
-from ldpstats.estimators.regression.corrected import predictors_of
 from ldpstats.estimators.regression.least_squares import least_squares
 from ldpstats.estimators.regression.search import search
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Normal, Outcome
+from ldpstats.problems.regression.predictors import predictors_of
 from ldpstats.problems.regression.standard import start, units
 from ldpstats.reports.single import Reports
 

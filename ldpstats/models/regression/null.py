@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.regression.search import search
-from ldpstats.models.regression.arrays import predictors_of
 from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.collapse import alike
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Normal, Ordered
+from ldpstats.problems.regression.predictors import predictors_of
 from ldpstats.problems.regression.standard import start, units
 
 __all__ = ["conditional_value", "null_results"]

@@ -11,10 +11,10 @@ import pandas as pd
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.regression.arrays import predictors_of
 from ldpstats.models.regression.rows import covariates
 from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.jeffreys import ReportLaw
+from ldpstats.problems.regression.predictors import predictors_of
 
 __all__ = ["planned_information"]
 

@@ -121,7 +121,7 @@ def prior_in_words(model: RegressionStructure, prior: object) -> str:
     own = _given(model, prior)
     names, outcome = model.all_names, model.data.outcome
     p = len(model.exog_names) * len(model.equations)
-    unit = "sd(response) / sd(covariate)" if isinstance(outcome, Numeric) else "1 / sd(covariate)"
+    unit = " sd(response)" if isinstance(outcome, Numeric) else ""
     words = []
     if isinstance(prior, Normal):
         words.append(f"coefficients {prior!r}")
@@ -129,7 +129,7 @@ def prior_in_words(model: RegressionStructure, prior: object) -> str:
         words += [f"{names[j]} {Normal(*law)!r}" for j, law in own.items()]
     if len([j for j in own if j < p]) < p or (p == 0 and not model.threshold_names):
         rest = "other slopes" if own else "slopes"
-        words.append(f"{rest} Normal(0, {SLOPE:g} {unit})")
+        words.append(f"{rest} Normal(0, {SLOPE:g}{unit} / sd(covariate))")
     if isinstance(outcome, Categorical):
         constant = model.constant
         if model.threshold_names or (constant is not None and constant not in own):

@@ -18,10 +18,9 @@ import pandas as pd
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.regression.arrays import predictors_of
 from ldpstats.planning.laws.forms import FormTest
 from ldpstats.problems.regression.outcomes import Outcome
-from ldpstats.problems.regression.predictors import Predictors
+from ldpstats.problems.regression.predictors import Predictors, predictors_of
 
 __all__ = ["CoefficientLaw", "coefficient_test", "response_channel"]
 

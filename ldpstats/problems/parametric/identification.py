@@ -99,7 +99,8 @@ def unidentified(
         rows.append(np.concatenate([Q.at(x[k:]).T, by_theta], axis=1))
     J = np.concatenate(rows)
     scale = np.sqrt(np.square(J).sum(axis=0))
-    scale = np.where(scale > 0.0, scale, 1.0)
+    flat = scale <= _ROUNDING * scale.max()  # of a coin for two steps that do the same there
+    J[:, flat], scale[flat] = 0.0, 1.0
     _, values, right = np.linalg.svd(J / scale, full_matrices=True)
     rank = int(np.sum(values > _ROUNDING * values[0]))
     null = right[rank:] / scale

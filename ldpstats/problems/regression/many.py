@@ -42,7 +42,7 @@ def scores_at(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, A
     >>> plain = RegressionLikelihood(Binary(), (Separate(np.ones((3, 1)), 1),), seen, np.ones(3))
     >>> values, scores = scores_at(plain, np.array([[0.0], [1.0]]))
     >>> values.round(3)
-    array([-2.079, -1.933])
+    array([-2.079, -1.926])
     """
     values = np.full(len(thetas), likelihood.constant)
     scores = np.zeros((len(thetas), likelihood.size))

@@ -13,7 +13,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Parallel", "Predictors", "Scaled", "Separate"]
+from ldpstats.problems.regression.outcomes import Normal, Ordered, Outcome
+
+__all__ = ["Parallel", "Predictors", "Scaled", "Separate", "predictors_of"]
 
 Array = npt.NDArray[Any]
 
@@ -257,3 +259,12 @@ class Scaled(Predictors):
         found[:, 0, 1] = found[:, 1, 0] = self.X @ V[:p, p]
         found[:, 1, 1] = V[p, p]
         return found
+
+
+def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
+    """The linear predictors that an outcome has."""
+    if isinstance(outcome, Ordered):
+        return Parallel(X, outcome.q, offset)
+    if isinstance(outcome, Normal):
+        return Scaled(X, outcome.q, offset)
+    return Separate(X, outcome.q, offset)

@@ -111,7 +111,7 @@ def names_in(chances: Iterable[Any]) -> set[str]:
 
 
 def check_step(name: str, value: object) -> Step:
-    """Refuse what is no step."""
+    """Refuse anything but a step."""
     if isinstance(value, Step):
         return value
     if callable(value):

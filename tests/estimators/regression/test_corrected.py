@@ -140,7 +140,7 @@ def test_scores_are_derivatives(name: str) -> None:
 
 
 def made_predictors(name: str, X: Array) -> Predictors:
-    from ldpstats.estimators.regression.corrected import predictors_of
+    from ldpstats.problems.regression.predictors import predictors_of
 
     return predictors_of(OUTCOMES[name], X)
 

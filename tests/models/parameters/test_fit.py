@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 import ldpstats as ldp
-from ldpstats.devices import truth
+from ldpstats.devices import truth, unknown
 
 Array = npt.NDArray[Any]
 
@@ -146,7 +146,9 @@ def test_an_estimate_at_zero_has_an_interval_that_is_cut() -> None:
 
 
 def test_an_interval_that_lies_outside_gets_a_limit_inside() -> None:
-    results = fitted((unrelated(0.7), [480, 20]), (unrelated(0.3), [380, 120]))
+    with pytest.warns(ldp.errors.MisfitWarning, match="of no and yes is further outside"):
+        results = fitted((unrelated(0.7), [480, 20]), (unrelated(0.3), [380, 120]))
+    assert "than chance explains" in str(results.summary())
     lower, upper = results.conf_int().loc["yes"]
     assert results.params["yes"] == 0.0 == lower and 0.0 < upper < 0.03
     tail = [0.5 * chi2.sf(2 * (top - end), 1) for top, end in _falls(results, [0.0, upper])]
@@ -179,6 +181,25 @@ def test_what_is_open_at_the_estimate_says_so() -> None:
     with pytest.raises(ldp.NotAvailable, match="honest"):
         results.wald_test("honest = 1")
     assert "honest open" in str(results.summary()).replace("\n", " ")
+
+
+def test_a_coin_for_two_steps_that_do_the_same_is_open() -> None:
+    """No information on the share of cards where both answers are as frequent."""
+    with pytest.warns(ldp.LDPWarning, match="leave mix open"):
+        results = fitted((warner(0.8), [50, 50]), (warner(unknown("mix")), [50, 50]))
+    assert list(results.undetermined) == ["mix"]
+    assert results.conf_int().loc["mix"].tolist() == [0.0, 1.0]
+    assert results.conf_int().loc["yes"].to_numpy() == pytest.approx([0.338, 0.662], abs=1e-3)
+
+
+def test_a_report_that_is_impossible_at_the_estimate_leaves_no_standard_errors() -> None:
+    """They were 0.4 and 2e-7: its information has no bound."""
+    results = fitted((cheating(0.25), [0, 100]), (cheating(0.6), [0, 100]))
+    assert np.isnan([results.fitted.bse(), results.linear.bse()]).all()
+    assert results.conf_int().loc["yes"].to_numpy() == pytest.approx([0.947, 1.0], abs=1e-3)
+    assert "no standard errors" in str(results.summary()) and "0.0000  " in str(results.summary())
+    with pytest.warns(ldp.LDPWarning, match="no and yes open"):
+        fitted((cheating(0.25), [100, 0]), (cheating(0.6), [100, 0]))
 
 
 def test_the_covariance_has_the_rank_of_what_varies() -> None:

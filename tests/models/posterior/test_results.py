@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -252,3 +254,32 @@ def test_bad_chains_are_warned_of() -> None:
         with pytest.warns(PosteriorWarning, match=words):
             results = PosteriorResults.of(chains, Same(), pd.Index(["a", "b"]), origin)  # type: ignore[arg-type]
         assert "WARNING: chains do not agree" in str(results.summary())
+
+
+def test_a_long_prior_stands_below_the_table_and_in_no_title() -> None:
+    long = "; ".join(["age Normal(0, 1)"] * 4)
+    plain = made(np.random.default_rng(1).normal(size=(4, 300, 2)), ["age", "sex"], -1)
+    results = replace(plain, origin=replace(plain.origin, prior=long))
+    text = " ".join(str(results.summary()).split())
+    assert f"Prior: {long}." in text and "see below" in text
+    assert "Normal" not in results.plot().get_title()
+    assert "Prior: Dirichlet(1.0)" in " ".join(str(plain.summary()).split())
+    assert "prior Dirichlet(1.0)" in plain.plot().get_title()
+    plt.close("all")
+
+
+def test_what_belongs_together_is_drawn_together() -> None:
+    """Cells keep their order; the frequencies of one variable are sorted."""
+    rng = np.random.default_rng(1)
+    draws = rng.dirichlet([1.0, 9.0], (4, 300))
+    pairs = pd.MultiIndex.from_product([["n", "s"], ["no", "yes"]])
+    grouped = made(np.concatenate([draws, draws], axis=-1), pairs)
+    grouped = replace(grouped, simplex=np.array([0, 0, 1, 1]))
+    names = [label.get_text() for label in grouped.plot().get_yticklabels()]
+    assert names in (one := ["n : no", "n : yes", "s : no", "s : yes"], one[::-1])
+    single = made(draws, ["no", "yes"]).plot()
+    places = dict(
+        zip([v.get_text() for v in single.get_yticklabels()], single.get_yticks(), strict=True)
+    )
+    assert places["yes"] > places["no"]
+    plt.close("all")

@@ -32,7 +32,7 @@ def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
     Raises
     ------
     InvalidArgument
-        For what is no prior of a table, and concentrations of other cells.
+        If the prior is not one of a table, or has other cells.
 
     Examples
     --------

@@ -159,7 +159,7 @@ def collected(reports: object, candidates: Any) -> list[Group]:
     Raises
     ------
     InvalidArgument
-        For what is no reports or counts, and if there are none.
+        If they are not Reports or Counts, or the list is empty.
     NotAvailable
         For sums of bits, which have no likelihood.
     """

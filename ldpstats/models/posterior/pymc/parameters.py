@@ -22,7 +22,7 @@ def checked_parameters(parameters: Any, groups: list[Group]) -> dict[str, Any]:
     Raises
     ------
     InvalidArgument
-        If one is lacking, is none of theirs, or is no single number in [0, 1] or tensor.
+        If one is missing or unknown, or is neither a number in [0, 1] nor a scalar tensor.
     """
     unknown = sorted({name for group in groups for name in group.mechanism.unknown})
     if isinstance(parameters, pd.Series):

@@ -14,10 +14,10 @@ import pandas as pd
 from ldpstats.arguments.checks import level
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.regression.margins import Points
-from ldpstats.models.regression.arrays import Assembled, predictors_of
+from ldpstats.models.regression.arrays import Assembled
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.problems.regression.outcomes import Binary, Categorical, Normal, Poisson
-from ldpstats.problems.regression.predictors import Separate
+from ldpstats.problems.regression.predictors import Separate, predictors_of
 
 __all__ = ["FittedLaw"]
 

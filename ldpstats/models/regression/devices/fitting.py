@@ -11,7 +11,6 @@ import numpy.typing as npt
 from ldpstats.errors import ConvergenceWarning, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators.regression.bounded import BoundedMaximum, search_bounded
 from ldpstats.models.parameters.groups import polynomial_matrix
-from ldpstats.models.regression.arrays import predictors_of
 from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.models.shared.spelling import in_turn
@@ -19,6 +18,7 @@ from ldpstats.problems.parametric.identification import generic_point, unidentif
 from ldpstats.problems.regression.collapse import alike
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.parametric import ParametricRegression
+from ldpstats.problems.regression.predictors import predictors_of
 from ldpstats.problems.regression.standard import start, units
 
 __all__ = ["fit_with_devices", "parametric_likelihood"]

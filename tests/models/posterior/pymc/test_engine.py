@@ -51,7 +51,7 @@ def apart(first: Any, second: Any) -> float:
 @pytest.mark.parametrize(
     ("mechanism", "prior"),
     [
-        (ldp.KRR(20, 2.0), Dirichlet(0.5)),
+        (ldp.KRR(10, 2.0), Dirichlet(0.5)),
         (ldp.SubsetSelection(12, 1.0), None),
     ],
 )

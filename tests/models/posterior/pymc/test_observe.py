@@ -247,7 +247,7 @@ def test_what_is_wrong_is_said(pm: Any) -> None:
 def test_the_example_runs_into_arviz(pm: Any, az: Any) -> None:
     """The docstring's hierarchy, with fewer draws, log-likelihood and predictions."""
     text = textwrap.dedent(re.split(r"row of her region::", observe.__doc__ or "")[1])
-    few = "100, tune=200, chains=2, cores=1, progressbar=False"
+    few = "60, tune=120, chains=2, cores=1, progressbar=False"
     few += ", idata_kwargs={'log_likelihood': True}, compute_convergence_checks=False"
     text = text.replace("pm.sample(", f"pm.sample({few}, ")
     text = text.replace("draws =", "model = pm.modelcontext(None)\n    draws =")
@@ -256,7 +256,7 @@ def test_the_example_runs_into_arviz(pm: Any, az: Any) -> None:
     draws = space["draws"]
     country = draws.posterior["p"].mean(("chain", "draw", "region")).values
     assert np.abs(country - [0.5, 0.3, 0.2]).max() < 0.12
-    assert draws.log_likelihood["reports"].shape == (2, 100, 600)
+    assert draws.log_likelihood["reports"].shape == (2, 60, 600)
     assert az.loo(draws).elpd_loo < 0.0
     with space["model"]:
         predicted = pm.sample_posterior_predictive(draws, progressbar=False, random_seed=1)

@@ -1,13 +1,14 @@
 """Effective draws per second: the default engine beside PyMC's sampler, in one run.
 
-    python -m benchmarks.posteriors_pymc [seconds]
+    python -m benchmarks.posteriors.beside_pymc [seconds]
 
-It needs the extra `bayes`. The settings are those of `benchmarks.posteriors`. PyMC draws the same
-posterior in two forms: as a model of its own Dirichlet and our likelihood, which is what
-``engine="pymc"`` makes of frequencies, and as any log density of the package, in the coordinates of
-its Laplace approximation. 4 chains of 1,000 iterations of warm-up and 1,000 draws; warm-ups count
-in all columns. Compiling is apart: what a run of two iterations takes. Seconds are of processor
-time. The last columns are the largest differences of posterior means, in Monte Carlo errors.
+It needs the extra `bayes`. The settings are those of `benchmarks.posteriors.frequencies`. PyMC
+draws the same posterior in two forms: as a model of its own Dirichlet and our likelihood, which is
+what ``engine="pymc"`` makes of frequencies, and as any log density of the package, in the
+coordinates of its Laplace approximation. 4 chains of 1,000 iterations of warm-up and 1,000 draws;
+warm-ups count in all columns. Compiling is apart: what a run of two iterations takes. Seconds are
+of processor time. The last columns are the largest differences of posterior means, in Monte Carlo
+errors.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 
 import numpy as np
 
-from benchmarks.posteriors import SETTINGS, density_of, long_run, model_of
+from benchmarks.posteriors.frequencies import SETTINGS, density_of, long_run, model_of
 from ldpstats.inference.chains.diagnostics import ess_mean
 from ldpstats.inference.chains.hmc import sample
 from ldpstats.models.posterior.packages import package
