@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.arguments.checks import boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable, NotIdentified
@@ -37,9 +38,9 @@ from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.posterior.engines import ENGINES
-from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.frequency import frequency_posterior
 from ldpstats.models.posterior.record import Origin
-from ldpstats.models.posterior.tables import TablePosterior, table_posterior
+from ldpstats.models.posterior.tables import TablePosterior, table_law
 from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.covariance import Covariance
@@ -360,16 +361,18 @@ class AssociationModel:
                 "others by other=True where the mechanism allows it"
             )
         engine = one_of("engine", engine, ENGINES)
-        return table_posterior(
+        labels = [spec.labels for spec in self.evidence.specs]
+        return frequency_posterior(
             self.likelihood(),
-            [spec.labels for spec in self.evidence.specs],
-            self.names,
+            pd.MultiIndex.from_product(labels, names=list(self.names)),
             self._origin(),
-            checked_generator(rng),
+            rng,
             prior,
-            checked_draws(draws),
-            self.evidence.tables(),
+            table_law(prior, labels),
+            draws,
             engine,
+            self.evidence.tables(),
+            TablePosterior,
         )
 
     def _origin(self) -> Origin:

@@ -488,10 +488,12 @@ class FrequencyModel:
             self.categories,
             self._origin(),
             rng,
-            checked_prior(prior),
+            prior,
+            checked_prior(prior).law(self.categories),
             draws,
             engine,
             self.evidence.tables(),
+            PosteriorResults,
         )
 
     def _origin(self) -> Origin:

@@ -17,6 +17,7 @@ __all__ = ["inequalities", "point_null"]
 Array = npt.NDArray[Any]
 
 _HOW = "write for example 'nurse > cook', 'nurse + cook > driver' or 'nurse > .3'"
+_LABELS = "p[...] around every label where one is not text or holds signs"
 _SIGNS = re.compile("(>=|<=|>|<)")
 
 
@@ -65,7 +66,8 @@ def _read(text: str, equation: str, terms: pd.Index[Any]) -> tuple[Array, Array]
     try:
         return linear_hypothesis(equation, terms)
     except InvalidArgument as error:  # which quotes the equation that was made of it
-        raise InvalidArgument("claim", text, error.remedy) from None
+        why = error.remedy.split("; ")[0]  # what follows is of equations
+        raise InvalidArgument("claim", text, f"{why}; {_HOW}; {_LABELS}") from None
 
 
 def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:

@@ -83,7 +83,8 @@ def bayes_factor(
     """The Bayes factor for ``contrast = value`` from posterior draws (c, n) and prior draws (s,).
 
     Densities are those of kernels on the scale ``log((x - low) / (high - x))``, on which draws have
-    no edges; the prior's is `exact` where it is known.
+    no edges; the prior's is `exact` where it is known. Beyond nearly all draws they are those of a
+    law fitted to their mean and variance: beta between bounds, else normal.
     """
     low, high = bounds
     if not low < high:
@@ -93,21 +94,19 @@ def bayes_factor(
         if not low + room < value < high - room:
             remedy = f"must have a value inside ({low:g}, {high:g}): at its ends densities vanish"
             raise InvalidArgument("hypothesis", words, remedy)
-    at, slope = _scaled(np.array(value), bounds), _slope(value, bounds)
-    found, error, far = _density(_scaled(contrast, bounds), float(at))
+    posterior, error, far = _density(contrast, value, bounds)
     if exact is None:
         if prior is None:
             raise InvalidArgument("hypothesis", words, "has no prior density that is known")
-        density, own, beyond = _density(_scaled(prior, bounds)[None], float(at))
-        prior_density, far = density * slope, far or beyond
+        prior_density, own, beyond = _density(prior[None], value, bounds)
+        far = far or beyond
     else:
         prior_density, own = exact, 0.0
-    posterior = found * slope
     note = ""
     if far:
         note = (
-            "the null lies beyond nearly all draws: its density is that of a normal law fitted to "
-            "them, the order of magnitude at best"
+            "the null lies beyond nearly all draws: its density is that of a law fitted to their "
+            "mean and variance, and may be wrong by orders of magnitude"
         )
     ratio = posterior / prior_density if prior_density > 0.0 else inf
     together = nan if far else sqrt(error**2 + own**2)
@@ -137,8 +136,7 @@ def dirichlet_density(R: Array, value: float, alpha: Array) -> float | None:
     scale = float(levels[1] - levels[0])
     x = (value - float(levels[0])) / scale
     a, b = (float(alpha[levels[i] == R].sum()) for i in (1, 0))
-    logarithm = lgamma(a + b) - lgamma(a) - lgamma(b) + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)
-    return exp(logarithm) / scale
+    return exp(_log_beta(x, a, b)) / scale
 
 
 def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
@@ -157,20 +155,40 @@ def _slope(x: float, bounds: tuple[float, float]) -> float:
     return 1.0 / (x - low) + 1.0 / (high - x)
 
 
-def _density(draws: Array, at: float) -> tuple[float, float, bool]:
-    """Density at a point from draws (c, n), its relative error, and whether it lies beyond them."""
-    spread = float(draws.std())
-    quartiles = np.quantile(draws, [0.25, 0.75])
+def _density(draws: Array, value: float, bounds: tuple[float, float]) -> tuple[float, float, bool]:
+    """Density at a value from draws (c, n), its relative error, and whether it lies beyond them."""
+    if min(int((draws < value).sum()), int((draws > value).sum())) < _FEWEST:
+        return _fitted(draws, value, bounds), nan, True
+    x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
+    spread = float(x.std())
+    quartiles = np.quantile(x, [0.25, 0.75])
     width = min(spread, float(quartiles[1] - quartiles[0]) / 1.349) or spread
-    if not width > 0.0:
-        return 0.0, nan, True
-    beyond = min(int((draws < at).sum()), int((draws > at).sum())) < _FEWEST
-    if beyond:
-        centre = float(draws.mean())
-        z = (at - centre) / spread
-        return exp(-0.5 * z * z) / (spread * sqrt(2.0 * np.pi)), nan, True
-    bandwidth = 0.9 * width * draws.size**-0.2
-    weights = np.exp(-0.5 * ((draws - at) / bandwidth) ** 2) / (bandwidth * sqrt(2.0 * np.pi))
+    bandwidth = 0.9 * width * x.size**-0.2
+    # kernels around draws that are drawn together keep the variance: less bias in the tails
+    centre = float(x.mean())
+    x = centre + sqrt(1.0 - (bandwidth / spread) ** 2) * (x - centre)
+    weights = np.exp(-0.5 * ((x - at) / bandwidth) ** 2) / (bandwidth * sqrt(2.0 * np.pi))
     mean = float(weights.mean())
     error = float(weights.std(ddof=1)) / sqrt(float(ess_mean(weights))) / mean
-    return mean, error, False
+    return mean * _slope(value, bounds), error, False
+
+
+def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
+    """Density of the beta law, normal without bounds, with the mean and variance of draws."""
+    centre, spread = float(draws.mean()), float(draws.std())
+    if not spread > 0.0:
+        return 0.0
+    low, high = bounds
+    if not isfinite(high - low):
+        z = (value - centre) / spread
+        return exp(-0.5 * z * z) / (spread * sqrt(2.0 * np.pi))
+    share, scale = (centre - low) / (high - low), high - low
+    total = max(share * (1.0 - share) * (scale / spread) ** 2 - 1.0, _FAR)
+    x, a, b = (value - low) / scale, share * total, (1.0 - share) * total
+    return exp(_log_beta(x, a, b)) / scale
+
+
+def _log_beta(x: float, a: float, b: float) -> float:
+    """Logarithm of the density of a beta law."""
+    constant = lgamma(a + b) - lgamma(a) - lgamma(b)
+    return constant + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,15 @@ from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors import Dirichlet, SimplexPrior
+from ldpstats.priors.base import LogitLaw
 from ldpstats.priors.dirichlet import DirichletLaw
 from ldpstats.problems.problem import Likelihood
 
 __all__ = ["checked_draws", "checked_generator", "checked_prior", "frequency_posterior"]
 
 Array = npt.NDArray[Any]
+
+Results = TypeVar("Results", bound=PosteriorResults)
 
 _FEWEST = 160
 
@@ -56,30 +59,33 @@ def frequency_posterior(
     labels: pd.Index[Any],
     origin: Origin,
     rng: np.random.Generator,
-    prior: Any = None,
-    draws: int = 4000,
-    engine: str = "hmc",
-    groups: Sequence[tuple[Array, Array]] = (),
-) -> PosteriorResults:
+    prior: Any,
+    law: LogitLaw,
+    draws: int,
+    engine: str,
+    groups: Sequence[tuple[Array, Array]],
+    kind: type[Results],
+) -> Results:
     """Draw from the posterior of frequencies with these labels, given the likelihood of reports.
 
-    `groups` are channels and counts for the posterior predictive check; none for no check.
+    `law` is that of the prior over the labels, and `kind` the class of the results. `groups` are
+    channels and counts for the posterior predictive check; none for no check.
     """
-    rng, draws, prior = checked_generator(rng), checked_draws(draws), checked_prior(prior)
-    law = prior.law(labels)
+    rng, draws = checked_generator(rng), checked_draws(draws)
     peak = frequency_mode(likelihood, law)
     density = FrequencyDensity.of(likelihood, law)
     chains = chains_by(engine, density, rng, draws)
     kept = density.constrained(chains.z).reshape(-1, law.k)
-    every = -(-len(kept) // REPLICATES)
-    return PosteriorResults.of(
+    kept = kept[:: -(-len(kept) // REPLICATES)]
+    words = repr(Dirichlet() if prior is None else prior)
+    return kind.of(
         chains,
         density,
         labels,
-        replace(origin, prior=repr(prior), without_mode=BELOW_ONE if peak is None else ""),
+        replace(origin, prior=words, without_mode=BELOW_ONE if peak is None else ""),
         peak=peak,
         prior_draws=law.draw(rng, draws),
-        check=predictive_check(kept[::every], groups, rng) if groups else None,
+        check=predictive_check(kept, groups, rng) if groups else None,
         concentration=law.alpha if isinstance(law, DirichletLaw) else None,
         engine=engine,
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, positive_integer
 from ldpstats.arguments.documents import (
     array_from_json,
     array_to_json,
@@ -20,17 +19,16 @@ from ldpstats.arguments.documents import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.density import LogDensity
-from ldpstats.inference.chains.diagnostics import ess_bulk, ess_tail, rhat
 from ldpstats.inference.chains.hmc import Chains
 from ldpstats.inference.outcome import TestResult
-from ldpstats.models.posterior.comparisons import inequalities, point_null
+from ldpstats.models.posterior.comparisons import point_null
+from ldpstats.models.posterior.draws import Draws
 from ldpstats.models.posterior.evidence import (
     BayesFactor,
     bayes_factor,
     contrast_range,
     dirichlet_density,
 )
-from ldpstats.models.posterior.intervals import equal_tailed, highest_density
 from ldpstats.models.posterior.labels import index_from_json, index_to_json
 from ldpstats.models.posterior.plots import plot_posterior
 from ldpstats.models.posterior.record import Origin, Run
@@ -52,7 +50,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorResults(Stored, Presented):
+class PosteriorResults(Draws, Stored, Presented):
     """Draws from the posterior of labelled parameters.
 
     Parameters
@@ -92,8 +90,6 @@ class PosteriorResults(Stored, Presented):
     True
     """
 
-    samples: Array
-    index: pd.Index[Any]
     origin: Origin
     run: Run
     simplex: Array
@@ -129,7 +125,7 @@ class PosteriorResults(Stored, Presented):
         check: TestResult | None = None,
         concentration: Array | None = None,
         engine: str = "hmc",
-    ) -> PosteriorResults:
+    ) -> Self:
         """Results of chains of a density whose `constrained` values have these labels.
 
         Warns
@@ -147,44 +143,7 @@ class PosteriorResults(Stored, Presented):
             warnings.warn("; ".join(doubts), PosteriorWarning, stacklevel=4)
         return found
 
-    # -- what the draws say --------------------------------------------------------------------
-
-    @property
-    def flat(self) -> Array:
-        """All draws, shape (c n, m), chain after chain."""
-        return self.samples.reshape(-1, self.samples.shape[2])
-
-    @property
-    def draws(self) -> pd.DataFrame:
-        """The draws: a row for each, by "chain" and "draw"; a column for each parameter."""
-        chains, n, _ = self.samples.shape
-        rows = pd.MultiIndex.from_product([range(chains), range(n)], names=["chain", "draw"])
-        return pd.DataFrame(self.flat, index=rows, columns=self.index)
-
-    @property
-    def k(self) -> int:
-        """Number of parameters."""
-        return len(self.index)
-
-    @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the parameters in hypotheses; labels of several variables joined by colons."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        return pd.Index([":".join(map(str, labels)) for labels in self.index])
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
-
-    @property
-    def params(self) -> pd.Series[float]:
-        """Posterior means."""
-        return self._series(self.flat.mean(axis=0), "params")
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Posterior standard deviations."""
-        return self._series(self.flat.std(axis=0, ddof=1), "bse")
+    # -- beside the draws: mode, check, Bayes factors -----------------------------------------
 
     @property
     def mode(self) -> pd.Series[float]:
@@ -206,51 +165,6 @@ class PosteriorResults(Stored, Presented):
                 "of fit() tests the mechanism"
             )
         return self.replicated
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """Posterior means over standard deviations."""
-        return (self.params / self.bse).rename("tvalues")
-
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05, method: str = "equal-tailed") -> pd.DataFrame:
-        """Intervals that hold each parameter with posterior probability 1 - alpha.
-
-        Parameters
-        ----------
-        alpha : float
-        method : {"equal-tailed", "hdi"}
-            "equal-tailed" leaves out alpha/2 on either side; "hdi", highest density, is the
-            shortest interval of the draws.
-
-        Returns
-        -------
-        DataFrame, shape (m, 2)
-            "lower" and "upper".
-        """
-        method = one_of("method", method, ("equal-tailed", "hdi"))
-        ends = (equal_tailed if method == "equal-tailed" else highest_density)(
-            self.flat, level(alpha)
-        )
-        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
-
-    def prob(self, claim: str) -> float:
-        """The posterior probability of an inequality: the share of draws for which it holds.
-
-        Parameters
-        ----------
-        claim : str
-            "nurse > cook", "nurse > .3", "nurse + cook > driver", "nurse > cook > driver"; several
-            claims joined by commas must all hold. Labels that are not text, or hold signs, are
-            written ``p[label]``, all of them; cells of several variables as "yes:no".
-
-        Raises
-        ------
-        InvalidArgument
-            If the text is not an inequality.
-        """
-        R, value = inequalities(claim, self.terms)
-        return float((self.flat @ R.T > value).all(axis=1).mean())
 
     def bayes_factor(self, hypothesis: Any) -> BayesFactor:
         """The Bayes factor of a point null against the prior as a whole (Savage and Dickey).
@@ -289,19 +203,6 @@ class PosteriorResults(Stored, Presented):
             exact = dirichlet_density(R, value, self.concentration)
         prior = None if self.prior_draws is None else self.prior_draws @ R
         return bayes_factor(words, self.samples @ R, prior, value, bounds, exact)
-
-    # -- whether to trust the draws ------------------------------------------------------------
-
-    @cached_property
-    def rhat(self) -> pd.Series[float]:
-        """Rank-normalised split R-hat of every parameter; above 1.01 chains do not agree."""
-        return self._series(rhat(self.samples), "rhat")
-
-    @cached_property
-    def ess(self) -> pd.DataFrame:
-        """Effective numbers of draws, columns "bulk" (of the centre) and "tail" (5 and 95 %)."""
-        sizes = {"bulk": ess_bulk(self.samples), "tail": ess_tail(self.samples)}
-        return pd.DataFrame(sizes, index=self.index)
 
     # -- presentation --------------------------------------------------------------------------
 

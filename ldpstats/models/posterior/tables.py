@@ -12,17 +12,11 @@ import pandas as pd
 
 from ldpstats.arguments.labels import as_labels, position
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.densities.table import cells_law
-from ldpstats.models.posterior.engines import chains_by
-from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
-from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
-from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.priors.dirichlet import Dirichlet, DirichletLaw
-from ldpstats.problems.problem import Likelihood
+from ldpstats.priors.base import LogitLaw
 
-__all__ = ["TablePosterior", "table_posterior"]
+__all__ = ["TablePosterior", "table_law"]
 
 Array = npt.NDArray[Any]
 
@@ -249,46 +243,10 @@ class TablePosterior(PosteriorResults):
         return places
 
 
-def table_posterior(
-    likelihood: Likelihood,
-    labels: Sequence[pd.Index[Any]],
-    names: Sequence[str],
-    origin: Origin,
-    rng: np.random.Generator,
-    prior: Any = None,
-    draws: int = 4000,
-    groups: Sequence[tuple[Array, Array]] = (),
-    engine: str = "hmc",
-) -> TablePosterior:
-    """Draw from the posterior of the cells, row-major, of a table over these categories.
-
-    `groups` are channels and counts for the posterior predictive check; none for no check.
-    """
+def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+    """The prior's law of the cells of a table, of which not too many can be drawn."""
     law = cells_law(prior, labels)
     if law.k > MOST_CELLS:
         remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
         raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
-    density = FrequencyDensity.of(likelihood, law)
-    chains = chains_by(engine, density, rng, draws)
-    peak = frequency_mode(likelihood, law)
-    origin = replace(
-        origin,
-        prior=repr(Dirichlet() if prior is None else prior),
-        without_mode=BELOW_ONE if peak is None else "",
-    )
-    kept = density.constrained(chains.z).reshape(-1, law.k)
-    kept = kept[:: -(-len(kept) // REPLICATES)]
-    index = pd.MultiIndex.from_product(list(labels), names=list(names))
-    found = TablePosterior.of(
-        chains,
-        density,
-        index,
-        origin,
-        peak=peak,
-        prior_draws=law.draw(rng, draws),
-        check=predictive_check(kept, groups, rng) if groups else None,
-        concentration=law.alpha if isinstance(law, DirichletLaw) else None,
-        engine=engine,
-    )
-    assert isinstance(found, TablePosterior)
-    return found
+    return law

@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 
 def prior_log_density(prior: LogitLaw, eta: Array) -> Array:
-    """Log density of log ratios to the last category, written down again."""
+    """Log density of log ratios, written down again."""
     logp = eta - np.log(np.exp(eta - eta.max(-1, keepdims=True)).sum(-1, keepdims=True))
     logp -= eta.max(-1, keepdims=True)
     if isinstance(prior, DirichletLaw):
@@ -23,7 +23,7 @@ def prior_log_density(prior: LogitLaw, eta: Array) -> Array:
     assert isinstance(prior, LogisticNormalLaw)
     k = eta.shape[-1]
     D = np.hstack([np.eye(k - 1), -np.ones((k - 1, 1))])
-    gap = eta[..., :-1] - D @ prior.mean
+    gap = eta @ D.T - D @ prior.mean
     inverse = np.linalg.inv(D @ prior.covariance @ D.T)
     return np.asarray(-0.5 * np.einsum("...i,ij,...j->...", gap, inverse, gap))
 
@@ -34,9 +34,10 @@ def quadrature(
     """Points p, (g, k), and their weights, (g,), of the posterior given channels and counts."""
     k = prior.k
 
+    # ratios to the first category: to a rare one, all of them move together, between grid points
     def log_density(z: list[Array]) -> tuple[Array, Array]:
         grid = np.meshgrid(*z, indexing="ij")
-        eta = np.stack([*(g.ravel() for g in grid), np.zeros(grid[0].size)], axis=-1)
+        eta = np.stack([np.zeros(grid[0].size), *(g.ravel() for g in grid)], axis=-1)
         shifted = np.exp(eta - eta.max(-1, keepdims=True))
         p = shifted / shifted.sum(-1, keepdims=True)
         value = prior_log_density(prior, eta)

@@ -98,6 +98,7 @@ def by_quadrature(counts: list[Any], Q: Any) -> tuple[Any, Any, float, float]:
     return mean, np.sqrt(square - mean**2), sd, float(np.sqrt((weight * (t - sd) ** 2).sum()))
 
 
+@pytest.mark.slow
 def test_two_categories_are_those_of_quadrature() -> None:
     krr = ldp.KRR(("no", "yes"), 1.0)
     counts = [np.array(n) for n in ([60, 40], [420, 580], [18, 32], [0, 0])]

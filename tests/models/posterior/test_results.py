@@ -111,6 +111,12 @@ def test_claims_that_are_none_are_refused(bad: Any) -> None:
         dirichlet([3.0, 3.0, 2.0]).prob(bad)
 
 
+def test_an_unreadable_claim_is_told_of_claims() -> None:
+    with pytest.raises(InvalidArgument, match=r"'nurse > cook'.*p\[\.\.\.\]") as told:
+        dirichlet([3.0, 2.0], [1, 2]).prob("1 > 2")
+    assert "=" not in told.value.remedy  # nor arrays R
+
+
 def test_a_bayes_factor_is_the_ratio_of_densities() -> None:
     """Known Dirichlet laws: to 4 Monte Carlo standard errors and 3 % of smoothing."""
     results = dirichlet([20.0, 12.0, 9.0], n=5000)
@@ -134,6 +140,23 @@ def test_a_bayes_factor_is_the_ratio_of_densities() -> None:
 def test_a_null_beyond_the_draws_says_so() -> None:
     found = dirichlet([200.0, 120.0, 90.0]).bayes_factor("nurse = .1")
     assert found.value < 1e-6 and np.isnan(found.error) and "beyond" in str(found)
+
+
+def test_the_density_beyond_the_draws_has_the_shape_of_a_share() -> None:
+    """A normal law of log ratios is wrong there: by 110 orders of magnitude, and in its sign."""
+    for alpha, value in (([1.0, 401.0], 0.5), ([4.0, 1.0], 0.9999)):
+        found = dirichlet(alpha, ["a", "b"]).bayes_factor(f"a = {value}")
+        exact = stats.beta(*alpha).logpdf(value)  # under a flat prior
+        assert np.isnan(found.error)
+        assert np.log(found.value) == pytest.approx(exact, rel=0.1, abs=0.1)
+
+
+def test_kernels_do_not_widen_the_law() -> None:
+    """Draws without luck: plain kernels give 8 % too much in the tail."""
+    x = stats.norm.ppf((np.arange(3000) + 0.5) / 3000).reshape(4, 750, 1, order="F")
+    found = made(x, ["age"], simplex=-2, prior_draws=np.zeros((99, 1)))
+    density = found.bayes_factor("age = 2.4").posterior_density
+    assert density == pytest.approx(stats.norm.pdf(2.4), rel=0.03)
 
 
 def test_the_prior_density_of_shares_and_their_differences() -> None:

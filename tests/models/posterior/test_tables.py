@@ -125,6 +125,7 @@ def test_evidence_against_independence_is_in_the_odds_ratio(found: TablePosterio
     assert found.bayes_factor("no:no = 0.45").value > 3.0
 
 
+@pytest.mark.slow
 def test_margins_that_are_known_are_kept(model: ldp.AssociationModel) -> None:
     prior = Margins(first=Dirichlet(pd.Series({"yes": 1600.0, "no": 400.0})))
     late = model.fit_posterior(np.random.default_rng(4), prior, draws=800).margin("late")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import simulate
 
 from benchmarks.posteriors.regressions import RANKS, SETTINGS, STORED, pvalues, ranks
 
@@ -50,9 +49,9 @@ def test_a_stored_survey_comes_out_again(stored):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", [one for one in SETTINGS if one != "naive"])
-def test_other_surveys_are_calibrated(setting):
+def test_other_surveys_are_calibrated(setting, replications):
     """New surveys, beside the stored ones: the mean rank is that of uniform ones."""
-    R = max(8, simulate.replications(100) // 4)
+    R = replications(40, 8)
     found = pd.DataFrame([ranks(setting, 100_000 + i) for i in range(R)])
     error = np.sqrt((RANKS**2 - 1) / 12.0 / R)
     assert np.all(np.abs(found.mean() - (RANKS - 1) / 2.0) < 4.0 * error)
