@@ -61,7 +61,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "enumerated",
         "krr observed parts unary",
         "binary hashed",
-        "recognised",
+        "recognised of_device",
         "device",
     ),
     "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),

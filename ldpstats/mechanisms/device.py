@@ -5,31 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Mechanism, check_document
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.of_device import OfDevice
 from ldpstats.mechanisms.recognised import recognised
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.programs.checks import listed_labels
-from ldpstats.programs.documents import step_from_dict, step_to_dict
-from ldpstats.programs.instructions import instructions
-from ldpstats.programs.laws import Law, law
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.sampler import Sampler, sampler
 from ldpstats.programs.steps import Step
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["DeviceMechanism", "outputs_of"]
+__all__ = ["DeviceMechanism"]
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +34,7 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceMechanism(Enumerated):
+class DeviceMechanism(OfDevice):
     """A randomising device as a mechanism: `Device.mechanism` makes it.
 
     Parameters
@@ -76,41 +71,18 @@ class DeviceMechanism(Enumerated):
     (Fraction(5, 1), 1.6094379124341003)
     """
 
-    device: Any
-    categories: Any
-    outputs: Any = None
-
     def __post_init__(self) -> None:
-        device: object = self.device
-        if not isinstance(device, Step):
-            remedy = "must be the steps of a device: device.mechanism(categories) passes them"
-            raise InvalidArgument("device", device, remedy)
-        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
+        super().__post_init__()
+        if float(self.law.least()) < _LEAST:
+            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
+            raise InvalidArgument("device", self.device, remedy)
+
+    def _check_device(self, device: Step) -> None:
         if device.unknown:
             raise NotAvailable(
                 f"the device depends on the unknown {', '.join(device.unknown)}: "
                 "device.mechanism(categories) makes a mechanism that has them"
             )
-        object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
-        if float(self.law.least()) < _LEAST:
-            remedy = f"gives a report a probability below {_LEAST}, which estimates cannot hold"
-            raise InvalidArgument("device", device, remedy)
-
-    @cached_property
-    def law(self) -> Law:
-        """The exact law of a report, by category."""
-        return law(self.device, self.categories)
-
-    @cached_property
-    def exact(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Q exactly: k rows of l Fractions, in the order of `categories` and `outputs`.
-
-        Raises
-        ------
-        NotAvailable
-            If it has more than 4 million entries.
-        """
-        return self.law.listed(self.outputs.tolist())  # type: ignore[return-value]
 
     @cached_property
     def ratio(self) -> Fraction | float:
@@ -136,28 +108,6 @@ class DeviceMechanism(Enumerated):
         Mangat(p=0.7, epsilon=inf)
         """
         return recognised(self.device, self.law, self.outputs, self.ratio)
-
-    def instructions(self, words: object = None) -> list[str]:
-        """Numbered sentences for the respondent.
-
-        Parameters
-        ----------
-        words : dict of str to str, optional
-            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
-
-        Raises
-        ------
-        InvalidArgument
-            If `words` has an unknown key, or a text that lacks what must be filled in.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
-        >>> mangat.instructions()[1]
-        '2. If your true answer is “yes”, say “yes”.'
-        """
-        return instructions(self.device, self.categories, words)
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
@@ -225,35 +175,3 @@ class DeviceMechanism(Enumerated):
         codes = np.repeat(np.arange(self.k), true_counts)
         reports = self.sample(codes, simulation_words(rng))
         return self.counts(np.bincount(reports, minlength=self.n_outputs))
-
-    def _specification(self) -> dict[str, Any]:
-        return super()._specification() | {"device": step_to_dict(self.device)}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        checked = check_document(document)
-        return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.device, self.categories, self.outputs)
-
-
-def outputs_of(given: Any, found: Law) -> pd.Index[Any]:
-    """The labels of the reports; see the parameter `outputs`."""
-    said = list(found.outputs)
-    if given is not None:
-        outputs = listed_labels("outputs", given, least=1)
-        known = {(type(y), y) for y in outputs.tolist()}
-        for label in said:
-            if (type(label), label) not in known:
-                remedy = f"must list what the device can say; {label!r} is not there"
-                raise InvalidArgument("outputs", outputs.tolist(), remedy)
-        return outputs
-    strange = [y for y in said if y not in found.places]
-    if strange and len(strange) < len(said):
-        remedy = (
-            "is said by the device and is no category, but others are: correct it, or list all "
-            f"reports with outputs={[y for y in said if y in found.places] + strange}"
-        )
-        raise InvalidArgument("say", strange[0], remedy)
-    return listed_labels("outputs", said, least=1)

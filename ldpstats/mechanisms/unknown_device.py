@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,12 @@ from ldpstats.arguments.names import did_you_mean
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import check_document
-from ldpstats.mechanisms.device import DeviceMechanism, outputs_of
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.device import DeviceMechanism
+from ldpstats.mechanisms.of_device import OfDevice
 from ldpstats.mechanisms.words import made_of
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.problem import Likelihood
-from ldpstats.programs.checks import listed_labels
-from ldpstats.programs.documents import step_from_dict, step_to_dict
-from ldpstats.programs.instructions import instructions
-from ldpstats.programs.laws import Law, law
-from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.probabilities import chance
 from ldpstats.programs.steps import Step
 from ldpstats.programs.unknowns import substituted, terms_of, worst_epsilon
@@ -42,7 +36,7 @@ _RESERVED = {"self", "values", "rng", "missing"}
 
 
 @dataclass(frozen=True, eq=False)
-class UnknownDevice(Enumerated):
+class UnknownDevice(OfDevice):
     """A randomising device with unknown parameters: `Device.mechanism` makes it.
 
     The parameters are probabilities that the design leaves open, such as the share of respondents
@@ -82,44 +76,22 @@ class UnknownDevice(Enumerated):
     (Fraction(1, 10), Fraction(9, 10))
     """
 
-    device: Any
-    categories: Any
-    outputs: Any = None
-
-    def __post_init__(self) -> None:
-        device: object = self.device
-        if not isinstance(device, Step):
-            remedy = "must be the steps of a device: device.mechanism(categories) passes them"
-            raise InvalidArgument("device", device, remedy)
+    def _check_device(self, device: Step) -> None:
         if not device.unknown:
             raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
-        categories = listed_labels("categories", self.categories)
         reserved = set(device.unknown) & _RESERVED
         if reserved:
             remedy = "is an argument of simulate(): give the unknown parameter another name"
             raise InvalidArgument("unknown", min(reserved), remedy)
-        taken = [name for name in device.unknown if name in set(categories)]
+        taken = [name for name in device.unknown if name in set(self.categories)]
         if taken:
             remedy = "is a category too: give the unknown parameter another name"
             raise InvalidArgument("unknown", taken[0], remedy)
-        object.__setattr__(self, "categories", categories)
-        object.__setattr__(self, "outputs", outputs_of(self.outputs, self.law))
 
     @property
     def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
         """The unknown parameters, in the order of the alphabet."""
         return tuple(self.device.unknown)
-
-    @cached_property
-    def law(self) -> Law:
-        """The exact law of a report, by category."""
-        return law(self.device, self.categories.tolist())
-
-    @cached_property
-    def exact(self) -> tuple[tuple[Chance, ...], ...]:
-        """Q exactly: k rows of l Fractions or polynomials in the unknown parameters."""
-        rows = self.law
-        return Law(rows.categories, tuple(self.outputs), rows.even, rows.sparse).rows
 
     @cached_property
     def _terms(self) -> tuple[Array, Array]:
@@ -173,30 +145,6 @@ class UnknownDevice(Enumerated):
         """
         step = substituted(self.device, self._values(values, named))
         return DeviceMechanism(step, self.categories, self.outputs)
-
-    def instructions(self, words: object = None) -> list[str]:
-        """Numbered sentences for the respondent: what the design tells, not what some do instead.
-
-        Parameters
-        ----------
-        words : dict of str to str, optional
-            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
-
-        Raises
-        ------
-        InvalidArgument
-            If `words` has an unknown key, or a text that lacks what must be filled in.
-        NotAvailable
-            If all branches at an unknown probability lead on: nobody knows which of them is told.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> lies = ldp.devices.library.stochastic_lie_detector(0.7).mechanism(("no", "yes"))
-        >>> lies.instructions()[1]
-        '2. If your true answer is “yes”, say “yes”.'
-        """
-        return instructions(self.device, self.categories, words)
 
     def _values(self, values: Any, named: dict[str, Any]) -> dict[str, Fraction]:
         """A value for each parameter, exactly."""
@@ -307,12 +255,3 @@ class UnknownDevice(Enumerated):
             f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
             f"at({known}) is the mechanism for known values"
         )
-
-    def _specification(self) -> dict[str, Any]:
-        document = {"device": None} | super()._specification()
-        return document | {"device": step_to_dict(self.device)}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        checked = check_document(document)
-        return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})

@@ -142,8 +142,8 @@ def triangular(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devi
     Examples
     --------
     >>> print(triangular("1/4").mechanism(("no", "yes")).channel().matrix())
-    [[0.75 0.25]
-     [0.   1.  ]]
+    [[0.25 0.75]
+     [1.   0.  ]]
     """
     no, yes = two_labels("answers", answers)
     other = question(p, text, (no, yes))

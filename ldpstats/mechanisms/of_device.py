@@ -1,0 +1,124 @@
+"""What mechanisms made of a randomising device share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import check_document
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.programs.checks import listed_labels
+from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
+from ldpstats.programs.laws import Law, law
+from ldpstats.programs.polynomials import Chance
+from ldpstats.programs.steps import Step
+
+__all__ = ["OfDevice"]
+
+
+@dataclass(frozen=True, eq=False)
+class OfDevice(Enumerated):
+    """A mechanism whose law follows from the steps of a device.
+
+    Parameters
+    ----------
+    device : Step
+    categories : int, sequence of labels, or pandas Categorical
+    outputs : int or sequence of labels, optional
+        See `DeviceMechanism`.
+    """
+
+    device: Any
+    categories: Any
+    outputs: Any = None
+
+    def __post_init__(self) -> None:
+        device: object = self.device
+        if not isinstance(device, Step):
+            remedy = "must be the steps of a device: device.mechanism(categories) passes them"
+            raise InvalidArgument("device", device, remedy)
+        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
+        self._check_device(device)
+        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law))
+
+    def _check_device(self, device: Step) -> None:
+        """Refuse devices of another kind, before their law is asked for."""
+
+    @cached_property
+    def law(self) -> Law:
+        """The exact law of a report, by category."""
+        return law(self.device, self.categories)
+
+    @cached_property
+    def exact(self) -> tuple[tuple[Chance, ...], ...]:
+        """Q exactly, in the order of `categories` and `outputs`.
+
+        k rows of l Fractions, or of polynomials in the unknown parameters.
+
+        Raises
+        ------
+        NotAvailable
+            If it has more than 4 million entries.
+        """
+        return self.law.listed(self.outputs.tolist())
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent: what the design tells, not what some do instead.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+        NotAvailable
+            If all branches at an unknown probability lead on: nobody knows which of them is told.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
+
+    def _specification(self) -> dict[str, Any]:
+        return super()._specification() | {"device": step_to_dict(self.device)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        checked = check_document(document)
+        return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.categories, self.outputs)
+
+
+def _outputs(given: Any, found: Law) -> pd.Index[Any]:
+    """The labels of the reports; see the parameter `outputs`."""
+    said = list(found.outputs)
+    if given is not None:
+        outputs = listed_labels("outputs", given, least=1)
+        known = {(type(y), y) for y in outputs.tolist()}
+        for label in said:
+            if (type(label), label) not in known:
+                remedy = f"must list what the device can say; {label!r} is not there"
+                raise InvalidArgument("outputs", outputs.tolist(), remedy)
+        return outputs
+    strange = [y for y in said if y not in found.places]
+    if strange and len(strange) < len(said):
+        remedy = (
+            "is said by the device and is no category, but others are: correct it, or list all "
+            f"reports with outputs={[y for y in said if y in found.places] + strange}"
+        )
+        raise InvalidArgument("say", strange[0], remedy)
+    return listed_labels("outputs", said, least=1)
