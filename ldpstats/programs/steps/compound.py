@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs.checks import distinct, known_label, several_steps
 from ldpstats.programs.steps.base import Step, check_step, typed, union
@@ -41,7 +42,12 @@ class When(Step):
         return (self.source, *(step for _, step in self.branches), *rest)
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return union(self.children[1:], answers)
+        steps = [step for _, step in self.branches]
+        source = self.source.said(answers)
+        taken = {typed(key) for keys, _ in self.branches for key in keys}
+        if self.otherwise and (source is None or not {typed(y) for y in source} <= taken):
+            steps.append(self.otherwise)
+        return union(steps, answers)
 
     def __repr__(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
@@ -110,15 +116,20 @@ class Cohorts(Step):
         return f"cohorts([{', '.join(map(_short, self.steps))}])"
 
 
-def check_branches(keys: list[Any], outcomes: tuple[Any, ...], otherwise: bool) -> None:
+def check_branches(
+    keys: list[Any],
+    outcomes: tuple[Any, ...],
+    otherwise: bool,
+    kind: str = "outcome of the step before",
+) -> None:
     """Refuse branches for outcomes that cannot occur, and outcomes without a branch."""
     known, given = {typed(label) for label in outcomes}, {typed(key) for key in keys}
     shown = ", ".join(map(repr, outcomes[:6])) + (", ..." if len(outcomes) > 6 else "")
     for key in keys:
         if typed(key) not in known:
-            raise InvalidArgument(
-                "when", key, f"is no outcome of the step before; they are {shown}"
-            )
+            texts = [str(label) for label in outcomes[:1000]]
+            hint = "" if str(key) in texts else did_you_mean(key, texts)
+            raise InvalidArgument("when", key, f"is no {kind}; they are {shown}{hint}")
     if not otherwise and not known <= given:
         first = next(label for label in outcomes if typed(label) not in given)
         remedy = "has no branch: give it one, or otherwise= for all outcomes that have none"
@@ -144,7 +155,7 @@ def _key(keys: tuple[Any, ...]) -> str:
     """The outcomes of a branch, as `when` reads them."""
     if len(keys) == 1:
         return repr(keys[0])
-    if all(type(key) is int for key in keys) and keys == tuple(range(keys[0], keys[-1] + 1)):
+    if all(type(key) is int and key == keys[0] + i for i, key in enumerate(keys)):
         return f"range({keys[0]}, {keys[-1] + 1})"
     return repr(keys)
 
