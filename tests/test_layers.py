@@ -64,6 +64,8 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "binary hashed",
         "recognised of_device",
         "device",
+        "unknown_device",
+        "cohort_parts",
     ),
     "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }
