@@ -143,7 +143,7 @@ class CohortMoments(Moments):
             return np.empty((0, 0))
         if self.k > self.n_equations:
             raise NotIdentified(self.describe())
-        M = sum(source.design.gram(source.weights) for source in self.sources)
+        M = np.asarray(sum(source.design.gram(source.weights) for source in self.sources))
         found = inverted(M)
         if found is None:
             raise NotIdentified(self.describe())
