@@ -515,6 +515,7 @@ class Survey(SampledRows):
         ('ill', 'region')
         """
         check_options(how, AssociationModel.fit)
+        self._refuse_joint(names)
         if self.design is not None:
             refuse_uncrossed({"method": method} | how)
             return self._crossed(names, candidates, other)
@@ -561,6 +562,7 @@ class Survey(SampledRows):
             else [names]
         )
         names = self._different(asked)
+        self._refuse_joint(names)
         return pairwise(names, *pairs(self.data, names), candidates, other, **how)
 
     def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
@@ -588,6 +590,7 @@ class Survey(SampledRows):
         """
         self._refuse_design("change")
         names = self._different((first, second))
+        self._refuse_joint(names)
         counts = joint(self.data, names)
         if not counts.nobs:
             remedy = f"nobody of {len(self)} answered both{self._why(names)}"
@@ -672,6 +675,17 @@ class Survey(SampledRows):
                 "form: make the survey without weights=, strata= and clusters= for an unweighted "
                 "estimate"
             )
+
+    def _refuse_joint(self, names: Sequence[Any]) -> None:
+        """Refuse joint tables of devices with unknown parameters."""
+        for name in names:
+            made_by = self._made_by(name) if isinstance(name, str) else None
+            if isinstance(made_by, Mechanism) and made_by.unknown:
+                raise NotAvailable(
+                    f"association of {name!r}: its device has the unknown "
+                    f"{in_turn(made_by.unknown)}, and a joint table needs known parameters; it may "
+                    f"be the response of a regression: survey.regression('{name} ~ ...')"
+                )
 
     def _refuse_frequencies(self, name: str, what: str) -> None:
         """Refuse questions whose answers are not categories of their own."""
