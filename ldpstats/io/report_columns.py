@@ -15,10 +15,11 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import encode
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.cells import coded, objects
 from ldpstats.io.cohorts import cohort_index, cohort_labels, joined_codes
 from ldpstats.io.layout import cohorts_in, parsed, present_bytes
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import coded, column_metadata, names, objects
+from ldpstats.io.tables import column_metadata, names
 from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
