@@ -2,8 +2,9 @@
 
 Parameters are drawn from the prior, a survey from these, and draws from its posterior. Where the
 sampler and the density are right, the rank of each true parameter among the draws is uniform
-(Talts, Betancourt, Simpson, Vehtari and Gelman 2018). "naive" takes the reports for the answers:
-the control, whose ranks must not be uniform.
+(Talts, Betancourt, Simpson, Vehtari and Gelman 2018). There are two controls, whose ranks must not
+be uniform: "naive" takes the reports for the answers, and "other prior" has slopes of mean 1 and
+standard deviation .5 for its prior, where those drawn have mean 0 and standard deviation 1.
 
     python -m benchmarks.posteriors.regressions logit --first 0 --surveys 500
 
@@ -22,12 +23,13 @@ import pandas as pd
 
 import ldpstats as ldp
 
-__all__ = ["RANKS", "SETTINGS", "STORED", "pvalues", "ranks"]
+__all__ = ["CONTROLS", "RANKS", "SETTINGS", "STORED", "pvalues", "ranks"]
 
 Array = npt.NDArray[Any]
 
 STORED = Path(__file__).with_suffix(".csv")
-SETTINGS = ("logit", "multinomial", "ordered", "predictor", "naive")
+SETTINGS = ("logit", "multinomial", "ordered", "predictor", "naive", "other prior")
+CONTROLS = ("naive", "other prior")
 RANKS = 64  # ranks 0 to 63, of 63 draws
 _N = 300
 _COLORS = ("red", "green", "blue")
@@ -47,7 +49,7 @@ def ranks(setting: str, number: int) -> dict[str, int]:
         truth, model = _ordered(age, slope[0], rng)
     else:
         truth, model = _logit(age, away, slope[0], rng, setting == "naive")
-    normal = ldp.priors.Normal(0.0, 1.0)
+    normal = ldp.priors.Normal(*((1.0, 0.5) if setting == "other prior" else (0.0, 1.0)))
     own = {"age": normal, "smokes[T.yes]": normal} if setting == "predictor" else {"age": normal}
     found = model.fit_posterior(rng, own, draws=16 * 40)
     some = found.samples[:, 9::10].reshape(-1, len(found.index))[: RANKS - 1]

@@ -155,7 +155,7 @@ class PrivatizedRegression(RegressionStructure):
             Of all coefficients of covariates, the constant included, or of those named; of
             covariates as they are, not standardised. Others have the default.
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
