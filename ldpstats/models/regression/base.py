@@ -156,7 +156,7 @@ class PrivatizedRegression(RegressionStructure):
             covariates as they are, not standardised. Others have the default. An unknown parameter
             of a device has the Beta prior under its name, by default the flat Beta(1, 1).
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
