@@ -11,6 +11,9 @@ from benchmarks.posteriors.regressions import RANKS, SETTINGS, STORED, pvalues, 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
 
 
+CONTROLS = ("naive", "honest")
+
+
 @pytest.fixture(scope="module")
 def stored() -> pd.DataFrame:
     return pd.read_csv(STORED)
@@ -18,16 +21,20 @@ def stored() -> pd.DataFrame:
 
 def test_stored_ranks_are_uniform(stored):
     found = pvalues(stored)
-    right = found[found["setting"] != "naive"]
+    right = found[~found["setting"].isin(CONTROLS)]
     assert (right["pvalue"] > 0.001).all()
     assert right.loc[right["setting"] == "logit", "surveys"].eq(1000).all()
+    assert right.loc[right["setting"] == "devices", "surveys"].ge(200).all()
 
 
 def test_the_control_is_seen(stored):
-    """Who takes reports for answers has ranks that are not uniform."""
+    """Who takes reports for answers has ranks that are not uniform, and who trusts cheaters."""
     naive = stored[stored["setting"] == "naive"]
     assert len(naive) >= 100
     assert (pvalues(naive)["pvalue"] < 1e-6).all()
+    # who takes nobody to cheat is wrong about the level
+    honest = pvalues(stored[stored["setting"] == "honest"]).set_index("coefficient")
+    assert honest.loc["const", "pvalue"] < 1e-6
 
 
 def near(setting: str, number: int, stored: pd.DataFrame) -> bool:
@@ -48,7 +55,7 @@ def test_a_stored_survey_comes_out_again(stored):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", [one for one in SETTINGS if one != "naive"])
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one not in CONTROLS])
 def test_other_surveys_are_calibrated(setting, replications):
     """New surveys, beside the stored ones: the mean rank is that of uniform ones."""
     R = replications(40, 8)
