@@ -180,13 +180,15 @@ def _counted(drawn: Step, times: int, outcome: Any) -> Node:
 def _several(step: Parts | Cohorts, categories: Sequence[Any] | None, later: bool) -> Node:
     """A branch for each part of a report, or for each cohort."""
     drawn = isinstance(step, Cohorts)
-    p = str(Fraction(1, len(step.steps))) if drawn else ""
+    n = len(step.steps)
+    names = step.named if isinstance(step, Cohorts) else map(str, range(1, n + 1))
+    chances = map(_chance, step.chances) if isinstance(step, Cohorts) else [""] * n
     name = "cohort" if drawn else "answer"
     branches = tuple(
-        Branch(f"{name} {i}", p, tree_of(one, categories, later))
-        for i, one in enumerate(step.steps, 0 if drawn else 1)
+        Branch(f"{name} {which}", p, tree_of(one, categories, later))
+        for which, p, one in zip(names, chances, step.steps, strict=True)
     )
-    return Node("draw a cohort" if drawn else f"{len(branches)} answers", False, branches)
+    return Node("draw a cohort" if drawn else f"{n} answers", False, branches)
 
 
 def _results(law: list[tuple[Any, Chance]]) -> Iterator[Branch]:

@@ -368,11 +368,17 @@ class _Writer:
 
     def _cohorts(self, step: Cohorts) -> _Block:
         inner = [
-            self._under("set", self.block(told_step(one)), which=i)
-            for i, one in enumerate(step.steps)
+            self._under("set", self.block(told_step(one)), which=name)
+            for name, one in zip(step.named, step.steps, strict=True)
         ]
-        last = _Block(self.words.say("name the set" if self.saying else "keep the set"))
-        return _Block(self.words.say("sets", count=len(inner)), (), (*inner, last))
+        named = "say the set" if step.names is not None else "name the set"
+        last = _Block(self.words.say(named if self.saying else "keep the set"))
+        key = "sets"
+        notes: tuple[str, ...] = ()
+        if step.shares is not None:
+            key = "uneven sets"
+            notes = (self.words.percent(zip(step.named, step.shares, strict=True)),)
+        return _Block(self.words.say(key, count=len(inner)), notes, (*inner, last))
 
 
 def _is_run(labels: Sequence[Any]) -> bool:

@@ -231,12 +231,15 @@ def _parts(step: Parts, categories: tuple[Any, ...]) -> Law:
 def _cohorts(step: Cohorts, categories: tuple[Any, ...]) -> Law:
     laws = [arranged(_law(part, categories)) for part in step.steps]
     check_entries(sum(len(part.outputs) for part in laws))
-    outputs = tuple(f"{c}:{y}" for c, part in enumerate(laws) for y in part.outputs)
-    share = Fraction(1, len(laws))
+    cohorts = list(zip(step.named, step.chances, laws, strict=True))
+    outputs = tuple(f"{name}:{y}" for name, _, part in cohorts for y in part.outputs)
 
     def row(x: int) -> Row:
-        rows = enumerate(part.row(x) for part in laws)
-        return {f"{c}:{y}": share * p for c, own in rows for y, p in own.items()}
+        return {
+            f"{name}:{y}": share * p
+            for name, share, part in cohorts
+            for y, p in part.row(x).items()
+        }
 
     return listed(categories, outputs, row)
 

@@ -37,6 +37,7 @@ from ldpstats.survey.listing import as_html
 from ldpstats.survey.privatizing import privatized
 from ldpstats.survey.questions import Question, question_of
 from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
+from ldpstats.survey.worked import checked_parameters
 
 __all__ = ["FINGERPRINTS", "Questionnaire"]
 
@@ -190,7 +191,11 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
 
     @secretive
     def privatize(
-        self, frame: Any, rng: np.random.Generator, tags: Mapping[str, Any] | None = None
+        self,
+        frame: Any,
+        rng: np.random.Generator,
+        tags: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Any:
         """Simulate the answer sheets of many respondents.
 
@@ -207,6 +212,10 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
             For questions with a `PUM`: the categories of the respondents' own, as names of columns
             of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
             A Series with the name of a column of `frame` is refused: the column would stay.
+        parameters : mapping from question to (mapping from parameter to probability), optional
+            Values of the unknown parameters of devices, with which respondents are simulated. A
+            device of cohorts draws the cohort of each respondent, or takes it from the column
+            NAME_cohort of `frame`, if there is one.
 
         Returns
         -------
@@ -231,7 +240,47 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         >>> sheet.privatize(people, np.random.default_rng(2)).columns.tolist()
         ['age', 'job']
         """
-        return privatized(self, frame, simulation_words(rng), tags)
+        return privatized(self, frame, simulation_words(rng), tags, parameters)
+
+    def collector(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SheetCollector:
+        """Privatises the answers of many respondents, each of whom fills in one sheet.
+
+        Parameters
+        ----------
+        entropy, max_epsilon, allow_no_privacy
+            As for `Mechanism.collector`; epsilon is that at the values of `parameters`.
+        parameters : mapping from question to (mapping from parameter to probability), optional
+            As for `privatize`.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.collector`.
+        NotAvailable
+            For devices whose unknown parameters have no values here.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> device = ldp.devices.library.cheating_detection("1/2", "1/6").mechanism(("no", "yes"))
+        >>> sheet = Questionnaire({"used": device})
+        >>> collector = sheet.collector(parameters={"used": {"cheating": 0.1}})
+        >>> collector.report({"used": "yes"})["used"] in ("no", "yes")
+        True
+        """
+        known = checked_parameters(self, parameters)
+        limits: dict[str, Any] = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+        if not known:
+            return super().collector(entropy, **limits)
+        at_values = replace(self, mechanisms={**self.mechanisms, **known})
+        return replace(at_values.collector(entropy, **limits), mechanism=self, known=known)
 
     def client(
         self,
@@ -271,6 +320,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         """
         failure: BaseException
         try:
+            checked_parameters(self, None)
             own = None if tags is None else devices(self, system_words(entropy), tags)
             how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
             made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms import PUM
+from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change.model import change_between
@@ -28,6 +28,7 @@ from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.shared.spelling import in_turn
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -318,6 +319,7 @@ class Survey(SampledRows):
         name = column_name("name", name)
         self._refuse_frequencies(name, "frequencies")
         columns = _grouping(by)
+        self._refuse_unknown(name, columns)
         if self.design is not None:
             refuse_unweighted(how)
             asked = name, columns, candidates, incomplete
@@ -390,6 +392,7 @@ class Survey(SampledRows):
         name = column_name("column", column)
         self._refuse_frequencies(name, "posterior")
         columns = _grouping(by)
+        self._refuse_unknown(name, columns)
         self._refuse_design("posterior", "a likelihood has no weights: use survey.frequencies")
         if by is None:
             data = tally(self.data, name)
@@ -651,6 +654,24 @@ class Survey(SampledRows):
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
+
+    def _refuse_unknown(self, name: str, by: Sequence[Any]) -> None:
+        """Refuse groups and weights where a device has unknown parameters."""
+        made_by = self._made_by(name)
+        if not isinstance(made_by, Mechanism) or not made_by.unknown:
+            return
+        unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
+        if by:
+            raise NotAvailable(
+                f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
+                f'time: survey.where("{by[0]} == ...").frequencies({name!r}) (--where)'
+            )
+        if self.design is not None:
+            raise NotAvailable(
+                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
+                "form: make the survey without weights=, strata= and clusters= for an unweighted "
+                "estimate"
+            )
 
     def _refuse_frequencies(self, name: str, what: str) -> None:
         """Refuse questions whose answers are not categories of their own."""

@@ -213,7 +213,7 @@ def test_parts_and_cohorts_that_others_follow_are_kept() -> None:
     ]
     assert counted.mechanism(NO_YES).exact[1] == (0, Fraction(7, 10), Fraction(3, 10))
     lines = told(cohorts([truth, opposite]) >> recode({"0:yes": "1:yes"}))
-    assert lines[3] == "4. Remember the number of your set together with the result."
+    assert lines[3] == "4. Remember which set it was, together with the result."
     assert not any("say the number" in line.lower() for line in lines)
 
 
