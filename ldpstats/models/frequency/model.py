@@ -18,6 +18,7 @@ from ldpstats.errors import (
     MechanismMismatch,
     MisfitWarning,
     NotAvailable,
+    NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
 from ldpstats.estimators.mle import MLE
@@ -79,6 +80,8 @@ class FrequencyModel:
         although the mechanism knows all categories.
     MechanismMismatch
         For groups over different categories.
+    NotIdentified
+        If only groups without reports have a device that depends on an unknown parameter.
 
     Examples
     --------
@@ -124,6 +127,12 @@ class FrequencyModel:
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
         self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        lost = {n: 0 for c in groups for n in c.mechanism.unknown if n not in self.unknown}
+        if lost and self.nobs:
+            raise NotIdentified(
+                f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
+                "its empty group out"
+            )
         self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
