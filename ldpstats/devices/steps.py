@@ -189,6 +189,9 @@ def parts(*devices: Any) -> Device:
     >>> parts(truth, roll(6)).mechanism(("a", "b")).outputs[:2].tolist()
     ['a, 1', 'a, 2']
     """
+    if len(devices) == 1 and isinstance(devices[0], list | tuple):
+        remedy = "is a list: write the devices one by one, as in parts(truth, opposite)"
+        raise InvalidArgument("parts", devices[0], remedy)
     return Device(steps.Parts(tuple(as_step("parts", device) for device in devices)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs.checks import (
     cohort_names,
@@ -49,7 +50,12 @@ class When(Step):
         return (self.source, *(step for _, step in self.branches), *rest)
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return union(self.children[1:], answers)
+        steps = [step for _, step in self.branches]
+        source = self.source.said(answers)
+        taken = {typed(key) for keys, _ in self.branches for key in keys}
+        if self.otherwise and (source is None or not {typed(y) for y in source} <= taken):
+            steps.append(self.otherwise)
+        return union(steps, answers)
 
     def __repr__(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
@@ -153,15 +159,20 @@ def _numbered(n: int) -> tuple[str, ...]:
     return tuple(map(str, range(n)))
 
 
-def check_branches(keys: list[Any], outcomes: tuple[Any, ...], otherwise: bool) -> None:
+def check_branches(
+    keys: list[Any],
+    outcomes: tuple[Any, ...],
+    otherwise: bool,
+    kind: str = "outcome of the step before",
+) -> None:
     """Refuse branches for outcomes that cannot occur, and outcomes without a branch."""
     known, given = {typed(label) for label in outcomes}, {typed(key) for key in keys}
     shown = ", ".join(map(repr, outcomes[:6])) + (", ..." if len(outcomes) > 6 else "")
     for key in keys:
         if typed(key) not in known:
-            raise InvalidArgument(
-                "when", key, f"is no outcome of the step before; they are {shown}"
-            )
+            texts = [str(label) for label in outcomes[:1000]]
+            hint = "" if str(key) in texts else did_you_mean(key, texts)
+            raise InvalidArgument("when", key, f"is no {kind}; they are {shown}{hint}")
     if not otherwise and not known <= given:
         first = next(label for label in outcomes if typed(label) not in given)
         remedy = "has no branch: give it one, or otherwise= for all outcomes that have none"
@@ -187,7 +198,7 @@ def _key(keys: tuple[Any, ...]) -> str:
     """The outcomes of a branch, as `when` reads them."""
     if len(keys) == 1:
         return repr(keys[0])
-    if all(type(key) is int for key in keys) and keys == tuple(range(keys[0], keys[-1] + 1)):
+    if all(type(key) is int and key == keys[0] + i for i, key in enumerate(keys)):
         return f"range({keys[0]}, {keys[-1] + 1})"
     return repr(keys)
 
