@@ -16,6 +16,7 @@ from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
     MechanismMismatch,
+    MisfitWarning,
     NotAvailable,
     NotIdentified,
 )
@@ -267,7 +268,7 @@ class FrequencyModel:
 
     def misfit(self, results: FrequencyResults) -> str:
         """What `fit` warns of, in words; "" where the reports fit."""
-        remedy = "other answers are held: use method='inversion', or list more candidates"
+        remedy = "other answers are held: use fit('inversion'), or list more candidates"
         complete = remedy if results.assumes_complete else ""
         return misfit(results, self.problems, self.incomplete, complete)
 
@@ -363,7 +364,8 @@ class FrequencyModel:
         Raises
         ------
         NotAvailable
-            For sums of bits, which do not determine a likelihood.
+            For sums of bits, which do not determine a likelihood, and an incomplete list of
+            candidates, which the likelihood takes for complete.
         NotIdentified
             When the groups together leave an unknown parameter open that has no prior in `prior`.
         InvalidArgument
@@ -373,6 +375,9 @@ class FrequencyModel:
         -----
         PosteriorWarning
             Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+        MisfitWarning
+            Where reports over an open alphabet contradict, at .001, that the candidates are all
+            answers.
 
         Examples
         --------
@@ -393,6 +398,7 @@ class FrequencyModel:
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
                 "keep the patterns with reports.tally()"
             )
+        self._refuse_unlisted()
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,
@@ -405,6 +411,17 @@ class FrequencyModel:
             self.evidence.tables(),
             PosteriorResults,
         )
+
+    def _refuse_unlisted(self) -> None:
+        """Refuse, or warn of, answers that are not among the candidates of a posterior."""
+        if self.incomplete:
+            raise NotAvailable(
+                "posterior of an incomplete list: its likelihood takes the candidates for all "
+                "answers; list more of them, or use fit('inversion')"
+            )
+        if any(counts.mechanism.is_open for counts in self.sources):
+            if doubt := self.misfit(self.fit_quietly("mle")):
+                warnings.warn(doubt, MisfitWarning, stacklevel=3)
 
     def _origin(self) -> Origin:
         """What draws from the posterior are about, but for the prior."""
