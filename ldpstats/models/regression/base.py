@@ -169,7 +169,14 @@ class PrivatizedRegression(RegressionStructure):
         NotAvailable
             With sampling weights or the design of a survey, which leave no likelihood.
         InvalidArgument
-            For an argument that is out of range, and a prior of another coefficient.
+            For an argument that is out of range, and a prior of another coefficient, given twice,
+            or far from the scale of its covariate.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where chains do not agree, or a prior is so wide that most of the posterior lies where
+            they do not come.
 
         References
         ----------
