@@ -46,6 +46,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "ldpstats.problems": (
         "reach simplex covariance hash_design parametric spectra blocks",
+        "exact_counts report_law tallies",
         "estimates laws rows",
         "moments problem",
         "equations hashed",

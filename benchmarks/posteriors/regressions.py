@@ -2,9 +2,10 @@
 
 Parameters are drawn from the prior, a survey from these, and draws from its posterior. Where the
 sampler and the density are right, the rank of each true parameter among the draws is uniform
-(Talts, Betancourt, Simpson, Vehtari and Gelman 2018). There are two controls, whose ranks must not
-be uniform: "naive" takes the reports for the answers, and "other prior" has slopes of mean 1 and
-standard deviation .5 for its prior, where those drawn have mean 0 and standard deviation 1.
+(Talts, Betancourt, Simpson, Vehtari and Gelman 2018). In "devices" the share of cheaters is not
+known. There are three controls, whose ranks must not be uniform: "naive" takes the reports for the
+answers, "honest" takes nobody to cheat, and "other prior" has slopes of mean 1 and standard
+deviation .5 for its prior, where those drawn have mean 0 and standard deviation 1.
 
     python -m benchmarks.posteriors.regressions logit --first 0 --surveys 500
 
@@ -22,14 +23,18 @@ import numpy.typing as npt
 import pandas as pd
 
 import ldpstats as ldp
+from ldpstats.devices import flip, truth, unknown
 
 __all__ = ["CONTROLS", "RANKS", "SETTINGS", "STORED", "pvalues", "ranks"]
 
 Array = npt.NDArray[Any]
 
 STORED = Path(__file__).with_suffix(".csv")
-SETTINGS = ("logit", "multinomial", "ordered", "predictor", "naive", "other prior")
-CONTROLS = ("naive", "other prior")
+CONTROLS = ("naive", "honest", "other prior")
+SETTINGS = (  # their order seeds their surveys
+    *("logit", "multinomial", "ordered", "predictor", "naive"),
+    *("devices", "honest", "other prior"),
+)
 RANKS = 64  # ranks 0 to 63, of 63 draws
 _N = 300
 _COLORS = ("red", "green", "blue")
@@ -41,19 +46,26 @@ def ranks(setting: str, number: int) -> dict[str, int]:
     age = rng.integers(-1, 3, _N).astype(np.float64)
     away = age - age.mean()
     slope = rng.normal(0.0, 1.0, 2)
+    own: dict[str, Any] = {"age": ldp.priors.Normal(0.0, 1.0)}
     if setting == "predictor":
-        truth, model = _predictor(age, away, slope[0], rng)
+        true, model = _predictor(age, away, slope[0], rng)
+    elif setting in ("devices", "honest"):
+        true, model, own["cheating"] = _devices(age, away, slope[0], rng, setting == "honest")
     elif setting == "multinomial":
-        truth, model = _multinomial(age, away, slope, rng)
+        true, model = _multinomial(age, away, slope, rng)
     elif setting == "ordered":
-        truth, model = _ordered(age, slope[0], rng)
+        true, model = _ordered(age, slope[0], rng)
     else:
-        truth, model = _logit(age, away, slope[0], rng, setting == "naive")
-    normal = ldp.priors.Normal(*((1.0, 0.5) if setting == "other prior" else (0.0, 1.0)))
-    own = {"age": normal, "smokes[T.yes]": normal} if setting == "predictor" else {"age": normal}
+        true, model = _logit(age, away, slope[0], rng, setting == "naive")
+    if setting == "predictor":
+        own["smokes[T.yes]"] = own["age"]
+    if setting == "honest":
+        own.pop("cheating")
+    if setting == "other prior":
+        own["age"] = ldp.priors.Normal(1.0, 0.5)
     found = model.fit_posterior(rng, own, draws=16 * 40)
     some = found.samples[:, 9::10].reshape(-1, len(found.index))[: RANKS - 1]
-    below = (some < np.asarray(truth)).sum(axis=0)
+    below = (some < np.asarray(true)).sum(axis=0)
     return {str(name): int(rank) for name, rank in zip(found.terms, below, strict=True)}
 
 
@@ -84,8 +96,8 @@ def _ordered(age: Array, slope: float, rng: Any) -> tuple[Any, Any]:
     cuts = np.log(below / (1.0 - below)) + slope * age.mean()
     latent = slope * age + rng.logistic(size=_N)
     reports = ldp.KRR(_COLORS, 1.5).privatize(np.array(_COLORS)[np.digitize(latent, cuts)], rng)
-    truth = [slope, cuts[0], np.log(cuts[1] - cuts[0])]
-    return truth, ldp.PrivatizedOrderedModel(reports, pd.DataFrame({"age": age}))
+    found = [slope, cuts[0], np.log(cuts[1] - cuts[0])]
+    return found, ldp.PrivatizedOrderedModel(reports, pd.DataFrame({"age": age}))
 
 
 def _predictor(age: Array, away: Array, slope: float, rng: Any) -> tuple[Any, Any]:
@@ -99,8 +111,26 @@ def _predictor(age: Array, away: Array, slope: float, rng: Any) -> tuple[Any, An
     reports = ldp.KRR(("no", "yes"), 1.5).privatize(np.where(smokes, "yes", "no"), rng)
     data = pd.DataFrame({"ill": ill, "age": age})
     model = ldp.regression("ill ~ age + smokes", data, {"smokes": reports})
-    truth = {"Intercept": level - slope * age.mean() - effect / 2, "age": slope}
-    return [truth.get(name, effect) for name in model.exog_names], model
+    true = {"Intercept": level - slope * age.mean() - effect / 2, "age": slope}
+    return [true.get(name, effect) for name in model.exog_names], model
+
+
+def _devices(age: Array, away: Array, slope: float, rng: Any, honest: bool) -> tuple[Any, ...]:
+    prior = ldp.priors.Beta(2.0, 8.0)
+    cheating, share = rng.beta(prior.a, prior.b), rng.random()
+    level = np.log(share / (1.0 - share))
+    ill = np.where(rng.logistic(size=_N) < level + slope * away, "yes", "no")
+    halves = ill[: _N // 2], ill[_N // 2 :]
+    cheats = flip(unknown("cheating"))
+    reports = []
+    for q, part in zip((0.25, 0.6), halves, strict=True):
+        forced = flip(q).when({"heads": "yes"}, otherwise=truth)
+        device = cheats.when({"heads": "no", "tails": forced}).mechanism(("no", "yes"))
+        own = device.simulate(part, rng, cheating=cheating)
+        reports.append(ldp.Reports(own.y, device.at(cheating=0)) if honest else own)
+    X = pd.DataFrame({"const": 1.0, "age": age})
+    found = [level - slope * age.mean(), slope, *([] if honest else [cheating])]
+    return found, ldp.PrivatizedLogit(reports, X), prior
 
 
 def pvalues(table: pd.DataFrame) -> pd.DataFrame:

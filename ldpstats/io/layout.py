@@ -37,7 +37,7 @@ import pandas as pd
 from ldpstats.arguments.distinct import is_text
 from ldpstats.arguments.labels import missing_entries
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.tables import objects
+from ldpstats.io.cells import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.packed import cohort_column, holds_bytes, in_pandas, plain_bytes

@@ -111,7 +111,7 @@ def ordered_table(Q: object, categories: Any, outputs: Any) -> tuple[Any, Any, A
             if order is None:
                 remedy = f"must be the labels of Q.{what}, {preview(labels)}; or pass Q.to_numpy()"
                 raise InvalidArgument(name, wanted.tolist(), remedy)
-            Q, given = Q.take(order, axis=axis), wanted
+            Q, given = Q.iloc[order] if axis == 0 else Q.iloc[:, order], wanted
         found.append(given)
     return Q, found[0], found[1]
 

@@ -12,20 +12,13 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import check_labels, check_paths, filled
+from ldpstats.io.cells import objects
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import ARROW_TYPES, cell_type
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.io.tables import (
-    CHUNK_ROWS,
-    Advance,
-    check_spreadsheet_safe,
-    file_format,
-    names,
-    objects,
-    table_chunks,
-    write_table,
-)
+from ldpstats.io.table_writing import check_spreadsheet_safe, write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks
 from ldpstats.io.values import answers_in, label_of, missing_texts, present, refuse_guarded
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
 from ldpstats.survey.privatizing import marks, report_columns

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.problems.regression.parametric import ParametricRegression
-
-__all__ = ["BoundedMaximum", "maximise_bounded", "search_bounded"]
+__all__ = ["Bounded", "BoundedMaximum", "maximise_bounded", "search_bounded"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -20,6 +18,17 @@ _ROUNDS = 200
 _FLOOR = 1e-8  # of the scaled curvature: flatter directions are taken to be of this curvature
 _LONGEST = 3.0  # that a step of a standardised parameter may be
 _DONE = 1e-10  # Newton decrement
+
+
+class Bounded(Protocol):
+    """What is maximised: a function of p parameters, and of m more in [0, 1]."""
+
+    @property
+    def p(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    def value(self, x: Array) -> float: ...
+    def evaluate(self, x: Array) -> tuple[float, Array, Array]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +57,7 @@ class BoundedMaximum:
 
 
 def maximise_bounded(
-    likelihood: ParametricRegression, start: Array, units: Array, fixed: Mask | None = None
+    likelihood: Bounded, start: Array, units: Array, fixed: Mask | None = None
 ) -> BoundedMaximum:
     """Maximise over beta and theta in [0, 1] by damped Newton steps.
 
@@ -57,7 +66,7 @@ def maximise_bounded(
 
     Parameters
     ----------
-    likelihood : ParametricRegression
+    likelihood : Bounded
     start : array, shape (p + m,)
     units : array, shape (p + m, p + m)
         Makes x of standardised parameters; the identity for theta.
@@ -89,7 +98,7 @@ def maximise_bounded(
 
 
 def search_bounded(
-    likelihood: ParametricRegression, start: Array, units: Array, fixed: Mask | None = None
+    likelihood: Bounded, start: Array, units: Array, fixed: Mask | None = None
 ) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
     """The highest maximum from theta all over [0, 1]^m, and others that are as high.
 
@@ -128,9 +137,13 @@ def _step(score: Array, hessian: Array, units: Array, free: Mask) -> tuple[Array
         return step, 0.0
     own = units[np.ix_(free, free)]
     g = own.T @ score[free]
-    size, axes = np.linalg.eigh(-own.T @ hessian[np.ix_(free, free)] @ own)
+    curved = -own.T @ hessian[np.ix_(free, free)] @ own
+    # where a constant is fixed, the others have units as different as covariates have
+    scale = np.sqrt(np.abs(np.diagonal(curved)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    size, axes = np.linalg.eigh(curved / np.outer(scale, scale))
     size = np.maximum(np.abs(size), _FLOOR * max(float(np.abs(size).max()), 1e-300))
-    scaled = axes @ ((axes.T @ g) / size)
+    scaled = axes @ ((axes.T @ (g / scale)) / size) / scale
     scaled *= min(1.0, _LONGEST / max(float(np.abs(scaled).max()), 1e-300))
     step[free] = own @ scaled
     return step, float(g @ scaled)

@@ -19,7 +19,10 @@ from ldpstats.models.shared.storage import (
     maybe_to_dict,
     record,
 )
-from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Unexplained
+from ldpstats.problems.estimates import Unexplained
+from ldpstats.problems.exact_counts import ExactForm
+from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.tallies import Tallies
 
 __all__ = ["REQUIRED", "from_document", "to_document"]
 

@@ -29,12 +29,10 @@ from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import SummaryTable
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import (
-    ExactForm,
-    ReportLaw,
-    Tallies,
-    Unexplained,
-)
+from ldpstats.problems.estimates import Unexplained
+from ldpstats.problems.exact_counts import ExactForm
+from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.tallies import Tallies
 
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw

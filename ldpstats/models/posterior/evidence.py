@@ -193,8 +193,8 @@ def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
         return -inf
     share, scale = (centre - low) / (high - low), high - low
     total = max(share * (1.0 - share) * (scale / spread) ** 2 - 1.0, _FAR)
-    x, a, b = (value - low) / scale, share * total, (1.0 - share) * total
-    return _log_beta(x, a, b) - log(scale)
+    a, b = share * total, (1.0 - share) * total
+    return _log_beta((value - low) / scale, a, b) - log(scale)
 
 
 def _fitted_normal(draws: Array, value: float, bounds: tuple[float, float]) -> float:

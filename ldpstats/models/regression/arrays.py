@@ -87,7 +87,9 @@ def assembled(data: RegressionData, collapse: bool = True) -> Assembled:
     if data.is_categorical:
         assert data.categories is not None
         k = len(data.categories)
-        if data.is_private:
+        if data.unknown:
+            seen = _reported(data.response)
+        elif data.is_private:
             listed = data.candidates.get(data.response_name)
             seen, own = likelihoods(data.response, listed)
             scale = scale + own
@@ -127,6 +129,14 @@ def assembled(data: RegressionData, collapse: bool = True) -> Assembled:
         likelihood = replace(likelihood.take(first, summed), constant=likelihood.constant)
         law = law and law.take(first)
     return Assembled(likelihood, place, weights, counts, law)
+
+
+def _reported(groups: Sequence[Reports]) -> Seen:
+    """The reports of groups by devices with unknown parameters, whose likelihoods nobody knows."""
+    k = len(groups[0].mechanism.categories)
+    before = np.cumsum([0, *(one.mechanism.n_outputs for one in groups)])
+    codes = [one.y.astype(np.int64) + at for one, at in zip(groups, before, strict=False)]
+    return Seen(np.full((before[-1], k), np.nan), np.concatenate(codes))
 
 
 def _columns(likelihood: RegressionLikelihood, law: ReportLaw | None) -> list[Array]:

@@ -49,7 +49,10 @@ def compare_naive(results: FittedRegression) -> pd.DataFrame:
     """
     model = results.model
     naive = shaped(model, naive_of(model), "naive")
-    parts = [results.params, results.bse, naive, naive / results.params]
+    m = model.n_shown
+    given = [np.asarray(one).T.ravel()[:m] for one in (results.params, results.bse)]
+    params, bse = (shaped(model, one, "params") for one in given)
+    parts = [params, bse, naive, naive / params]
     columns = [one.stack() if isinstance(one, pd.DataFrame) else one for one in parts]
     if isinstance(naive, pd.DataFrame):
         columns = [one.swaplevel().reindex(_order(naive)) for one in columns]

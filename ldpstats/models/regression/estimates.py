@@ -15,6 +15,7 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.naming import shaped
 from ldpstats.models.regression.null import conditional_value, null_results
 from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
 
 __all__ = ["FittedRegression"]
@@ -72,22 +73,31 @@ class FittedRegression:
     def _m(self) -> int:
         return self.model.n_shown
 
+    @property
+    def shown(self) -> list[int]:
+        """Places in `theta` of what is reported: coefficients, and unknown parameters last."""
+        size = len(self.theta)
+        return [*range(self._m), *range(size - len(self.model.unknown), size)]
+
+    @property
+    def _shown_names(self) -> list[str]:
+        names = self.model.all_names
+        return [names[j] for j in self.shown]
+
     @cached_property
     def params(self) -> Any:
         """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial).
 
         Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
         """
-        names = self.model.all_names[: self._m]
-        far = [name in self.infinite for name in names]
-        found = self.theta[: self._m]
+        far = [name in self.infinite for name in self._shown_names]
+        found = self.theta[self.shown]
         return shaped(self.model, np.where(far, np.copysign(np.inf, found), found), "params")
 
     @cached_property
     def bse(self) -> Any:
         """Standard errors, shaped as `params`; nan for infinite estimates."""
-        V = self.covariance_all[: self._m, : self._m]
-        return shaped(self.model, np.sqrt(np.diagonal(V)), "bse")
+        return shaped(self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse")
 
     @property
     def tvalues(self) -> Any:
@@ -104,6 +114,15 @@ class FittedRegression:
         """Whether default tests and intervals are from the likelihood, and not Wald."""
         return not self.why_wald
 
+    @property
+    def penalises(self) -> bool:
+        """Whether profiles are of the penalised likelihood."""
+        return not isinstance(self.model.data.outcome, Normal)
+
+    def parameter_notes(self) -> list[str]:
+        """What the summary says of unknown parameters of devices."""
+        return []
+
     @cached_property
     def why_wald(self) -> str:
         """Why default tests and intervals are Wald; "" where they are from the likelihood."""
@@ -114,7 +133,7 @@ class FittedRegression:
             return f"the likelihood does not know the covariance, which is {kind}"
         if self.use_t and self.model.is_exact:
             return "they are exact for least squares"
-        if self._m > _MOST_PROFILES:
+        if len(self.shown) > _MOST_PROFILES:
             return f"there are more than {_MOST_PROFILES} coefficients"
         if self.model.likelihood.n > _MANY and self._largest_error < _SMALL:
             return "with so much information the likelihood is quadratic"
@@ -132,8 +151,7 @@ class FittedRegression:
 
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
-        names = self.model.all_names[: self._m]
-        V = self.covariance_all[: self._m, : self._m]
+        names, V = self._shown_names, self.covariance_all[np.ix_(self.shown, self.shown)]
         return pd.DataFrame(V, index=names, columns=names)
 
     @cached_property
@@ -145,7 +163,8 @@ class FittedRegression:
         labels = [
             one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
         ]
-        gamma = self.theta[self.model.likelihood.n_outcome :].reshape(len(labels), -1).T
+        own = self.model.likelihood
+        gamma = self.theta[own.n_outcome : own.size].reshape(len(labels), -1).T
         columns = pd.Index(labels, tupleize_cols=False)
         return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
 
@@ -168,7 +187,12 @@ class FittedRegression:
     @property
     def llf(self) -> float:
         """Log-likelihood of the reports; given those on private predictors, if there are any."""
-        return conditional_value(self.model.likelihood, self.theta)
+        return conditional_value(self.at_estimate, self.theta[: self.at_estimate.size])
+
+    @property
+    def at_estimate(self) -> RegressionLikelihood:
+        """The likelihood of coefficients, with the devices as they are estimated."""
+        return self.model.likelihood
 
     @cached_property
     def _null(self) -> tuple[float, float]:
@@ -183,7 +207,9 @@ class FittedRegression:
     def llr(self) -> float:
         """Likelihood ratio statistic of all coefficients but the constant."""
         self._refuse_pseudo("llr")
-        return max(0.0, 2.0 * (self.model.likelihood.value(self.theta) - self._null[1]))
+        likelihood = self.at_estimate
+        joint = likelihood.value(self.theta[: likelihood.size])
+        return max(0.0, 2.0 * (joint - self._null[1]))
 
     @property
     def llr_pvalue(self) -> float:
@@ -205,19 +231,19 @@ class FittedRegression:
     @property
     def df_resid(self) -> float:
         """Respondents less coefficients."""
-        return float(self.nobs - self._m)
+        return float(self.nobs - len(self.shown))
 
     @property
     def aic(self) -> float:
         """-2 llf + 2 coefficients."""
         self._refuse_pseudo("aic")
-        return -2.0 * self.llf + 2.0 * self._m
+        return -2.0 * self.llf + 2.0 * len(self.shown)
 
     @property
     def bic(self) -> float:
         """-2 llf + log(nobs) coefficients."""
         self._refuse_pseudo("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * self._m
+        return -2.0 * self.llf + float(np.log(self.nobs)) * len(self.shown)
 
     def _refuse_pseudo(self, what: str) -> None:
         """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""

@@ -14,15 +14,13 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.contrasts import wald_contrast
-from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.likelihood_tests import ratio_without, score_statistic
 
 __all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
 
 Array = npt.NDArray[Any]
 
 
-def terms_of(results: FittedRegression) -> dict[str, list[int]]:
+def terms_of(results: Any) -> dict[str, list[int]]:
     """The coefficients of each term, over all equations; without those of the constant."""
     data = results.model.data
     p, equations = len(data.names), len(results.model.equations)
@@ -38,7 +36,7 @@ def terms_of(results: FittedRegression) -> dict[str, list[int]]:
     }
 
 
-def _chosen(results: FittedRegression, term: Any) -> tuple[str, list[int]]:
+def _chosen(results: Any, term: Any) -> tuple[str, list[int]]:
     """A term, a coefficient, or several, as positions of coefficients."""
     data, terms = results.model.data, terms_of(results)
     p, equations = len(data.names), len(results.model.equations)
@@ -61,7 +59,7 @@ def _chosen(results: FittedRegression, term: Any) -> tuple[str, list[int]]:
     return ", ".join(map(str, asked)), sorted(set(found))
 
 
-def _refuse_robust(results: FittedRegression, what: str) -> None:
+def _refuse_robust(results: Any, what: str) -> None:
     """Refuse tests by the likelihood, where the likelihood is not that of the sample."""
     if results.method == "corrected":
         raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
@@ -72,23 +70,23 @@ def _refuse_robust(results: FittedRegression, what: str) -> None:
         )
 
 
-def lr_test(results: FittedRegression, term: Any) -> TestResult:
+def lr_test(results: Any, term: Any) -> TestResult:
     """Likelihood ratio test that all coefficients of some terms are zero."""
     _refuse_robust(results, "lr_test")
     name, at = _chosen(results, term)
-    statistic, _ = ratio_without(results, at)
+    statistic = results.ratio_without(at)
     method = "Likelihood ratio test" if results.penalty is None else "Penalised likelihood ratio"
     return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)
 
 
-def term_tests(results: FittedRegression) -> pd.DataFrame:
+def term_tests(results: Any) -> pd.DataFrame:
     """Tests of each term of the model: likelihood ratios of nested models, or Wald."""
     terms = terms_of(results)
     index = pd.Index(list(terms), name="term", dtype=object)
     if results.method == "corrected" or results.cov_type != "nonrobust":
         rows = [_wald_row(results, at) for at in terms.values()]
         return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
-    ratios = [(ratio_without(results, at)[0], len(at)) for at in terms.values()]
+    ratios = [(results.ratio_without(at), len(at)) for at in terms.values()]
     nested = [
         (results.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df)))
         for ratio, df in ratios
@@ -96,7 +94,7 @@ def term_tests(results: FittedRegression) -> pd.DataFrame:
     return pd.DataFrame(nested, index=index, columns=["llf_without", "LR", "df", "pvalue"])
 
 
-def _wald_row(results: FittedRegression, at: list[int]) -> tuple[float, int, float]:
+def _wald_row(results: Any, at: list[int]) -> tuple[float, int, float]:
     """Wald test that coefficients are zero: chi-square, or F times df with a design."""
     m = results.model.n_shown
     R = np.eye(m)[at]
@@ -106,7 +104,7 @@ def _wald_row(results: FittedRegression, at: list[int]) -> tuple[float, int, flo
     return float(np.squeeze(test.statistic)) * scale, len(at), float(np.squeeze(test.pvalue))
 
 
-def score_test(results: FittedRegression, term: Any) -> TestResult:
+def score_test(results: Any, term: Any) -> TestResult:
     """Score test that all coefficients of some terms are zero: only the null model is fitted.
 
     With the expected information of the reports where their outputs can be listed and predictors
@@ -118,7 +116,7 @@ def score_test(results: FittedRegression, term: Any) -> TestResult:
             "corrected scores, weights and designs"
         )
     name, at = _chosen(results, term)
-    statistic, how = score_statistic(results, at)
+    statistic, how = results.score_statistic(at)
     if statistic is None:
         raise NotAvailable(
             f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"

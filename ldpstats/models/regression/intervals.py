@@ -9,15 +9,13 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import probability
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.likelihood_tests import profile_intervals
 
 __all__ = ["coefficient_intervals", "quantile"]
 
 Array = npt.NDArray[Any]
 
 
-def quantile(results: FittedRegression, alpha: float) -> float:
+def quantile(results: Any, alpha: float) -> float:
     """The two-sided quantile of the normal or t distribution."""
     from scipy.special import ndtri, stdtrit
 
@@ -25,9 +23,9 @@ def quantile(results: FittedRegression, alpha: float) -> float:
     return float(-ndtri(lower) if results.df is None else -stdtrit(results.df, lower))
 
 
-def coefficient_intervals(results: FittedRegression, alpha: float, method: str) -> Array:
-    """Limits of all coefficients, (m, 2)."""
-    z, m = quantile(results, alpha), results.model.n_shown
+def coefficient_intervals(results: Any, alpha: float, method: str) -> Array:
+    """Limits of all that results show, (m, 2)."""
+    z, shown = quantile(results, alpha), results.shown
     if method == "profile" and results.method == "corrected":
         raise NotAvailable("profile: corrected scores have no likelihood: use method='wald'")
     if method == "profile" and results.cov_type != "nonrobust":
@@ -35,9 +33,9 @@ def coefficient_intervals(results: FittedRegression, alpha: float, method: str) 
             f"profile: the covariance is {results.cov_type}, which profiles do not know: use 'wald'"
         )
     if np.isinf(z):
-        return np.tile([-np.inf, np.inf], (m, 1))
+        return np.tile([-np.inf, np.inf], (len(shown), 1))
     if method == "profile" or (method == "default" and results.uses_likelihood):
-        return profile_intervals(results, range(m), z)
-    center = results.theta[:m]
-    half = z * np.sqrt(np.diagonal(results.covariance_all)[:m])
+        return np.asarray(results.profiles(z))
+    center = results.theta[shown]
+    half = z * np.sqrt(np.diagonal(results.covariance_all)[shown])
     return np.column_stack([center - half, center + half])

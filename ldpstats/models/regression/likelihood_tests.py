@@ -19,6 +19,7 @@ from ldpstats.problems.regression.standard import start
 __all__ = [
     "coefficient_pvalues",
     "coefficient_test",
+    "partial_score",
     "profile_intervals",
     "ratio_without",
     "score_statistic",
@@ -69,7 +70,11 @@ def score_statistic(results: FittedRegression, fixed: Sequence[int]) -> tuple[fl
     score, information, how = null.score, -null.hessian, "observed information"
     if _knows_expected(results):
         information, how = model.assembled.expected().matrix(null.theta), "expected information"
-    at = np.array(fixed)
+    return partial_score(score, information, np.array(fixed)), how
+
+
+def partial_score(score: Array, information: Array, at: Array) -> float | None:
+    """Score statistic of the parameters at these places; None where information is singular."""
     free = np.ones(score.shape, dtype=bool)
     free[at] = False
     scale = np.sqrt(np.abs(np.diagonal(information)))
@@ -80,9 +85,9 @@ def score_statistic(results: FittedRegression, fixed: Sequence[int]) -> tuple[fl
         cross = scaled[np.ix_(at, free)]
         rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
     if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
-        return None, how
+        return None
     u = score[at] / scale[at]
-    return float(u @ np.linalg.solve(rest, u)), how
+    return float(u @ np.linalg.solve(rest, u))
 
 
 def _knows_expected(results: FittedRegression) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from ldpstats.errors import NotAvailable
 from ldpstats.models.posterior.densities.regression import RegressionDensity
 from ldpstats.models.posterior.engines import ENGINES, chains_by
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.modes import BELOW_ONE
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.beyond import warn_of_wide_priors
+from ldpstats.models.regression.devices.posterior import DevicesTarget
 from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.models.regression.posterior_check import regression_check
 from ldpstats.models.regression.prior import prior_in_words, regression_prior
@@ -25,6 +28,7 @@ __all__ = ["coefficient_labels", "refuse_posterior", "regression_posterior"]
 
 _STEPS = "Thresholds: the first, and logarithms of the steps to the next."
 _REAL, _POSITIVE = -2, -3  # parameters that are no probabilities
+_PROBABILITY = -1  # and those that are one by themselves
 
 
 def regression_posterior(
@@ -34,6 +38,8 @@ def regression_posterior(
     generator, number = checked_generator(rng), checked_draws(draws)
     engine = one_of("engine", engine, ENGINES)
     refuse_posterior(model)
+    if model.unknown:
+        return _with_devices(model, generator, prior, number, engine)
     law = regression_prior(model, prior)
     density = RegressionDensity(model.likelihood, law)
     chains = chains_by(engine, density, generator, number)
@@ -54,6 +60,32 @@ def regression_posterior(
         peak=density.constrained(density.mode()),
         prior_draws=density.shown(before),
         check=regression_check(model, thetas.reshape(-1, density.size), generator),
+        engine=engine,
+    )
+
+
+def _with_devices(
+    model: RegressionStructure, rng: np.random.Generator, prior: Any, draws: int, engine: str
+) -> PosteriorResults:
+    """Draws of the coefficients and of unknown parameters of devices."""
+    target = DevicesTarget.of(model, prior)
+    density = target.density
+    chains = chains_by(engine, density, rng, draws)
+    some = density.parameters(chains.z).reshape(-1, density.size)
+    peak = target.peak
+    origin = _origin(model, target.words)
+    if peak is None:
+        origin = replace(origin, without_mode=BELOW_ONE)
+    m = density.likelihood.m
+    return PosteriorResults.of(
+        chains,
+        density,
+        target.labels,
+        replace(origin, subject="Coefficients and parameters"),
+        simplex=np.r_[np.full(len(target.labels) - m, _REAL), np.full(m, _PROBABILITY)],
+        peak=peak,
+        prior_draws=target.drawn(rng, draws),
+        check=regression_check(model, some, rng, density.likelihood.matrices),
         engine=engine,
     )
 
@@ -80,11 +112,6 @@ def _origin(model: RegressionStructure, prior: str) -> Origin:
 def refuse_posterior(model: RegressionStructure) -> None:
     """Refuse weights and what has no likelihood."""
     data = model.data
-    if model.unknown:
-        raise NotAvailable(
-            f"fit_posterior: the devices have the unknown {', '.join(model.unknown)}: use fit(), "
-            "or devices with known parameters"
-        )
     if data.sample is not None:
         raise NotAvailable(
             "fit_posterior: a survey with a design has a pseudo-likelihood, of which a posterior "

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.regression.goodness import score_groups
 from ldpstats.inference.regression.margins import Points, row_means
 from ldpstats.models.regression.answers.reported import ReportTable
 from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.regression.outcomes import Categorical
 
 __all__ = ["regression_check"]
@@ -25,7 +28,10 @@ _DRAWS = 200
 
 
 def regression_check(
-    model: RegressionStructure, thetas: Array, rng: np.random.Generator
+    model: RegressionStructure,
+    thetas: Array,
+    rng: np.random.Generator,
+    matrices: Sequence[PolynomialMatrix] = (),
 ) -> TestResult | None:
     """Whether the reports look like those that the posterior predicts.
 
@@ -40,6 +46,8 @@ def regression_check(
     thetas : array, shape (s, size)
         Draws of all parameters; at most 200, evenly spaced, are used.
     rng : numpy Generator
+    matrices : sequence of PolynomialMatrix
+        Channels of devices with unknown parameters, which are the last columns of `thetas`.
 
     Returns
     -------
@@ -48,12 +56,22 @@ def regression_check(
     """
     if not isinstance(model.data.outcome, Categorical):
         return None
-    table = ReportTable(model)
+    used = thetas[np.linspace(0, len(thetas) - 1, min(_DRAWS, len(thetas))).astype(np.int64)]
+    mean = used.mean(axis=0)[model.likelihood.size :]
+    devices = [Q.at(mean) for Q in matrices], [Q.derivatives(mean) for Q in matrices]
+    try:
+        table = ReportTable(model, devices if matrices else None)
+    except NotAvailable:  # too many reports of devices with unknown parameters
+        return None
     if not table.is_counted:
         return None
-    used = thetas[np.linspace(0, len(thetas) - 1, min(_DRAWS, len(thetas))).astype(np.int64)]
-    cells = _Cells(model, table, used.mean(axis=0))
-    seen, simulated = np.array([cells.discrepancies(theta, rng) for theta in used]).T
+    size = model.likelihood.size
+    cells = _Cells(model, table, used.mean(axis=0)[:size])
+    each = []
+    for theta in used:
+        channels = [Q.at(theta[size:]) for Q in matrices] or table.channels
+        each.append(cells.discrepancies(theta[:size], channels, rng))
+    seen, simulated = np.array(each).T
     return TestResult(
         f"the reports on {model.endog_names} are such as the model predicts",
         float(seen.mean()),
@@ -99,11 +117,13 @@ class _Cells:
         np.add.at(found, self.code[rows], each)
         return found
 
-    def discrepancies(self, theta: Array, rng: np.random.Generator) -> tuple[float, float]:
+    def discrepancies(
+        self, theta: Array, channels: Sequence[Array], rng: np.random.Generator
+    ) -> tuple[float, float]:
         """The discrepancy of the reports, and that of simulated ones."""
         mean = row_means(self.points, theta)[0]
         own = simulated = 0.0
-        for rows, Q, seen in zip(self.rows, self.table.channels, self.seen, strict=True):
+        for rows, Q, seen in zip(self.rows, channels, self.seen, strict=True):
             law = mean[rows] @ Q
             law /= law.sum(axis=1, keepdims=True)
             times = np.rint(self.weights[rows]).astype(np.int64)

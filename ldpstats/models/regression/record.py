@@ -88,6 +88,12 @@ class RegressionData:
         return isinstance(self.response, Sequence)
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """Unknown parameters of the devices of the response."""
+        groups = self.response if self.is_private else []
+        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+
+    @property
     def is_categorical(self) -> bool:
         """Whether the outcome is one of several categories."""
         return isinstance(self.outcome, Categorical)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of, probability
 from ldpstats.inference.outcome import TestResult
 from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.reported import Devices
 from ldpstats.models.regression.comparing import compare_naive, question_test
 from ldpstats.models.regression.contrasts import (
     linear_constraints,
@@ -22,7 +24,13 @@ from ldpstats.models.regression.contrasts import (
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.intervals import coefficient_intervals
-from ldpstats.models.regression.likelihood_tests import coefficient_pvalues, coefficient_test
+from ldpstats.models.regression.likelihood_tests import (
+    coefficient_pvalues,
+    coefficient_test,
+    profile_intervals,
+    ratio_without,
+    score_statistic,
+)
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.models.regression.presented import PresentedRegression
 
@@ -69,6 +77,11 @@ class RegressionResults(FittedRegression, PresentedRegression):
             )
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
+    @property
+    def devices(self) -> Devices | None:
+        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
+        return None
+
     @cached_property
     def law(self) -> FittedLaw:
         """The law of the true answers, by the estimated parameters."""
@@ -80,7 +93,10 @@ class RegressionResults(FittedRegression, PresentedRegression):
         """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        return shaped(self.model, coefficient_pvalues(self, range(self._m)), "pvalues")
+        return shaped(self.model, self._likelihood_pvalues(), "pvalues")
+
+    def _likelihood_pvalues(self) -> Array:
+        return coefficient_pvalues(self, range(self._m))
 
     @property
     def test_of_coefficients(self) -> str:
@@ -121,7 +137,19 @@ class RegressionResults(FittedRegression, PresentedRegression):
         """Limits of intervals that were asked for, by level and method."""
         return {}
 
+    def profiles(self, quantile: float) -> Array:
+        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
+        return profile_intervals(self, range(self._m), quantile)
+
     # -- hypotheses ----------------------------------------------------------------------------
+
+    def ratio_without(self, fixed: Sequence[int]) -> float:
+        """Likelihood ratio statistic of coefficients, by place, that are zero."""
+        return ratio_without(self, fixed)[0]
+
+    def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
+        """Score statistic of the same; None where the information, named then, is singular."""
+        return score_statistic(self, fixed)
 
     def lr_test(self, term: Any) -> TestResult:
         """Likelihood ratio test that all coefficients of a term are zero.
@@ -195,7 +223,6 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return wald_contrast(*self._hypothesis(hypothesis), self.df)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
-        names = self.model.all_names[: self._m]
-        R, value = linear_constraints(names, hypothesis)
-        V = self.covariance_all[: self._m, : self._m]
-        return self.theta[: self._m], V, R, value
+        R, value = linear_constraints(self._shown_names, hypothesis)
+        V = self.covariance_all[np.ix_(self.shown, self.shown)]
+        return self.theta[self.shown], V, R, value

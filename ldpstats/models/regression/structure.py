@@ -111,12 +111,15 @@ class RegressionStructure:
 
     @property
     def n_shown(self) -> int:
-        """Number of coefficients that results show: all of the outcome but its spread."""
+        """Number of coefficients that results show: all of the outcome but its spread.
+
+        Unknown parameters of devices are shown too, after them.
+        """
         return self.likelihood.n_outcome - isinstance(self.data.outcome, Normal)
 
     @property
     def all_names(self) -> list[str]:
-        """A name for each parameter, those of the law of private predictors last."""
+        """A name for each parameter: of the outcome, of private predictors' law, of devices."""
         found = [
             f"{equation}: {name}" if equation else name
             for equation in self.equations
@@ -128,13 +131,12 @@ class RegressionStructure:
             for labels in self.data.configurations[1:]:
                 which = ", ".join(str(label) for label in labels)
                 found += [f"P({which}): {name}" for name in self.data.marginal.columns]
-        return found
+        return [*found, *self.unknown]
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
         """Unknown parameters of the devices of the response."""
-        groups = self.data.response if self.data.is_private else []
-        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+        return self.data.unknown
 
     @cached_property
     def assembled(self) -> Assembled:

@@ -60,21 +60,24 @@ def kept_information(results: Any) -> float:
     without randomisation would give as much information.
     """
     model = results.model
-    law = model.assembled.law
+    whole = results.law.assembled
+    law = whole.law
     if model.is_exact:
         return 1.0
     if results.infinite or results.method == "corrected":
         return float("nan")
-    clear = model.assembled.expected(results.theta)
+    clear = whole.expected(results.theta)
     if law is not None:
         k = law.channels[0].shape[0]
         rows = np.zeros(len(law.at), dtype=np.int64)
         clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
     m = clear.size
-    if results.law.questions:
+    if model.unknown:
+        own = np.linalg.inv(results.covariance_all[:m, :m])
+    elif results.law.questions:
         own = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
     else:
-        own = model.assembled.expected(results.theta).matrix(results.theta[:m])
+        own = whole.expected(results.theta).matrix(results.theta[:m])
     first, second = (np.linalg.slogdet(one) for one in (own, clear.matrix(results.theta[:m])))
     if first[0] <= 0 or second[0] <= 0:
         return float("nan")
@@ -210,7 +213,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     percent = f"{100 * (1 - alpha):.4g}%"
     law = f"t with {results.df:g} degrees of freedom" if results.use_t else "normal"
     if results.uses_likelihood:
-        kind = "" if isinstance(model.data.outcome, Normal) else "penalised "
+        kind = "penalised " if results.penalises else ""
         notes = [
             f"P-values: {results.test_of_coefficients} test of each coefficient. Intervals: "
             f"{percent} profiles of the {kind}likelihood. Std err and "
@@ -222,7 +225,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if isinstance(model.data.outcome, Ordered):
         notes.append("Thresholds: the first, and logarithms of the steps to the next.")
-    notes += _warnings(results)
+    notes += [*results.parameter_notes(), *_warnings(results)]
     share = kept_information(results)
     if share < 1.0 - 1e-9:
         notes.append(
@@ -272,7 +275,9 @@ def _naive(results: Any) -> list[str]:
     constant = results.model.constant
     skipped = {*results.model.threshold_names}
     if constant is not None:
-        skipped.add(results.model.exog_names[constant])
+        name = results.model.exog_names[constant]
+        equations = results.model.equations
+        skipped |= {name, *(f"{equation}: {name}" for equation in equations)}
     parts = []
     for label, value in table["naive"].items():
         name = label[-1] if isinstance(label, tuple) else label

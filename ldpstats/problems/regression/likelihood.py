@@ -31,7 +31,7 @@ class Seen:
 
     Parameters
     ----------
-    table : array, shape (u, k)
+    table : array, shape (u, k), or (c, u, k) of c channels
     at : array of int64, shape (n,)
         The report of each row.
     """
@@ -40,8 +40,8 @@ class Seen:
     at: npt.NDArray[np.int64]
 
     def __getitem__(self, rows: Any) -> Array:
-        """Likelihoods of some rows, (., k)."""
-        return np.asarray(self.table[self.at[rows]])
+        """Likelihoods of some rows, (., k) or (c, ., k)."""
+        return np.asarray(self.table[..., self.at[rows], :])
 
     def __len__(self) -> int:
         return len(self.at)

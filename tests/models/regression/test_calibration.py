@@ -29,11 +29,12 @@ def test_stored_ranks_are_uniform(stored):
 
 
 def test_the_controls_are_seen(stored):
-    """Who takes reports for answers, or has another prior, has ranks that are not uniform."""
+    """Who takes reports for answers, has another prior, or takes nobody to cheat."""
     found = pvalues(stored).set_index(["setting", "coefficient"])
     assert found["surveys"].min() >= 100
     assert (found.loc["naive", "pvalue"] < 1e-6).all()
     assert found.loc[("other prior", "age"), "pvalue"] < 1e-6
+    assert found.loc[("honest", "const"), "pvalue"] < 1e-6
 
 
 def near(setting: str, number: int, stored: pd.DataFrame) -> bool:

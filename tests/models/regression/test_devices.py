@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 import simulate
+from models.regression.device_surveys import detection, logistic, survey
 
 import ldpstats as ldp
-from ldpstats.devices import flip, truth, unknown
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.inference.regression.bounded_profiles import drop_at
-
-CHEATS = flip(unknown("cheating"))
-
-
-def detection(q, categories=("no", "yes")):
-    """Cheating detection: some say the first category whatever they are told."""
-    forced = flip(q).when({"heads": categories[-1]}, otherwise=truth)
-    return CHEATS.when({"heads": categories[0], "tails": forced}).mechanism(categories)
-
-
-FIRST, SECOND = detection(0.25), detection(0.6)
-
-
-def logistic(x):
-    return 1.0 / (1.0 + np.exp(-x))
-
-
-def survey(seed, n=1500, cheating=0.15, slope=0.8):
-    """Two groups of reports on a logistic answer, and covariates."""
-    rng = np.random.default_rng(seed)
-    age = rng.integers(-2, 3, n).astype(float)
-    ill = np.where(rng.random(n) < logistic(-0.5 + slope * age), "yes", "no")
-    half = n // 2
-    reports = [
-        FIRST.simulate(ill[:half], rng, cheating=cheating),
-        SECOND.simulate(ill[half:], rng, cheating=cheating),
-    ]
-    return reports, pd.DataFrame({"const": 1.0, "age": age})
+from ldpstats.problems.regression.likelihood import Seen
 
 
 def test_without_covariates_it_is_the_frequency_model():
@@ -93,17 +68,19 @@ def test_scores_hessians_and_expected_information(kind):
     np.testing.assert_allclose(hessian, bent, rtol=1e-5, atol=1e-4)
     # the information is the mean of what squared scores are, over all reports of each row
     total = np.zeros(hessian.shape)
+    table = found.at_estimate.seen.table
     for g, device in enumerate(devices):
         for y in range(len(device.outputs)):
-            rows = np.flatnonzero(likelihood.group == g)
-            some = likelihood.take(rows)
-            for i in range(len(rows)):
-                one = some.take([i])
-                one = type(one)(
-                    one.outcome, one.design, one.matrices, one.group, np.array([y]), np.ones(1)
-                )
-                p, s, _ = one.evaluate(x)
-                total += some.weights[i] * np.exp(p) * np.outer(s, s)
+            for i in np.flatnonzero(likelihood.group == g):
+                column = np.array([y + g * len(labels)])
+                some = likelihood.base.take([i], np.ones(1))
+                some = dataclasses.replace(some, seen=Seen(table, column))
+                p, s, _ = dataclasses.replace(likelihood, base=some).evaluate(x)
+                total += likelihood.base.weights[i] * np.exp(p) * np.outer(s, s)
+    several = np.array([x, x + 0.01])
+    values, scores = likelihood.scores_at(several)
+    np.testing.assert_allclose(values, [likelihood.value(one) for one in several])
+    np.testing.assert_allclose(scores, [likelihood.evaluate(one)[1] for one in several], atol=1e-9)
     np.testing.assert_allclose(likelihood.expected(x), total, rtol=1e-8, atol=1e-8)
 
 
@@ -122,7 +99,7 @@ def test_intervals_end_where_the_profile_has_fallen():
     assert found.t_test("age = 0").pvalue < 1e-6
     np.testing.assert_allclose(found.information(), -found.top.hessian, rtol=0.3, atol=60.0)
     text = str(found.summary())
-    assert "cheating" in text and "profile likelihood" in text
+    assert "cheating" in text and "profiles of the likelihood" in text
 
 
 def test_an_estimate_on_the_boundary():
@@ -156,20 +133,15 @@ def test_what_devices_leave_open_is_refused_by_name():
 
 def test_what_has_no_likelihood_with_unknown_parameters_is_refused():
     reports, X = survey(6, 200)
-    model, rng = ldp.PrivatizedLogit(reports, X), np.random.default_rng(1)
+    model = ldp.PrivatizedLogit(reports, X)
     for asked in ({"method": "em"}, {"penalty": "jeffreys"}, {"cov_type": "HC0"}):
         with pytest.raises(NotAvailable, match=next(iter(asked))):
             model.fit(**asked)
-    with pytest.raises(NotAvailable, match="unknown cheating"):
-        model.fit_posterior(rng)
     with pytest.raises(NotAvailable, match="weights"):
         ldp.PrivatizedLogit(reports, X, weights=np.ones(200)).fit()
     table = pd.DataFrame({"ill": [0, 1] * 100, "age": X["age"]})
     with pytest.raises(NotAvailable, match="smokes"):
         ldp.regression("ill ~ age + smokes", table, {"smokes": reports})
-    smokes = ldp.Warner(1.0).privatize(["no", "yes"] * 100, rng)
-    with pytest.raises(NotAvailable, match="private predictors"):
-        ldp.regression("y ~ smokes", table, {"smokes": smokes, "y": reports}).fit()
     found = model.fit()
     for asked in ({"alpha": 2.0}, {"alpha": "x"}, {"method": "bootstrap"}):
         with pytest.raises(InvalidArgument):

@@ -38,7 +38,7 @@ def goodness_of_fit(results: Any, groups: Any) -> TestResult:
     """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
     most = positive_integer("groups", groups, 2)
     _refuse(results)
-    table = ReportTable(results.model)
+    table = ReportTable(results.law, results.devices)
     if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
         found = _patterns(results, table)
         if found is not None:
@@ -77,7 +77,7 @@ def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Arra
 
 def _patterns(results: Any, table: ReportTable) -> TestResult | None:
     """Pearson's test where covariates repeat often enough; None where they do not."""
-    data, whole = results.model.data, results.model.assembled
+    data, whole = results.model.data, results.law.assembled
     columns = [data.designs[0], table.at[whole.place]]
     if data.offset is not None:
         columns.append(data.offset)
@@ -87,11 +87,11 @@ def _patterns(results: Any, table: ReportTable) -> TestResult | None:
     first, place = kinds
     sizes = np.bincount(place, whole.weights, len(first))
     law = results.law.rows.take(first)
-    mean = row_means(law, results.theta)[0]
+    mean = row_means(law, results.law.theta)[0]
     channel = table.at[whole.place][first]
     codes = table.codes[whole.place]
     seen, expected = [], []
-    df = -results.theta.size
+    df = -results.law.theta.size - len(table.slopes[0])
     for h, Q in enumerate(table.channels):
         own = np.flatnonzero(channel == h)
         if not own.size:
@@ -123,11 +123,11 @@ def _patterns(results: Any, table: ReportTable) -> TestResult | None:
 
 def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
-    likelihood = results.model.likelihood
+    likelihood = results.law.assembled.likelihood
     law = results.law.distinct
     B = likelihood.B
     points = replace(law, weights=likelihood.weights, seen=None if B is None else B[:])
-    mean = row_means(points, results.theta)[0]
+    mean = row_means(points, results.law.theta)[0]
     score = _score(results.model.data.outcome, mean)
     n_groups = _number(results, table, mean, most)
     code = score_groups(score, likelihood.weights, n_groups)
@@ -137,7 +137,7 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     V = cells.spread - cells.slopes @ A @ cells.slopes.T
     if robust:
         assert placed is not None
-        influence = placed - likelihood.score_obs(results.theta) @ A @ cells.slopes.T
+        influence = placed - likelihood.score_obs(results.law.theta) @ A @ cells.slopes.T
         V, spread = _meat(results, influence), _meat(results, placed)
     else:
         spread = cells.spread
@@ -191,7 +191,7 @@ def _cells(
     robust: bool,
 ) -> tuple[Cells, Array | None]:
     """Sums in groups; for robust covariances also what each row adds to them, (u, m)."""
-    theta, parts = results.theta, []
+    theta, parts = results.law.theta, []
     blocks: list[tuple[Codes, Array]] = []
     for g in range(int(code.max()) + 1):
         for h, Q in enumerate(table.channels):
@@ -202,6 +202,8 @@ def _cells(
             law = mean[rows] @ Q
             gap = table.seen(rows, h) - law
             slopes = average(some, theta, _reported(some.outcome, Q)).gradient
+            by_devices = np.einsum("n,nk,mkl->lm", some.weights, mean[rows], table.slopes[h])
+            slopes = np.hstack([slopes, by_devices])
             spread = np.diag(some.weights @ law) - (law * some.weights[:, None]).T @ law
             last = Q.shape[1] - 1  # cells sum to one
             parts.append((some.weights @ gap[:, :last], spread[:last, :last], slopes[:last]))
@@ -222,13 +224,15 @@ def _cells(
 def _inverse_information(results: Any) -> Array:
     """Inverse of the observed information of all parameters."""
     if results.cov_type == "nonrobust":
-        return np.asarray(results.covariance_all)
+        V = np.asarray(results.covariance_all)
+        free = np.isfinite(np.diagonal(V))  # parameters of devices on the boundary are not
+        return V[np.ix_(free, free)] if results.devices else V
     return np.linalg.inv(-results.hessian)
 
 
 def _meat(results: Any, rows: Array) -> Array:
     """Covariance of the weighted sum of rows, (m, m)."""
-    data, whole = results.model.data, results.model.assembled
+    data, whole = results.model.data, results.law.assembled
     if results.cov_type != "design":
         return np.asarray((rows * whole.squares[:, None]).T @ rows)
     assert data.weights is not None

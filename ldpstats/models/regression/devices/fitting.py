@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import ConvergenceWarning, LDPWarning, NotAvailable, NotIdentified
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPWarning,
+    NotAvailable,
+    NotIdentified,
+)
 from ldpstats.estimators.regression.bounded import BoundedMaximum, search_bounded
+from ldpstats.estimators.regression.newton import Maximum
+from ldpstats.estimators.regression.search import flat_direction
 from ldpstats.models.parameters.groups import polynomial_matrix
 from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.models.shared.spelling import in_turn
 from ldpstats.problems.parametric.identification import generic_point, unidentified
-from ldpstats.problems.regression.collapse import alike
-from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.parametric import ParametricRegression
-from ldpstats.problems.regression.predictors import predictors_of
 from ldpstats.problems.regression.standard import start, units
 
-__all__ = ["fit_with_devices", "parametric_likelihood"]
+__all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "refuse_devices"]
 
 Array = npt.NDArray[Any]
 
 _SINGULAR = 1e-8  # eigenvalue of a correlation matrix, that counts as zero
+_APART = 0.01  # unknown parameters that are not the same
+_FLAT = 0.1  # part in a flat direction, from which on a coefficient is at infinity
 _PART = 0.1  # in a direction without information, from which on a parameter is named
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
@@ -45,57 +54,68 @@ def fit_with_devices(
     Raises
     ------
     NotAvailable
-        For other options, private predictors, weights and designs, and reports of bits.
+        For other options, weights and designs, and reports of bits.
     NotIdentified
         If the reports leave a coefficient or a parameter open; the message names it.
     """
-    _refuse(model, options)
+    _refuse_options(model, options)
+    refuse_devices(model)
     likelihood = parametric_likelihood(model)
-    names = [*model.all_names, *model.unknown]
+    names = model.all_names
     own = _units(likelihood)
     first = _start(likelihood)
-    _check_identified(likelihood, own, first, names)
+    check_identified(likelihood, names)
     top, rivals = search_bounded(likelihood, first, own)
+    infinite, fixed = _at_infinity(model, likelihood, top)
+    if infinite:  # places there are many, of the same coefficients
+        m = likelihood.m
+        rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
+    top = replace(top, held=top.held | fixed)
     if rivals:
         shown = ", ".join(f"{name} = {v:.4g}" for name, v in _changed(names, top, rivals[0]))
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
-    if not top.converged:
+    if infinite:
+        warnings.warn(
+            "the likelihood has its maximum at infinity, or cannot tell it from there: "
+            f"{in_turn(list(infinite))}. p-values and default intervals are valid, and "
+            "fit_posterior() has finite estimates",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
             ConvergenceWarning,
             stacklevel=4,
         )
     V = _covariance(likelihood, top, own, names)
-    return DeviceRegressionResults(model, likelihood, top, V, own)
+    return DeviceRegressionResults(
+        model=model,
+        theta=top.x,
+        covariance_all=V,
+        value=top.value,
+        hessian=top.hessian,
+        method="mle",
+        penalty=None,
+        cov_type="nonrobust",
+        converged=top.converged and not infinite,
+        n_iter=top.n_iter,
+        n_maxima=1,
+        infinite=infinite,
+        joint=likelihood,
+        top=top,
+    )
 
 
 def parametric_likelihood(model: RegressionStructure) -> ParametricRegression:
     """The likelihood of a model over distinct rows."""
-    data = model.data
-    groups = data.response
-    group = np.repeat(np.arange(len(groups)), [len(one) for one in groups])
-    code = np.concatenate([np.asarray(one.y, dtype=np.int64) for one in groups])
-    counts = np.ones(data.n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    columns = [data.designs[0], group, code]
-    if data.offset is not None:
-        columns.append(data.offset)
-    kinds = alike(columns) if data.n > 1 else None
-    design = predictors_of(data.outcome, data.designs[0], data.offset)
-    outcome: Any = data.outcome
-    matrices = tuple(polynomial_matrix(one.mechanism, model.unknown) for one in groups)
-    found = ParametricRegression(outcome, design, matrices, group, code, counts)
-    if kinds is None:
-        return found
-    rows, place = kinds
-    summed = np.bincount(place, counts, len(rows))
-    some = found.take(rows)
-    return ParametricRegression(outcome, some.design, matrices, some.group, some.code, summed)
+    matrices = [polynomial_matrix(one.mechanism, model.unknown) for one in model.data.response]
+    return ParametricRegression(model.likelihood, tuple(matrices))
 
 
-def _refuse(model: RegressionStructure, options: dict[str, Any]) -> None:
-    """Refuse what has no likelihood with unknown parameters."""
+def _refuse_options(model: RegressionStructure, options: dict[str, Any]) -> None:
+    """Refuse what is not the maximum of the likelihood."""
     names = in_turn(list(model.unknown))
-    data = model.data
     usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
     changed = [
         name
@@ -107,11 +127,24 @@ def _refuse(model: RegressionStructure, options: dict[str, Any]) -> None:
             f"the unknown {names} and the coefficients are estimated by maximum likelihood alone: "
             f"leave out {changed[0]}="
         )
-    if data.predictors:
-        raise NotAvailable(
-            f"private predictors beside a device with the unknown {names}: use devices with known "
-            "parameters, or leave the private predictors out"
-        )
+
+
+def refuse_devices(model: RegressionStructure) -> None:
+    """Refuse what has no likelihood with unknown parameters.
+
+    Raises
+    ------
+    NotAvailable
+        For weights and designs, and reports of bits.
+    InvalidArgument
+        If a parameter has the name of a coefficient.
+    """
+    names, data = in_turn(list(model.unknown)), model.data
+    others = {*model.exog_names, *model.all_names[: -len(model.unknown)]}
+    for name in model.unknown:
+        if name in others:
+            remedy = "is a coefficient too: give the unknown parameter another name"
+            raise InvalidArgument("unknown", name, remedy)
     if data.sample is not None or data.weights is not None:
         raise NotAvailable(
             f"sampling weights beside a device with the unknown {names} have no likelihood: leave "
@@ -126,39 +159,47 @@ def _refuse(model: RegressionStructure, options: dict[str, Any]) -> None:
             )
 
 
-def _plain(likelihood: ParametricRegression) -> RegressionLikelihood:
-    """The regression of answers that were seen, for units and starts."""
-    k = likelihood.outcome.k
-    seen = Seen(np.eye(k), np.zeros(len(likelihood.code), dtype=np.int64))
-    return RegressionLikelihood(likelihood.outcome, (likelihood.design,), seen, likelihood.weights)
-
-
 def _units(likelihood: ParametricRegression) -> Array:
     found = np.eye(likelihood.size)
-    found[: likelihood.p, : likelihood.p] = units(_plain(likelihood))
+    found[: likelihood.p, : likelihood.p] = units(likelihood.base)
     return found
 
 
 def _start(likelihood: ParametricRegression) -> Array:
-    return np.append(start(_plain(likelihood)), np.full(likelihood.m, 0.5))
+    return np.append(start(likelihood.base), np.full(likelihood.m, 0.5))
 
 
-def _check_identified(
-    likelihood: ParametricRegression, own: Array, first: Array, names: list[str]
+def check_identified(
+    likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
 ) -> None:
-    """Refuse devices that leave something open whatever the coefficients are."""
+    """Refuse devices that leave something open whatever the coefficients are.
+
+    Parameters
+    ----------
+    likelihood : ParametricRegression
+    names : list of str
+        Of coefficients and parameters.
+    known : sequence of str
+        Parameters of which a prior tells: nothing is refused if one of them is open.
+    remedy : str
+        A further one.
+    """
+    own, first = _units(likelihood), _start(likelihood)
     p, m = likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
     point = first + own @ np.append(drawn, np.zeros(m))
     point[p:] = [float(v) for v in generic_point(1, m)[1]]
     open_ = _open(own.T @ likelihood.expected(point) @ own)
-    if open_.any():
-        words = in_turn([names[j] for j in np.flatnonzero(open_)])
+    left = [names[j] for j in np.flatnonzero(open_)]
+    if set(left) & set(known):
+        return
+    if left:
+        words = in_turn(left)
         raise NotIdentified(
             f"{words} cannot be estimated from these reports: other values give them the same law; "
-            f"{_REMEDY}"
+            f"{_REMEDY}{remedy}"
         )
-    if unidentified(likelihood.matrices).any():
+    if not known and unidentified(likelihood.matrices).any():
         warnings.warn(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
@@ -195,6 +236,23 @@ def _covariance(
     inverse = units_ @ np.linalg.inv(information) @ units_.T
     found[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
     return found
+
+
+def _at_infinity(
+    model: RegressionStructure, likelihood: ParametricRegression, top: BoundedMaximum
+) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Names of coefficients whose estimate is at infinity, and what has no standard error."""
+    p = likelihood.p
+    known = likelihood.known(top.x[p:])
+    here = Maximum(
+        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
+    )
+    fixed = np.zeros(likelihood.size, dtype=bool)
+    flat = flat_direction(known, here, model.units)
+    if flat is None:
+        return (), fixed
+    fixed[:p] = (flat > _FLAT).any(axis=0)
+    return tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _FLAT)), fixed
 
 
 def _changed(

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of
-from ldpstats.estimators.regression.bounded import BoundedMaximum
+from ldpstats.arguments.checks import level
+from ldpstats.estimators.regression.bounded import BoundedMaximum, maximise_bounded
 from ldpstats.inference.regression.bounded_profiles import bounded_profile, drop_at
-from ldpstats.inference.tails import chi2_critical, chi2_pvalue, normal_critical
-from ldpstats.models.regression.contrasts import linear_constraints, t_contrasts, wald_contrast
-from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.answers.fitted_law import FittedLaw
+from ldpstats.models.regression.answers.reported import Devices
+from ldpstats.models.regression.likelihood_tests import partial_score
+from ldpstats.models.regression.results import RegressionResults
+from ldpstats.models.shared.spelling import in_turn, names_alpha
+from ldpstats.problems.regression.jeffreys import ReportLaw
+from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.parametric import ParametricRegression
-
-if TYPE_CHECKING:
-    from statsmodels.iolib.summary import Summary
 
 __all__ = ["DeviceRegressionResults"]
 
@@ -27,8 +30,11 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DeviceRegressionResults:
+class DeviceRegressionResults(RegressionResults):
     """Coefficients of a regression and unknown parameters of devices, estimated together.
+
+    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
+    Standard errors of all of it allow for the parameters being unknown.
 
     Attributes
     ----------
@@ -40,37 +46,45 @@ class DeviceRegressionResults:
         given its value for the rest.
     pvalues : Series
         Likelihood ratio tests of zero; of an unknown parameter against values above zero.
+    coefficients, parameters : Series
+        The two parts of `params`.
+
+    Notes
+    -----
+    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters.
     """
 
-    model: Any
-    likelihood: ParametricRegression
-    top: BoundedMaximum
-    covariance_all: Array
-    units: Array
+    joint: ParametricRegression = field(kw_only=True)
+    top: BoundedMaximum = field(kw_only=True)
+
+    @property
+    def likelihood(self) -> ParametricRegression:
+        """The likelihood of coefficients and parameters together."""
+        return self.joint
+
+    @property
+    def units(self) -> Array:
+        """Parameters from standardised ones, (size, size)."""
+        found = np.eye(self.joint.size)
+        found[: self.joint.p, : self.joint.p] = self.model.units
+        return found
 
     @property
     def index(self) -> pd.Index[Any]:
         """Names of the coefficients, then of the unknown parameters."""
-        names: pd.Index[Any] = pd.Index([*self.model.all_names, *self.model.unknown])
-        return names
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
-
-    @property
-    def params(self) -> pd.Series[float]:
-        """Coefficients, then parameters."""
-        return self._series(self.top.x, "params")
+        return pd.Index(self._shown_names)
 
     @property
     def coefficients(self) -> pd.Series[float]:
         """The coefficients alone."""
-        return self.params.iloc[: self.likelihood.p].rename("coefficients")
+        found: pd.Series[float] = self.params.iloc[: self._m].rename("coefficients")
+        return found
 
     @property
     def parameters(self) -> pd.Series[float]:
         """The unknown parameters alone."""
-        return self.params.iloc[self.likelihood.p :].rename("parameters")
+        found: pd.Series[float] = self.params.iloc[self._m :].rename("parameters")
+        return found
 
     @property
     def on_boundary(self) -> tuple[str, ...]:
@@ -78,123 +92,138 @@ class DeviceRegressionResults:
         values = self.parameters
         return tuple(values.index[(values <= 0.0) | (values >= 1.0)])
 
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors."""
-        return self._series(np.sqrt(np.diagonal(self.covariance_all)), "bse")
+    # -- the likelihood ------------------------------------------------------------------------
+
+    @cached_property
+    def at_estimate(self) -> RegressionLikelihood:
+        return self.joint.known(self.theta[self.joint.p :])
+
+    @cached_property
+    def _null(self) -> tuple[float, float]:
+        slopes = [j for at in self._terms.values() for j in at]
+        fall = self.ratio_without(slopes) / 2.0 if slopes else 0.0
+        return self.llf - fall, self.value - fall
 
     @property
-    def tvalues(self) -> pd.Series[float]:
-        """Estimates in standard errors."""
-        return (self.params / self.bse).rename("tvalues")
+    def _terms(self) -> dict[str, list[int]]:
+        from ldpstats.models.regression.hypotheses import terms_of
 
-    def cov_params(self) -> pd.DataFrame:
-        """Joint covariance, (p + m, p + m); nan for what is on the boundary."""
-        return pd.DataFrame(self.covariance_all, index=self.index, columns=self.index)
+        return terms_of(self)
+
+    @property
+    def penalises(self) -> bool:
+        return False
+
+    @cached_property
+    def why_wald(self) -> str:
+        return "" if self.on_boundary else super().why_wald
+
+    @property
+    def test_of_coefficients(self) -> str:
+        return "Wald" if self.why_wald else "likelihood ratio"
 
     def information(self) -> pd.DataFrame:
         """Expected joint information of the reports at the estimate, (p + m, p + m)."""
-        found = self.likelihood.expected(self.top.x)
-        return pd.DataFrame(found, index=self.index, columns=self.index)
+        found = self.joint.expected(self.theta)
+        names = self.model.all_names
+        return pd.DataFrame(found, index=names, columns=names)
 
-    @cached_property
-    def pvalues(self) -> pd.Series[float]:
-        """Likelihood ratio tests of zero; see the class."""
-        p, found = self.likelihood.p, []
-        for j, estimate in enumerate(self.top.x):
-            fall = 0.0
+    def _likelihood_pvalues(self) -> Array:
+        p, found = self.joint.p, []
+        for j in self.shown:
+            estimate, fall = self.theta[j], 0.0
             if estimate != 0.0:
-                fall = drop_at(self.likelihood, self.top, self.units, j, 0.0)
+                fall = drop_at(self.joint, self.top, self.units, j, 0.0)
             one = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
             found.append(one if j < p else (one / 2.0 if estimate > 0.0 else 1.0))
-        return self._series(np.array(found), "pvalues")
+        return np.array(found)
 
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05, method: str = "profile") -> pd.DataFrame:
-        """Confidence intervals.
+    def profiles(self, quantile: float) -> Array:
+        errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
+        far = np.maximum(0.05, np.abs(self.theta) / 10.0)  # of what has no standard error
+        steps = np.where(np.isfinite(errors), quantile * errors, far)
+        return np.array(
+            [
+                bounded_profile(self.joint, self.top, self.units, j, drop, steps[j])
+                for j in self.shown
+            ]
+        )
 
-        Parameters
-        ----------
-        alpha : float
-        method : {"profile", "wald"}
-            Profiles of the joint likelihood, which end at the bounds of parameters; or the normal
-            approximation, nan for what is on the boundary.
+    def ratio_without(self, fixed: Sequence[int]) -> float:
+        return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))
 
-        Returns
-        -------
-        DataFrame, shape (p + m, 2)
-            "lower" and "upper".
-        """
-        alpha, method = level(alpha), one_of("method", method, ("profile", "wald"))
-        bse = self.bse.to_numpy()
-        if method == "wald":
-            reach = normal_critical(alpha) * bse
-            ends = np.column_stack([self.top.x - reach, self.top.x + reach])
-        else:
-            ends = np.array([self._profile(j, alpha, bse[j]) for j in range(self.top.x.size)])
-        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+    def _restricted(self, fixed: Sequence[int]) -> BoundedMaximum:
+        """The maximum with some coefficients zero, from here and from other parameters."""
+        still = np.zeros(self.theta.shape, dtype=bool)
+        still[list(fixed)] = True
+        first = np.where(still, 0.0, self.theta)
+        starts = []
+        for edge in (1e-3, 0.4):
+            inside = np.clip(first[self.joint.p :], edge, 1.0 - edge)
+            starts.append(np.append(first[: self.joint.p], inside))
+        met = [
+            maximise_bounded(self.joint, one, self.units, still)
+            for one in starts
+            if np.isfinite(self.joint.value(one))
+        ]
+        return max(met, key=lambda one: one.value)
 
-    def _profile(self, j: int, alpha: float, error: float) -> tuple[float, float]:
-        step = normal_critical(alpha) * error if np.isfinite(error) else 0.05
-        drop = 0.5 * chi2_critical(alpha, 1)
-        return bounded_profile(self.likelihood, self.top, self.units, j, drop, step)
+    def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
+        null = self._restricted(fixed)
+        free = ~null.held
+        free[list(fixed)] = True
+        at = np.flatnonzero(np.isin(np.flatnonzero(free), list(fixed)))
+        information = self.joint.expected(null.x)[np.ix_(free, free)]
+        return partial_score(null.score[free], information, at), "expected information"
 
-    # -- the fit -------------------------------------------------------------------------------
+    # -- the true answers ----------------------------------------------------------------------
+
+    @cached_property
+    def law(self) -> FittedLaw:
+        p, parameters = self.joint.p, self.theta[self.joint.p :]
+        channels = tuple(Q.at(parameters) for Q in self.joint.matrices)
+        kept = tuple(Q[:, Q.any(axis=0)] for Q in channels)
+        whole = replace(
+            self.model.assembled,
+            likelihood=self.at_estimate,
+            law=ReportLaw(kept, self.joint.group),
+        )
+        V = self.covariance_all[:p, :p]
+        return FittedLaw(self.model.data, whole, self.theta[:p], V, self.df)
 
     @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return int(self.model.nobs)
-
-    @property
-    def llf(self) -> float:
-        """Log-likelihood of the reports."""
-        return float(self.top.value)
-
-    @property
-    def converged(self) -> bool:
-        """Whether a maximum was reached."""
-        return self.top.converged
-
-    @property
-    def aic(self) -> float:
-        """-2 llf + 2 (p + m)."""
-        return -2.0 * self.llf + 2.0 * self.top.x.size
-
-    @property
-    def bic(self) -> float:
-        """-2 llf + log(nobs) (p + m)."""
-        return -2.0 * self.llf + float(np.log(self.nobs)) * self.top.x.size
-
-    def t_test(self, hypothesis: Any) -> Any:
-        """Wald tests of linear hypotheses, one by one, as "age = 0"."""
-        R, value = linear_constraints(list(self.index), hypothesis)
-        return t_contrasts(self.top.x, self.covariance_all, R, value, None)
-
-    def wald_test(self, hypothesis: Any) -> Any:
-        """Wald test of linear hypotheses together, see `t_test`."""
-        R, value = linear_constraints(list(self.index), hypothesis)
-        return wald_contrast(self.top.x, self.covariance_all, R, value, None)
+    def devices(self) -> Devices:
+        parameters = self.theta[self.joint.p :]
+        free = np.isfinite(np.diagonal(self.covariance_all)[self.joint.p :])
+        matrices = self.joint.matrices
+        return (
+            [Q.at(parameters) for Q in matrices],
+            [Q.derivatives(parameters)[free] for Q in matrices],
+        )
 
     # -- presentation --------------------------------------------------------------------------
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of "params", "bse", "lower", "upper" and "pvalues"."""
-        ends = self.conf_int(alpha)
+        ends = self.conf_int(level(alpha))
         return pd.DataFrame(
             {"params": self.params, "bse": self.bse, **ends, "pvalues": self.pvalues}
         )
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05) -> Summary:
-        """The estimates with what they rest on, as a statsmodels `Summary`."""
-        from ldpstats.models.regression.devices.summary import device_regression_summary
-
-        return device_regression_summary(self, level(alpha)).layout()
-
-    def __str__(self) -> str:
-        return str(self.summary())
+    def parameter_notes(self) -> list[str]:
+        names = in_turn(list(self.model.unknown))
+        notes = [
+            f"Unknown parameters of the devices, in [0, 1]: {names}. Their p-values are against "
+            "values above zero."
+        ]
+        if self.on_boundary:
+            at = in_turn(list(self.on_boundary))
+            notes.append(
+                f"NOTE: the estimate of {at} is on the boundary: it has no standard error, and "
+                "those of the rest are given its value. Rely on the intervals."
+            )
+        return notes
 
     def __repr__(self) -> str:
         names = ", ".join(self.model.unknown)
