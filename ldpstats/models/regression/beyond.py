@@ -18,6 +18,7 @@ Array = npt.NDArray[Any]
 _DRAWS = 1000  # from the prior
 _BLOCK = 100
 _MUCH = 0.01
+_LEAST = 1e-18  # of a curvature
 _FAR = 2.0  # times as far from the mode as the farthest draw: no mere tail
 
 
@@ -38,10 +39,12 @@ def share_beyond(density: RegressionDensity, z: Array, prior_draws: Array) -> fl
         Parameters; at most 1,000 are used.
     """
     mode = density.mode()
-    root = np.linalg.cholesky(density.curvature(mode))
+    sizes, axes = np.linalg.eigh(density.curvature(mode))
+    sizes = np.maximum(sizes, _LEAST)
+    root = axes * np.sqrt(sizes)
     top = float(density.evaluate(mode[None])[0][0]) + density.prior.log_scale
     d = density.size
-    near = top + 0.5 * d * np.log(2.0 * np.pi) - float(np.log(np.diagonal(root)).sum())
+    near = top + 0.5 * d * np.log(2.0 * np.pi) - 0.5 * float(np.log(sizes).sum())
     near += float(np.linalg.slogdet(density.units)[1])
     some = np.linalg.solve(density.units, prior_draws[:_DRAWS].T).T
     reach = (((z.reshape(-1, d) - mode) @ root) ** 2).sum(axis=1).max()
