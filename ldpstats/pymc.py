@@ -28,7 +28,8 @@ def observe(name: str, p: Any, reports: Any, candidates: Any = None, parameters:
     p : tensor, array-like or Series
         Frequencies of the categories (or candidates), shape (k,), which are those of every
         respondent; or shape (n, k), a row for each respondent, in the order of the reports.
-        They must sum to one, which is not checked. A Series is matched by label.
+        They must sum to one, which is not checked of tensors. A Series, and the columns of a
+        DataFrame, are matched by label.
     reports : Reports or Counts, or a list of them
         What was collected. Groups of a list may have different mechanisms over the same
         categories; rows of p are those of the first group, then of the second and so on.
@@ -53,6 +54,9 @@ def observe(name: str, p: Any, reports: Any, candidates: Any = None, parameters:
     InvalidArgument
         For a name that is taken, a p of another shape, and Counts where p has a row for each
         respondent; for unknown parameters that are lacking.
+    AssertionError
+        By PyTensor, when the model is run: for a tensor whose shape is known only then, such as
+        one made from `pymc.Data`, and is another.
     MechanismMismatch
         For groups over different categories.
 

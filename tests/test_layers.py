@@ -46,6 +46,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "ldpstats.problems": (
         "reach simplex covariance hash_design parametric spectra blocks",
+        "exact_counts report_law tallies",
         "estimates laws rows",
         "moments problem",
         "equations hashed",
@@ -63,6 +64,8 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "binary hashed",
         "recognised of_device",
         "device",
+        "unknown_device",
+        "cohort_parts",
     ),
     "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }

@@ -200,6 +200,44 @@ print(bounds.round(3).to_string())
 assert bounds.loc[0.025, "least"] < takers < bounds.loc[0.975, "most"]
 
 # %% [markdown]
+# ## The same from a table
+#
+# In the field the reports are two columns of a table: which die a student was given, and what she
+# said. `cohorts` makes the two dice one question of a questionnaire, which may have others. The
+# group is public and drawn without regard to the answer; estimates are those of the two groups,
+# given their sizes. With the labels "first:yes" one column would do.
+
+# %%
+cheating_dice = {
+    name: cheats.when({"heads": "no"}, otherwise=die)
+    for name, die in (("first", first), ("second", second))
+}
+asked = ldp.devices.cohorts(cheating_dice).mechanism(answers)
+sheet = ldp.Questionnaire({"drugs": asked})
+table = pd.DataFrame(
+    {
+        "drugs_cohort": np.repeat(["first", "second"], n),
+        "drugs": np.concatenate([group.mechanism.outputs[group.y] for group in reports]),
+        "sex": rng.choice(["f", "m"], 2 * n),
+    }
+)
+survey = ldp.Survey(table, sheet)
+again = survey.frequencies("drugs")
+assert np.allclose(again.params, fitted.params, atol=1e-10)
+assert np.allclose(again.cov_params(), fitted.cov_params(), atol=1e-10)
+women = survey.where("sex == 'f'").frequencies("drugs")
+print(women.summary_frame().round(3).to_string())
+
+# %% [markdown]
+# On the command line, where `first.json` and `second.json` are written by
+# `ldpstats device cheating-detection --param p_yes=1/6 --param p_no=1/6 --write-spec first.json`:
+#
+# ```
+# ldpstats questionnaire sheet.json --group drugs first first.json --group drugs second second.json
+# ldpstats fit table.csv --questionnaire sheet.json --column drugs --where "sex == 'f'"
+# ```
+
+# %% [markdown]
 # ## Elsewhere
 #
 # `ldp.devices.library.cheating_detection("3/6", "1/6")` is the same design by its name. With the

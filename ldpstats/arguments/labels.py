@@ -30,6 +30,7 @@ __all__ = [
     "preview",
     "sensitive_codes",
     "sensitive_labels",
+    "two_positions",
     "whole",
 ]
 
@@ -211,6 +212,15 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
         if codes.size:
             return int(codes[0])
     raise InvalidArgument(name, label, remedy)
+
+
+def two_positions(name: str, given: object, labels: pd.Index[Any], remedy: str) -> list[int]:
+    """Return the places of two different labels; `remedy` says what one should have been."""
+    two = "must be two different labels"
+    places = [position(name, label, labels, remedy) for label in listed(name, given, two)]
+    if len(places) != 2 or places[0] == places[1]:
+        raise InvalidArgument(name, given, two)
+    return places
 
 
 def column_name(values: object) -> str:

@@ -100,8 +100,11 @@ start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
 
 With --questionnaire, every row is an answer sheet: reports replace the answers to all private
 questions, in columns of the same names, observed questions are copied, and epsilon is that of a
-whole sheet. Missing answers and questions that were not asked are empty cells (or, for a missing
-answer, a report of the category that the questionnaire names). See ldpstats questionnaire.
+whole sheet. A device of several groups draws the group of each respondent, unless the column
+NAME_cohort has it; respondents who work a device with unknown parameters are simulated with the
+values of --param QUESTION.NAME=VALUE. Missing answers and questions that were not asked are empty
+cells (or, for a missing answer, a report of the category that the questionnaire names). See
+ldpstats questionnaire.
 """
 
 
@@ -188,17 +191,33 @@ def _privatize(given: argparse.Namespace) -> int:
 
 def _privatize_sheets(given: argparse.Namespace) -> int:
     """Privatise the columns of a questionnaire."""
+    params, given.param = given.param, []
     _exclude(given, "--questionnaire", "column", "survey", "spec", "missing")
     distinct(given.input, given.output, given.questionnaire)
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
-    collector = sheet.collector(**limits)
+    collector = sheet.collector(**limits, parameters=_unknown(params))
     how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
     with progress("privatising") as advance:
         totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
     counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
     print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
     return 0
+
+
+def _unknown(params: list[str]) -> dict[str, dict[str, str]] | None:
+    """Values of unknown parameters, by question."""
+    found: dict[str, dict[str, str]] = {}
+    for param in params:
+        key, sign, value = param.rpartition("=")
+        question, dot, name = key.rpartition(".")
+        if not sign or not dot:
+            remedy = "must be QUESTION.NAME=VALUE with --questionnaire, such as used.cheating=.1"
+            raise InvalidArgument("--param", param, remedy)
+        if name in found.setdefault(question, {}):
+            raise InvalidArgument("--param", param, f"gives {key} a second time")
+        found[question][name] = value
+    return found or None
 
 
 def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:

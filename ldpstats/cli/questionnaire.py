@@ -8,6 +8,7 @@ from typing import Any
 import ldpstats as ldp
 from ldpstats.cli.common import HOW, distinct, label_list
 from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.mechanisms.of_device import OfDevice
 from ldpstats.survey.documents import read_specification
 from ldpstats.survey.listing import as_text
 
@@ -16,7 +17,10 @@ __all__ = ["add_questionnaire"]
 _QUESTIONNAIRE = """\
 Write the specification of a questionnaire: named questions, each with the specification of its
 mechanism or dictionary survey, and what all reports of an answer sheet together spend. Without
---question and --observed, print the questionnaire that FILE holds.
+--question, --group and --observed, print the questionnaire that FILE holds.
+
+Designs with unknown parameters ask two groups with different devices, --group for each. A report
+says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
 
 Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnaire FILE.
 """
@@ -31,6 +35,12 @@ def add_questionnaire(commands: Any) -> None:
     two: dict[str, Any] = {"nargs": 2, "action": "append", "default": []}
     words = "a question, which is a column of the table, and the specification of its mechanism"
     add("--question", metavar=("NAME", "SPEC"), help=words, **two)
+    words = (
+        "a device of a question that is asked with another in each group, the name of the group "
+    )
+    words += "and the specification of the device; once for each group"
+    three: dict[str, Any] = {"nargs": 3, "action": "append", "default": []}
+    add("--group", metavar=("NAME", "GROUP", "SPEC"), help=words, **three)
     words = "a question without protection, and its labels: separated by commas, or their number k"
     add("--observed", metavar=("NAME", "LABELS"), help=words, **two)
     words = "private questions that each respondent is asked, drawn at random (default: all)"
@@ -41,7 +51,7 @@ def add_questionnaire(commands: Any) -> None:
 
 
 def _questionnaire(given: argparse.Namespace) -> int:
-    specs = [path for _, path in given.question]
+    specs = [path for _, path in given.question] + [path for _, _, path in given.group]
     for path in specs:  # several questions may have one specification
         distinct(given.file, path)
     if specs or given.observed:
@@ -60,11 +70,33 @@ def _written(given: argparse.Namespace) -> None:
     for name, path in given.question:
         _check_new(name, mechanisms, "--question")
         mechanisms[name] = read_specification(path)
+    groups: dict[str, dict[str, Any]] = {}
+    for name, group, path in given.group:
+        _check_new(name, mechanisms, "--group")
+        if group in groups.setdefault(name, {}):
+            raise InvalidArgument("--group", group, f"is twice a group of {name}")
+        groups[name][group] = read_specification(path)
+    mechanisms |= {name: _in_groups(name, own) for name, own in groups.items()}
     for name, labels in given.observed:
         _check_new(name, mechanisms, "--observed")
         mechanisms[name] = ldp.Observed(label_list(labels, "--observed"))
     sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
     sheet.to_json(given.file, force=given.force)
+
+
+def _in_groups(name: str, groups: dict[str, Any]) -> Any:
+    """The device of a question that is asked with another in each group."""
+    steps = {}
+    first = next(iter(groups.values()))
+    for group, made_by in groups.items():
+        if not isinstance(made_by, OfDevice):
+            remedy = f"must be a device in each group, as ldpstats device writes it, not {made_by}"
+            raise InvalidArgument(f"--group {name}", group, remedy)
+        if not made_by.categories.equals(first.categories):
+            remedy = "must have the categories of the other groups, in the same order"
+            raise InvalidArgument(f"--group {name}", group, remedy)
+        steps[group] = ldp.devices.Device(made_by.device)
+    return ldp.devices.cohorts(steps).mechanism(first.categories)
 
 
 def _check_new(name: str, mechanisms: dict[str, Any], flag: str) -> None:

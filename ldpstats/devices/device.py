@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label
@@ -102,6 +102,14 @@ class Device:
             remedy = "must be a device: say('yes') makes one of a label, recode({...}) of a dict"
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
+
+    def __add__(self, other: object) -> NoReturn:
+        raise NotAvailable(
+            "reports of devices are not added. An item count with questions of known prevalence is "
+            "parts(truth, question(0.3)) >> recode({'no, no': 0, ('no, yes', 'yes, no'): 1, ...})"
+        )
+
+    __radd__ = __add__
 
     def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism | UnknownDevice:
         """The mechanism that the device is, for these true answers.
@@ -227,6 +235,9 @@ def as_step(name: str, value: object) -> Step:
         remedy = (
             "is a dict: write the step whose outcomes these are before it, as in flip().when(...)"
         )
+        raise InvalidArgument(name, value, remedy)
+    if value is None or isinstance(value, list | set | tuple):
+        remedy = "must be a device, such as truth, or a label that it says, such as 'yes'"
         raise InvalidArgument(name, value, remedy)
     return Say(known_label(name, value))
 

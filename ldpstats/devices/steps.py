@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from numbers import Integral
 from typing import Any
 
 from ldpstats.arguments.checks import listed
 from ldpstats.devices.device import Device, as_step
+from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
 from ldpstats.programs.polynomials import unknown
 
@@ -187,6 +189,9 @@ def parts(*devices: Any) -> Device:
     >>> parts(truth, roll(6)).mechanism(("a", "b")).outputs[:2].tolist()
     ['a, 1', 'a, 2']
     """
+    if len(devices) == 1 and isinstance(devices[0], list | tuple):
+        remedy = "is a list: write the devices one by one, as in parts(truth, opposite)"
+        raise InvalidArgument("parts", devices[0], remedy)
     return Device(steps.Parts(tuple(as_step("parts", device) for device in devices)))
 
 
@@ -214,28 +219,55 @@ def hashed(n_outputs: int, cohort: int = 0) -> Device:
     return Device(steps.Hashed(n_outputs, cohort))
 
 
-def cohorts(devices: Iterable[Any]) -> Device:
-    """Draw one of several devices, each with the same probability; its number is reported too.
+def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> Device:
+    """Draw one of several devices; which it was is reported too.
 
-    Reports are text such as "3:yes": the number of the device, from 0, and what it said.
+    Reports are text such as "3:yes": the number of the device, from 0, or its name, and what it
+    said. The cohort is drawn without regard to the answer, and is public. Where devices have
+    unknown parameters, all cohorts together estimate them (see `FrequencyModel`).
 
     Parameters
     ----------
-    devices : sequence of Device
+    devices : sequence of Device, or mapping from name to Device
+        Names are text without a colon, or whole numbers.
+    shares : mapping from name to probability, or sequence of probabilities; optional
+        How likely each is drawn, in (0, 1], of sum one exactly; all the same by default.
 
     Raises
     ------
     InvalidArgument
-        If it is not a list of devices.
+        If it is not a list of devices, or a dict of names and devices; if shares do not sum to one,
+        or are not those of the devices.
 
     Examples
     --------
     >>> cohorts([truth, opposite]).mechanism(("no", "yes")).outputs.tolist()
     ['0:no', '0:yes', '1:no', '1:yes']
+    >>> cohorts({"A": truth, "B": opposite}, shares={"A": "2/3", "B": "1/3"})
+    cohorts({'A': truth, 'B': opposite}, shares=['2/3', '1/3'])
     """
-    remedy = "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)]"
+    names: tuple[Any, ...] | None = None
+    if isinstance(devices, Mapping):
+        names, devices = tuple(map(_cohort_name, devices)), devices.values()
+    remedy = (
+        "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)], or a dict of them"
+    )
     given = listed("devices", devices, remedy)
-    return Device(steps.Cohorts(tuple(as_step("cohorts", device) for device in given)))
+    if isinstance(shares, Mapping):
+        known = tuple(map(str, range(len(given)))) if names is None else names
+        if set(map(str, shares)) != set(known) or len(shares) != len(known):
+            remedy = f"must have a probability for each of {', '.join(map(repr, known))}"
+            raise InvalidArgument("shares", shares, remedy)
+        by_name = {str(name): share for name, share in shares.items()}
+        shares = [by_name[name] for name in known]
+    several = tuple(as_step("cohorts", device) for device in given)
+    odds = None if shares is None else tuple(listed("shares", shares, "must be probabilities"))
+    return Device(steps.Cohorts(several, names, odds))
+
+
+def _cohort_name(name: Any) -> Any:
+    """The name of a cohort; a whole number is its text."""
+    return str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
 
 
 def recode(labels: Mapping[Any, Any]) -> Device:

@@ -73,7 +73,9 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
         case Then() if (counted := counted_outcome(step)) is not None:
             return _counted(*counted)
         case Then():
-            return _joined(tree_of(step.first, categories, later), tree_of(step.second, None, True))
+            results = step.first.said(None if categories is None else tuple(categories))
+            second = tree_of(step.second, results, True)
+            return _joined(tree_of(step.first, categories, later), second)
         case Parts() | Cohorts():
             return _several(step, categories, later)
         case Flip() | Roll() | Spin() | Cards():
@@ -128,7 +130,7 @@ def _when(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
     outcomes: Sequence[Any] | None = source.outcomes
     name = _named(source)
     if isinstance(source, Truth):
-        outcomes, name = (None, "that result?") if later else (categories, "true answer?")
+        outcomes, name = categories, "that result?" if later else "true answer?"
     elif law is None:
         name = "that result?"
     chances = {(type(v), v): p for v, p in law or ()}
@@ -178,13 +180,15 @@ def _counted(drawn: Step, times: int, outcome: Any) -> Node:
 def _several(step: Parts | Cohorts, categories: Sequence[Any] | None, later: bool) -> Node:
     """A branch for each part of a report, or for each cohort."""
     drawn = isinstance(step, Cohorts)
-    p = str(Fraction(1, len(step.steps))) if drawn else ""
+    n = len(step.steps)
+    names = step.named if isinstance(step, Cohorts) else map(str, range(1, n + 1))
+    chances = map(_chance, step.chances) if isinstance(step, Cohorts) else [""] * n
     name = "cohort" if drawn else "answer"
     branches = tuple(
-        Branch(f"{name} {i}", p, tree_of(one, categories, later))
-        for i, one in enumerate(step.steps, 0 if drawn else 1)
+        Branch(f"{name} {which}", p, tree_of(one, categories, later))
+        for which, p, one in zip(names, chances, step.steps, strict=True)
     )
-    return Node("draw a cohort" if drawn else f"{len(branches)} answers", False, branches)
+    return Node("draw a cohort" if drawn else f"{n} answers", False, branches)
 
 
 def _results(law: list[tuple[Any, Chance]]) -> Iterator[Branch]:

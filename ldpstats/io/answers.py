@@ -19,7 +19,8 @@ from ldpstats.io.kept import KeptColumns
 from ldpstats.io.secrecy import privatized
 from ldpstats.io.specifications import specification_text
 from ldpstats.io.storage.files import FilePath, checked_path, refusal
-from ldpstats.io.tables import check_spreadsheet_safe, names, table_chunks
+from ldpstats.io.table_writing import check_spreadsheet_safe
+from ldpstats.io.tables import names, table_chunks
 from ldpstats.io.values import (
     LabelOf,
     answers_in,

@@ -13,10 +13,11 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.cells import unguarded
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
 from ldpstats.io.report_columns import ReportColumn
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks, unguarded
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks
 from ldpstats.io.values import present
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.joint import JointCounts

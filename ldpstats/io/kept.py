@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.cells import coded, guarded, objects, unguarded
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
 from ldpstats.io.report_columns import (
     SURVEY_COLUMNS,
@@ -20,7 +21,7 @@ from ldpstats.io.report_columns import (
     stored_text,
 )
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import coded, column_metadata, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import column_metadata, file_format
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
 from ldpstats.reports.packed import cohort_column, holds_bytes
 

@@ -14,6 +14,8 @@ Cohorts
     In CSV and in frames before the report: "3:0110", "3:17". In Parquet in a column of their own,
     NAME_cohort beside the column NAME, whole numbers from 0 (int32). Both are read everywhere: a
     report whose text has a colon has its cohort there, and then a column of that name is any other.
+    Devices of cohorts (`devices.cohorts`) report labels: "A:yes", or "yes" beside a column
+    NAME_cohort with the name of the cohort.
 Fingerprints
     Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
     Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
@@ -35,7 +37,7 @@ import pandas as pd
 from ldpstats.arguments.distinct import is_text
 from ldpstats.arguments.labels import missing_entries
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.tables import objects
+from ldpstats.io.cells import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.packed import cohort_column, holds_bytes, in_pandas, plain_bytes

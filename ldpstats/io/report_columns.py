@@ -15,9 +15,11 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import encode
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.cells import coded, objects
+from ldpstats.io.cohorts import cohort_index, cohort_labels, joined_codes
 from ldpstats.io.layout import cohorts_in, parsed, present_bytes
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import coded, column_metadata, names, objects
+from ldpstats.io.tables import column_metadata, names
 from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
@@ -117,7 +119,7 @@ class ReportColumn:
         if self.cohort is not None:
             if self.cohort == self.column:
                 raise InvalidArgument("cohort", self.cohort, "is the column of reports")
-            if not self.mechanism.n_cohorts:
+            if not self._has_cohorts:
                 remedy = f"must be left out: {self.mechanism} has no cohorts"
                 raise InvalidArgument("cohort", self.cohort, remedy)
         self._check_fingerprint()
@@ -132,6 +134,10 @@ class ReportColumn:
             )
 
     @property
+    def _has_cohorts(self) -> bool:
+        return bool(self.mechanism.n_cohorts or self.mechanism.cohort_names)
+
+    @property
     def where(self) -> str:
         """The column, in words."""
         return f"{self.path}, column {self.column!r}"
@@ -144,7 +150,7 @@ class ReportColumn:
     @property
     def optional(self) -> list[str]:
         """The columns of fingerprints and of cohorts, which are read if they are there."""
-        beside = self.mechanism.n_cohorts and self.cohort is None
+        beside = self._has_cohorts and self.cohort is None
         return [fingerprint_column(self.column), *[cohort_column(self.column)] * bool(beside)]
 
     @cached_property
@@ -171,6 +177,8 @@ class ReportColumn:
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
         if isinstance(self.mechanism, Enumerated):
+            if self.mechanism.cohort_names and (apart := self._beside(frame, values)):
+                return self._apart(frame, apart, done)
             return self._labels(values, self.mechanism.outputs, absent, done)
         cohort = self._cohorts(frame, values, done, absent)
         return parsed(self.where, self.mechanism, values, absent, cohort, done), absent
@@ -188,12 +196,40 @@ class ReportColumn:
             refuse_missing(self.where, done, blank)
         return Reports(codes[codes >= 0], self.mechanism), blank
 
+    def _apart(self, frame: pd.DataFrame, cohort: str, done: int) -> tuple[Reports, Any]:
+        """Reports that are labels, whose cohorts are in a column of their own."""
+        labels = cohort_labels(self.mechanism)
+        columns = {"report": self.column, "cohort": cohort}
+        known = {"report": labels, "cohort": cohort_index(self.mechanism)}
+        found = {}
+        for what, column in columns.items():
+            where, own = f"{self.path}, column {column!r}", known[what]
+            to_label = label_of(self.path, own, self.na)
+            values, absent = present(where, frame[column], to_label, self._missing_texts)
+            with row_named(where, done, values, absent):
+                codes = matched("reports", values, own)
+            found[what] = np.full(absent.size, -1, dtype=np.int64)
+            found[what][~absent] = codes
+
+        def named(i: int, what: str) -> str:
+            return f"{self.path}, column {columns[what]!r}, row {done + i + 1}"
+
+        joined = joined_codes(self.mechanism, found["report"], found["cohort"], named)
+        blank = joined < 0
+        if self.missing == "raise":
+            refuse_missing(self.where, done, blank)
+        return Reports(joined[~blank], self.mechanism), blank
+
+    def _beside(self, frame: pd.DataFrame, values: Any) -> str | None:
+        """The column of cohorts, if they are not in the reports, of which these are `values`."""
+        if self.cohort is not None:
+            return self.cohort
+        first = values[0] if len(values) else None
+        return cohort_beside(self.column, self.mechanism, frame.columns, first)
+
     def _cohorts(self, frame: pd.DataFrame, values: Any, done: int, absent: Any) -> Any:
         """The cohorts of the rows that have a report; None if reports have them in their text."""
-        column = self.cohort
-        if column is None:
-            first = values[0] if len(values) else None
-            column = cohort_beside(self.column, self.mechanism, frame.columns, first)
+        column = self._beside(frame, values)
         if column is None:
             return None
         where = f"{self.path}, column {column!r}"

@@ -13,12 +13,14 @@ import pandas as pd
 from ldpstats.arguments.intervals import midpoints
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
+from ldpstats.io.cells import taken
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.layout import stored_columns, stored_names
 from ldpstats.io.report_columns import ARROW_TYPES, cell_type, stored_fingerprint
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, taken, write_table
+from ldpstats.io.table_writing import write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import fingerprint_column

@@ -1,4 +1,4 @@
-"""Tables in CSV and Parquet files, read and written in chunks."""
+"""Tables in CSV and Parquet files, read in chunks."""
 
 from __future__ import annotations
 
@@ -10,41 +10,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, listed, positive_integer
-from ldpstats.arguments.distinct import arrow_text, factorized
+from ldpstats.arguments.checks import listed, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.io import plain_csv
-from ldpstats.io.storage.commits import replacing_all
+from ldpstats.io.cells import guarded, objects
 from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
 
 __all__ = [
-    "RISKY",
     "Advance",
-    "check_spreadsheet_safe",
-    "coded",
     "column_metadata",
     "csv_lines",
-    "csv_writer",
     "file_format",
-    "guarded",
     "names",
-    "objects",
     "read_column",
     "read_columns",
     "table_chunks",
-    "taken",
-    "unguarded",
-    "write_table",
 ]
-
-Array = npt.NDArray[Any]
 
 Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
@@ -52,8 +37,6 @@ Advance = Callable[[float], None]
 CHUNK_ROWS = 1 << 18
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
-
-RISKY = ("=", "+", "-", "@")  # a spreadsheet runs a cell that begins with one of them as a formula
 
 
 def file_format(path: FilePath) -> str:
@@ -73,9 +56,6 @@ def names(name: str, given: object) -> list[str]:
         if not isinstance(text, str):
             raise InvalidArgument(name, text, "must be text")
     return found
-
-
-# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_column(
@@ -310,44 +290,6 @@ def _position(path: FilePath, header: list[str], column: str, secret: bool) -> i
     return header.index(spelling)
 
 
-def objects(column: Any) -> npt.NDArray[np.object_]:
-    """The values of a column of any type as objects, None where missing."""
-    text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
-    values: npt.NDArray[np.object_]
-    if text is None:
-        values = column.to_numpy(dtype=object, na_value=None)
-    else:  # equal texts are one object
-        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
-    return values
-
-
-def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:
-    """Codes of a column of text, (n,), -1 where missing, and its distinct texts; None of others."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        import pyarrow
-
-        try:
-            return arrow_text(column.array.__arrow_array__())
-        except (pyarrow.ArrowException, UnicodeDecodeError):
-            remedy = "holds text that is not UTF-8: write it as UTF-8"
-            raise InvalidArgument("column", column.name, remedy) from None
-    if column.dtype != object:
-        return None
-    found = factorized(column, pd.RangeIndex(0))
-    if found is None:
-        codes, distinct = pd.factorize(column)
-        found = codes, np.asarray(distinct, dtype=object)
-    return found
-
-
-def taken(codes: Array, texts: Sequence[str]) -> Any:
-    """A column of Arrow with the text of each code, (n,); null where that is negative."""
-    import pyarrow
-
-    labels = pyarrow.array(texts, pyarrow.string())
-    return labels.take(pyarrow.array(codes, mask=codes < 0 if (codes < 0).any() else None))
-
-
 def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mapping[bytes, bytes]:
     """The keys and values that are stored beside a column, in Parquet."""
     if file_format(path) != ".parquet":
@@ -358,121 +300,3 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
     with reading(path, pyarrow.ArrowException, secret=secret, regular=True):
         schema = pyarrow.parquet.read_schema(path)
         return schema.field(_position(path, schema.names, column, secret)).metadata or {}
-
-
-# -- writing ---------------------------------------------------------------------------------------
-
-
-def write_table(
-    frames: Iterable[pd.DataFrame],
-    path: FilePath,
-    types: Mapping[str, str],
-    stored: Mapping[str, Mapping[bytes, bytes]],
-    force: bool,
-    *,
-    beside: Mapping[FilePath, str] | None = None,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write frames as the chunks of one table."""
-    check_spreadsheet_safe(spreadsheet_safe, path)
-    suffix, more = file_format(path), dict(beside or {})
-    with replacing_all([path, *more], force) as (temporary, *others):
-        for other, text in zip(others, more.values(), strict=True):
-            other.write_text(text, encoding="utf-8")
-        if suffix == ".parquet":
-            _write_parquet(frames, temporary, types, stored)
-        else:
-            _write_csv(frames, temporary, suffix, spreadsheet_safe)
-
-
-def guarded(text: str) -> str:
-    """Text with an apostrophe before it where a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.startswith(RISKY) else text
-
-
-def unguarded(text: str) -> str:
-    """Text without the apostrophe that `guarded` may have put before it."""
-    return text[1:] if text.startswith("'") and text.startswith(RISKY, 1) else text
-
-
-def check_spreadsheet_safe(given: object, path: FilePath) -> bool:
-    """Refuse anything but a boolean, and True for Parquet."""
-    if boolean("spreadsheet_safe", given) and file_format(path) == ".parquet":
-        remedy = "is for CSV: spreadsheets run no formulas from a Parquet file; leave it out"
-        raise InvalidArgument("spreadsheet_safe", given, remedy)
-    return bool(given)
-
-
-@contextmanager
-def csv_writer(path: Path, suffix: str) -> Iterator[Any]:
-    """A csv.writer to a file, whose suffix says whether to compress it."""
-    with open(path, "wb") as raw:
-        stream: Any = raw
-        if suffix == ".csv.gz":  # without a name and a time in it, equal tables are equal files
-            stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
-        with TextIOWrapper(stream, encoding="utf-8", newline="") as text:
-            yield csv.writer(_Lines(text), lineterminator="\r\n")
-
-
-class _Lines:
-    """Turn CRLF into LF: csv.writer quotes CR and LF only if its own line end has both."""
-
-    def __init__(self, text: TextIOWrapper) -> None:
-        self.text = text
-
-    def write(self, line: str) -> int:
-        return self.text.write(line.removesuffix("\r\n") + "\n")
-
-
-def _write_csv(
-    frames: Iterable[pd.DataFrame], path: Path, suffix: str, spreadsheet_safe: bool
-) -> None:
-    with csv_writer(path, suffix) as lines:
-        for number, frame in enumerate(frames):
-            columns: list[Any] = [objects(frame[name]) for name in frame.columns]
-            header = list(frame.columns)
-            if spreadsheet_safe:
-                columns = [[_guarded_cell(cell) for cell in column] for column in columns]
-                header = [guarded(name) for name in header]
-            if number == 0:
-                lines.writerow(header)
-            lines.writerows(zip(*columns, strict=True))
-
-
-def _guarded_cell(cell: Any) -> Any:
-    """The text of a cell, guarded; negative numbers begin with a risky character too."""
-    return None if cell is None else guarded(str(cell))
-
-
-def _write_parquet(
-    frames: Iterable[pd.DataFrame],
-    path: Path,
-    types: Mapping[str, str],
-    stored: Mapping[str, Mapping[bytes, bytes]],
-) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
-    def convert(name: str, column: pd.Series[Any]) -> Any:
-        if isinstance(column.dtype, pd.ArrowDtype):
-            array: Any = column.array
-            return array.__arrow_array__()
-        kind = types.get(name, "string")
-        if kind != "string":
-            return pyarrow.array(column, kind, from_pandas=True)
-        text = coded(column)
-        assert text is not None  # whatever else was written has its type
-        return taken(text[0], [str(value) for value in text[1]])
-
-    writer = None
-    try:
-        for frame in frames:
-            table = pyarrow.table({name: convert(name, frame[name]) for name in frame.columns})
-            fields = [field.with_metadata(stored.get(field.name)) for field in table.schema]
-            table = table.cast(pyarrow.schema(fields))
-            if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
-            writer.write_table(table)
-    finally:
-        if writer is not None:
-            writer.close()

@@ -14,8 +14,9 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.cells import RISKY, coded, guarded, objects, unguarded
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import RISKY, coded, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import file_format
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [

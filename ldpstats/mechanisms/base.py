@@ -59,6 +59,7 @@ class Mechanism(Instrument[Client, Collector]):
     n_bits: int  # width of a report in bits; 0 where reports are labels
     n_cohorts: int  # 0 for a mechanism that knows none
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
+    cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
 
     @property

@@ -16,7 +16,12 @@ from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Array, Mechanism, check_document
 from ldpstats.mechanisms.label_equations import label_moments
-from ldpstats.mechanisms.processing import asked_of, category_order, law_of_processing
+from ldpstats.mechanisms.processing import (
+    asked_of,
+    category_order,
+    law_of_processing,
+    ordered_table,
+)
 from ldpstats.mechanisms.words import made_of
 from ldpstats.problems.equations import Moments
 from ldpstats.reports.formats import LabelFormat
@@ -260,11 +265,13 @@ class CustomMechanism(Enumerated):
     Parameters
     ----------
     Q : array-like, shape (k, l)
-        ``Q[x, y] = P(report y | category x)``; rows sum to one.
+        ``Q[x, y] = P(report y | category x)``; rows sum to one. A DataFrame has the categories in
+        its index and the outputs in its columns, unless they are only numbered from 0.
     categories : int, sequence of labels, or pandas Categorical, optional
-        The k categories; 0 .. k-1 by default.
+        The k categories; 0 .. k-1 by default. Rows of a DataFrame are matched by label.
     outputs : int or sequence of labels, optional
-        The l reports; the categories if l = k, else 0 .. l-1, by default.
+        The l reports; the categories if l = k, else 0 .. l-1, by default. Columns of a DataFrame
+        are matched by label.
     sensitive : set or sequence of labels, optional
         The categories that are protected, if not all are: epsilon is then that of utility-optimised
         LDP (MK19 Definition 2), where a report may reveal one of the others.
@@ -281,6 +288,12 @@ class CustomMechanism(Enumerated):
     inf
     >>> round(CustomMechanism(mech.Q, ("a", "b", "c"), sensitive=["a", "b"]).epsilon, 4)  # ln 8
     2.0794
+
+    A table has its labels:
+
+    >>> table = pd.DataFrame([[0.8, 0.2], [0.3, 0.7]], ["ill", "well"], ["yes", "no"])
+    >>> CustomMechanism(table).outputs.tolist()
+    ['yes', 'no']
     """
 
     Q: Any
@@ -291,12 +304,13 @@ class CustomMechanism(Enumerated):
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
-        channel = Dense(self.Q)
+        table, rows, columns = ordered_table(self.Q, self.categories, self.outputs)
+        channel = Dense(table)
         Q = channel.Q
         k, l = Q.shape  # noqa: E741
-        categories = as_labels("categories", k if self.categories is None else self.categories)
+        categories = as_labels("categories", k if rows is None else rows)
         default = categories if k == l else l
-        outputs = as_labels("outputs", default if self.outputs is None else self.outputs, least=1)
+        outputs = as_labels("outputs", default if columns is None else columns, least=1)
         for name, labels, size in (("categories", categories, k), ("outputs", outputs, l)):
             if len(labels) != size:
                 raise InvalidArgument(

@@ -17,7 +17,7 @@ from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words
 
-__all__ = ["Observed", "joint_epsilon"]
+__all__ = ["Observed", "joint_epsilon", "protect_some"]
 
 Array = npt.NDArray[Any]
 
@@ -99,3 +99,8 @@ def joint_epsilon(mechanisms: Iterable[Any]) -> float:
     """
     private = [mechanism.epsilon for mechanism in mechanisms if not mechanism.unprotected]
     return float(sum(private)) if private else float("inf")
+
+
+def protect_some(mechanisms: Iterable[Any]) -> bool:
+    """Whether the epsilon of some mechanism protects only its sensitive categories."""
+    return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)

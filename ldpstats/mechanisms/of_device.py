@@ -16,7 +16,7 @@ from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.polynomials import Chance
-from ldpstats.programs.steps import Step
+from ldpstats.programs.steps import Cohorts, Step
 
 __all__ = ["OfDevice"]
 
@@ -48,6 +48,11 @@ class OfDevice(Enumerated):
 
     def _check_device(self, device: Step) -> None:
         """Refuse devices of another kind, before their law is asked for."""
+
+    @property
+    def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of its cohorts, if it is a device of cohorts; a report begins with one."""
+        return self.device.named if isinstance(self.device, Cohorts) else ()
 
     @cached_property
     def law(self) -> Law:

@@ -13,7 +13,14 @@ from ldpstats.arguments.checks import distribution, numbers
 from ldpstats.arguments.labels import as_labels, encode, preview
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["Randomiser", "asked_of", "category_order", "distinct_labels", "law_of_processing"]
+__all__ = [
+    "Randomiser",
+    "asked_of",
+    "category_order",
+    "distinct_labels",
+    "law_of_processing",
+    "ordered_table",
+]
 
 Array = npt.NDArray[Any]
 
@@ -77,6 +84,36 @@ def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array |
     places = {(type(value), value): y for y, value in enumerate(own)}
     found = [places.get((type(value), value), -1) for value in wanted]
     return None if -1 in found else np.array(found)
+
+
+def ordered_table(Q: object, categories: Any, outputs: Any) -> tuple[Any, Any, Any]:
+    """A DataFrame's numbers and labels: of its rows as categories, of its columns as outputs.
+
+    Rows and columns whose labels are given as well come in that order. Those that are only
+    numbered, as pandas does by itself, have no labels. Anything else is left as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If labels are given that are not those of the rows or columns.
+    """
+    if not isinstance(Q, pd.DataFrame):
+        return Q, categories, outputs
+    found = []
+    for axis, (name, given) in enumerate((("categories", categories), ("outputs", outputs))):
+        own, what = Q.axes[axis], ("index", "columns")[axis]
+        if not own.equals(pd.RangeIndex(len(own))):
+            if isinstance(own, pd.MultiIndex):
+                raise InvalidArgument(f"Q.{what}", own.tolist(), "must have one level of labels")
+            labels = as_labels(f"Q.{what}", own.tolist(), least=1)
+            wanted = labels if given is None else as_labels(name, given, least=1)
+            order = category_order(labels, wanted)
+            if order is None:
+                remedy = f"must be the labels of Q.{what}, {preview(labels)}; or pass Q.to_numpy()"
+                raise InvalidArgument(name, wanted.tolist(), remedy)
+            Q, given = Q.iloc[order] if axis == 0 else Q.iloc[:, order], wanted
+        found.append(given)
+    return Q, found[0], found[1]
 
 
 def _recoded(

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution, numbers
-from ldpstats.arguments.labels import align, preview
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import Enumerated, Mechanism
+from ldpstats.privacy.answer_law import answers_law
 from ldpstats.reports.single import Counts, Reports
 
 __all__ = ["posterior"]
@@ -40,7 +39,8 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     p : array-like, shape (k,)
         Distribution of the answers. A Series is matched by label, such as ``results.params``. For
         several questions their joint distribution: a DataFrame for two (the first in rows), a
-        Series with a MultiIndex, or an array of shape (k1, k2, ...).
+        Series with a MultiIndex, or an array of shape (k1, k2, ...). Levels and sides that have
+        the questions' names may come in any order.
     reports : Reports or column of reports, optional
         The reports to judge; one of these for each question if there are several (a list, a
         dictionary or a DataFrame). By default all possible reports, if they can be listed.
@@ -116,7 +116,10 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     answers = [part.labels(candidates if part.is_open else None) for part in parts]
     if candidates is not None and not any(part.is_open for part in parts):
         parts[0].labels(candidates)  # which refuses them
-    law = _prior(p, answers)
+    size = np.prod([float(len(labels)) for labels in answers])
+    if size > _MOST:
+        raise NotAvailable(f"{size:.0f} combinations of answers are too many to list")
+    law = answers_law(p, answers, names)
     if reports is None:
         rows, labels = _all_reports(parts, law.size)
     else:
@@ -147,48 +150,6 @@ def _questions(given: Any) -> tuple[list[Any], list[Mechanism]]:
     if not parts or not all(isinstance(part, Mechanism) for part in parts):
         raise InvalidArgument("mechanism", given, _MECHANISM)
     return names, parts
-
-
-def _prior(p: Any, answers: list[pd.Index[Any]]) -> Array:
-    """The joint distribution, flat: the last question changes fastest."""
-    shape = tuple(len(labels) for labels in answers)
-    size = int(np.prod([float(k) for k in shape]))
-    if size > _MOST:
-        raise NotAvailable(f"{size} combinations of answers are too many to list")
-    if len(shape) == 1:
-        return distribution("p", align("p", p, answers[0]), size)
-    if isinstance(p, pd.DataFrame):
-        if len(shape) != 2:
-            raise InvalidArgument("p", p, "must be a Series with a MultiIndex, or an array")
-        if isinstance(p.index, pd.MultiIndex) or isinstance(p.columns, pd.MultiIndex):
-            raise InvalidArgument("p", p, "must have the answers to one question on each side")
-        p = pd.Series(p.to_numpy().ravel(), pd.MultiIndex.from_product([p.index, p.columns]))
-    if isinstance(p, pd.Series):
-        p = _aligned(p, answers)
-    remedy = f"must be a joint distribution of shape {shape}: an entry for each combination"
-    array = numbers("p", p, remedy)
-    if array.shape != shape and array.shape != (size,):
-        raise InvalidArgument("p", f"array of shape {array.shape}", remedy)
-    return distribution("p", array.reshape(-1), size)
-
-
-def _aligned(p: Any, answers: list[pd.Index[Any]]) -> Array:
-    """A Series by combination, in the order of the answers."""
-    levels: list[Any] = [labels.astype(object) for labels in answers]
-    every = pd.MultiIndex.from_product(levels)
-    index = p.index
-    remedy = f"must be indexed by all combinations of answers, such as {preview(every)}"
-    if (
-        not isinstance(index, pd.MultiIndex)
-        or index.nlevels != len(answers)
-        or len(p) != len(every)
-    ):
-        raise InvalidArgument("p", list(index), remedy)
-    own: list[Any] = [level.astype(object) for level in index.levels]
-    places = index.set_levels(own).get_indexer(every)
-    if (places < 0).any() or index.has_duplicates:
-        raise InvalidArgument("p", list(index), remedy)
-    return np.asarray(p.to_numpy()[places])
 
 
 # -- reports -------------------------------------------------------------------------------------

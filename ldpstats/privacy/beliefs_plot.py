@@ -9,7 +9,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import distribution, numbers
-from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.shared.axes import axes_of, set_title, title_text
 from ldpstats.models.shared.cells import (
@@ -21,6 +20,7 @@ from ldpstats.models.shared.cells import (
     settle,
     write_cells,
 )
+from ldpstats.privacy.answer_law import answers_law
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,8 @@ def plot_posterior(
         Of `posterior`.
     p : array-like, shape (k,), optional
         The distribution before the report, as for `posterior`, which is drawn above the reports.
-        For several questions an array in the order of the columns, or of the joint table's shape.
+        For several questions an array in the order of the columns, or of the joint table's shape;
+        a Series or DataFrame is matched by label.
     ax : matplotlib Axes, optional
         Where to draw; by default in a new figure.
     title : str, optional
@@ -117,10 +118,14 @@ def _checked(beliefs: Any) -> Array:
 
 def _law(p: Any, beliefs: pd.DataFrame) -> Array:
     """The distribution before the report, in the order of the columns."""
-    k = beliefs.shape[1]
-    if isinstance(beliefs.columns, pd.MultiIndex):
-        return distribution("p", np.ravel(numbers("p", p, "must be numbers")), k)
-    return distribution("p", align("p", p, beliefs.columns), k)
+    columns = beliefs.columns
+    if not isinstance(columns, pd.MultiIndex):
+        return answers_law(p, [columns], [None])
+    if not isinstance(p, pd.Series | pd.DataFrame):
+        return distribution("p", np.ravel(numbers("p", p, "must be numbers")), len(columns))
+    answers = [columns.unique(level) for level in range(columns.nlevels)]
+    law = answers_law(p, answers, list(columns.names))
+    return law[pd.MultiIndex.from_product(answers).get_indexer(columns)]
 
 
 def _flat(index: pd.Index[Any]) -> pd.Index[Any]:

@@ -11,9 +11,11 @@ from ldpstats.problems.blocks.base import BlockDesign
 from ldpstats.problems.blocks.hadamard import HadamardDesign
 from ldpstats.problems.covariance import Covariance, finite_array
 from ldpstats.problems.equations import Equations
-from ldpstats.problems.estimates import ExactForm, PathLaw, Tallies, Uncertain
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.moments import Array, Check, OwnCounts
 from ldpstats.problems.reach import Pair
+from ldpstats.problems.tallies import PathLaw, Tallies
 
 __all__ = ["BlockEquations", "block_equations"]
 

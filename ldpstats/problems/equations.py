@@ -10,19 +10,15 @@ import numpy as np
 
 from ldpstats.errors import NotIdentified
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import (
-    ExactForm,
-    PathLaw,
-    ReportLaw,
-    ReportPart,
-    Tallies,
-    Uncertain,
-)
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.laws import bit_moments, label_moments
 from ldpstats.problems.moments import Array, Check, Estimable, Moments, OwnCounts
 from ldpstats.problems.reach import Pair, bit_reach, label_reach, own_reach, picked
+from ldpstats.problems.report_law import ReportLaw, ReportPart
 from ldpstats.problems.simplex import project_simplex
 from ldpstats.problems.spectra import spectral_norm
+from ldpstats.problems.tallies import PathLaw, Tallies
 
 __all__ = ["Equations", "Moments"]
 

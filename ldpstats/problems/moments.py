@@ -17,9 +17,12 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Uncertain, Unexplained
+from ldpstats.problems.estimates import Uncertain, Unexplained
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.reach import Pair
+from ldpstats.problems.report_law import ReportLaw
 from ldpstats.problems.simplex import project_simplex
+from ldpstats.problems.tallies import Tallies
 
 __all__ = ["CellBounds", "Check", "Estimable", "Misfit", "Moments", "OwnCounts"]
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from ldpstats.problems.covariance import Covariance, block_diagonal
 from ldpstats.problems.equations import Equations
-from ldpstats.problems.estimates import ExactForm, PooledTallies, Tallies, Uncertain
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.moments import Array, Moments, OwnCounts
+from ldpstats.problems.tallies import PooledTallies, Tallies
 
 __all__ = ["PooledEquations", "joined", "pool"]
 

@@ -19,6 +19,8 @@ from ldpstats.programs.probabilities import chance
 
 __all__ = [
     "Proportions",
+    "cohort_names",
+    "cohort_shares",
     "distinct",
     "known_label",
     "listed_labels",
@@ -81,6 +83,36 @@ def several_steps(name: str, value: object, least: int) -> tuple[Any, ...]:
     if len(steps) < least:
         raise InvalidArgument(name, value, remedy)
     return steps
+
+
+def cohort_names(value: object, n: int) -> tuple[str, ...]:
+    """Return the names of n cohorts, which reports begin with."""
+    remedy = "must be text without a colon, blanks around it or control characters: reports are "
+    remedy += "the name of the cohort, a colon and the answer"
+    names = tuple(known_label("cohorts", name) for name in listed("cohorts", value, remedy))
+    for name in names:
+        plain = isinstance(name, str) and name.isprintable() and name.strip() == name
+        if not plain or not name or ":" in name:
+            raise InvalidArgument("cohorts", name, f"the name of a cohort {remedy}")
+    distinct("cohorts", list(names))
+    if len(names) != n:
+        raise InvalidArgument("cohorts", names, f"must be {n} names, one for each cohort")
+    return names
+
+
+def cohort_shares(value: object, n: int) -> tuple[Fraction, ...]:
+    """Return the exact probabilities of n cohorts, positive and of sum one."""
+    remedy = f"must be {n} probabilities above 0 that sum to one, one for each cohort"
+    given = listed("shares", value, remedy)
+    found = tuple(chance("shares", p) for p in given)
+    if len(found) != n or not all(isinstance(p, Fraction) and p > 0 for p in found):
+        raise InvalidArgument("shares", value, remedy)
+    total = sum(found, Fraction(0))
+    if total != 1:
+        understood = ", ".join(map(str, found[:6]))
+        said = f"{remedy}: they sum to {total} (understood as {understood}); write thirds as '1/3'"
+        raise InvalidArgument("shares", value, said)
+    return tuple(Fraction(p) for p in found)  # type: ignore[arg-type]
 
 
 def proportions(

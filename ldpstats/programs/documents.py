@@ -51,7 +51,7 @@ def step_from_dict(document: object, depth: int = 0) -> steps.Step:
         raise InvalidArgument("step", name, f"must be one of {', '.join(_FIELDS)}")
     kind, fields = _FIELDS[name]
     given = {key: value for key, value in document.items() if key != "step"}
-    if set(given) != set(fields):
+    if not set(fields) - set(_OPTIONAL) <= set(given) <= set(fields):
         remedy = f"a {name} has the fields {', '.join(fields) or '(none)'}"
         raise InvalidArgument("device", sorted(map(str, given)), remedy)
     made: steps.Step = kind(**{key: _READ[key](value, depth + 1) for key, value in given.items()})
@@ -136,12 +136,29 @@ def _write_several(step: steps.Parts | steps.Cohorts) -> dict[str, Any]:
     return {"steps": [step_to_dict(child) for child in step.steps]}
 
 
+def _write_cohorts(step: steps.Cohorts) -> dict[str, Any]:
+    found = _write_several(step)
+    if step.names is not None:
+        found["names"] = list(step.names)
+    if step.shares is not None:
+        found["shares"] = [chance_to_json(p) for p in step.shares]
+    return found
+
+
+def _shares(value: Any, depth: int) -> Any:
+    if not isinstance(value, list):
+        raise InvalidArgument("shares", value, "must be a list of probabilities")
+    return tuple(chance_from_json(p) for p in value)
+
+
 _READ: dict[str, Callable[[Any, int], Any]] = {
     "p": lambda value, _: chance_from_json(value),
     "prevalence": lambda value, _: chance_from_json(value),
     "law": _law,
     "numbers": _tuple,
     "answers": _tuple,
+    "names": _tuple,
+    "shares": _shares,
     "text": _plain,
     "label": _plain,
     "sides": _plain,
@@ -168,8 +185,9 @@ _FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "then": (steps.Then, ("first", "second")),
     "parts": (steps.Parts, ("steps",)),
     "hashed": (steps.Hashed, ("n_outputs", "cohort")),
-    "cohorts": (steps.Cohorts, ("steps",)),
+    "cohorts": (steps.Cohorts, ("steps", "names", "shares")),
 }
+_OPTIONAL = ("names", "shares")  # written only where they are not the default
 _WRITE: dict[type[steps.Step], Callable[[Any], dict[str, Any]]] = {
     steps.Say: lambda step: {"label": step.label},
     steps.Flip: lambda step: {"p": chance_to_json(step.p)},
@@ -195,5 +213,5 @@ _WRITE: dict[type[steps.Step], Callable[[Any], dict[str, Any]]] = {
     },
     steps.Parts: _write_several,
     steps.Hashed: lambda step: {"n_outputs": step.n_outputs, "cohort": step.cohort},
-    steps.Cohorts: _write_several,
+    steps.Cohorts: _write_cohorts,
 }

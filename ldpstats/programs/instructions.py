@@ -27,14 +27,22 @@ from ldpstats.programs.steps import (
     Truth,
     When,
 )
-from ldpstats.programs.told import OBJECTS, counted_outcome, objects_of, told_step
+from ldpstats.programs.told import (
+    OBJECTS,
+    asks_the_truth,
+    counted_outcome,
+    objects_of,
+    says_itself,
+    told_step,
+)
 from ldpstats.programs.words import WORDS, Words
 
 __all__ = ["WORDS", "instructions"]
 
-_LAWS = {Flip: "flips", Spin: "spins", Cards: "cards"}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
+_ITS_KIND = {Flip: " result", Roll: " result", Spin: " result", Cards: " card"}
+_FEWEST_SAME = 3  # outcomes that are said as they are, from which one sentence does for all
 _MOST_LISTED = 6  # outcomes, beyond which the rest is "anything else"
 
 
@@ -120,7 +128,7 @@ class _Writer:
     def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
         """The sentences of a step, one after the other."""
         block = self.block(step)
-        if first and isinstance(step, When) and isinstance(step.source, Truth):
+        if first and asks_the_truth(step):
             hidden = any(self.objects.values())
             notes = (self.words.say("unseen"),) if hidden else ()
             return (_Block(self.words.say("think"), notes), *block.inner)
@@ -136,11 +144,7 @@ class _Writer:
             case Then():
                 return self._then(step)
             case Parts():
-                inner = [
-                    self._under("part", self.block(part), which=i)
-                    for i, part in enumerate(step.steps, 1)
-                ]
-                return _Block(self.words.say("parts", count=len(inner)), (), tuple(inner))
+                return self._parts(step)
             case Cohorts():
                 return self._cohorts(step)
             case Flip() | Roll() | Spin() | Cards():
@@ -218,13 +222,25 @@ class _Writer:
     def _when(self, step: When) -> _Block:
         if isinstance(step.source, Truth | Question):
             heads, cells = self._silent(step, ())
+            cells = self._one_of(cells) if self.remembered else cells
             return _Block("", (), (*(_Block(head) for head in heads), *cells))
+        inside = self._after(step.source)
         if type(step.source) in OBJECTS:
             block = self._act(step.source, "hide")
-            inside = replace(self, used=(*self.used, step.source))
-            return replace(block, inner=tuple(inside._branches(step, ())))
+            return replace(block, inner=tuple(inside._branches(step)))
         first = replace(self, saying=False).sequence(told_step(step.source))
-        return _Block("", (), (*first, *self._branches(step, ())))
+        return _Block("", (), (*first, *inside._one_of(inside._branches(step))))
+
+    def _one_of(self, branches: list[_Block]) -> list[_Block]:
+        """Branches on what is remembered, where another may fit what the first remembers."""
+        if self.saying or len(branches) < 2:
+            return branches
+        return [_Block(self.words.say("one of"), (), tuple(branches))]
+
+    def _after(self, step: Step) -> _Writer:
+        """A writer who knows that the objects of a step may have been used."""
+        held = (one for same_kind in objects_of(step).values() for one in same_kind)
+        return replace(self, used=(*self.used, *held))
 
     def _silent(self, step: When, so_far: tuple[str, ...]) -> tuple[list[str], list[_Block]]:
         """Conditions on answers that nobody hears, of several questions together."""
@@ -239,25 +255,34 @@ class _Writer:
                 heads += [head for head in more if head not in heads]
                 cells += below
             else:
-                cells.append(self._conditional(clauses, told))
+                cells.append(self._conditional(clauses, step.source, told))
         return heads, cells
 
-    def _branches(self, step: When, so_far: tuple[str, ...]) -> list[_Block]:
+    def _branches(self, step: When) -> list[_Block]:
         return [
-            self._conditional((*so_far, clause), told) for clause, told in self._conditions(step)
+            self._conditional((clause,), step.source, told)
+            for clause, told in self._conditions(step)
         ]
 
-    def _conditional(self, clauses: tuple[str, ...], step: Step) -> _Block:
+    def _conditional(self, clauses: tuple[str, ...], source: Step, step: Step | None) -> _Block:
         condition = self.words.joined(list(clauses), "and")
-        return self._under("if", self.block(step), condition=condition)
+        if step is None or (isinstance(source, Truth) and isinstance(step, Truth)):
+            key = "say it" if self.saying else "keep it"
+            block = _Block(self.words.say(f"{key}{_ITS_KIND.get(type(source), '')}"))
+        else:
+            block = self.block(step)
+        return self._under("if", block, condition=condition)
 
     def _under(self, key: str, block: _Block, **filled: object) -> _Block:
         """A block after a condition."""
         action = block.head or self.words.say("follow")
         return replace(block, head=self.words.say(key, action=action, **filled))
 
-    def _conditions(self, step: When) -> list[tuple[str, Step]]:
-        """Each condition in words, and the step that it leads to; equal steps share one."""
+    def _conditions(self, step: When) -> list[tuple[str, Step | None]]:
+        """Each condition in words, and the step that it leads to; equal steps share one.
+
+        The step is None where three outcomes or more are said as they are.
+        """
         grouped: dict[Step, list[Any]] = {}
         for outcomes, branch in step.branches:
             grouped.setdefault(branch, []).extend(outcomes)
@@ -265,17 +290,23 @@ class _Writer:
             grouped[step.otherwise] = []
         elif step.otherwise is not None:
             grouped[step.otherwise] = grouped.pop(step.otherwise)
-        found = []
+        same = [branch for branch, named in grouped.items() if says_itself(branch, named)]
+        same = [] if step.otherwise in same or len(same) < _FEWEST_SAME else same
+        itself = [outcome for branch in same for outcome in grouped.pop(branch)]
+        found: list[tuple[str, Step | None]] = []
         for branch, named in grouped.items():
             rest = self._rest(step) if branch == step.otherwise else []
             if named or rest is None or rest:
                 found.append((self._clause(step, named, rest), told_step(branch)))
+        if itself:
+            left = [itself, []] if step.otherwise else [[], itself]
+            found.append((self._clause(step, *left), None))
         return found
 
     def _rest(self, step: When) -> list[Any] | None:
         """The outcomes that have no branch; None if they are not known."""
-        own = self.categories if isinstance(step.source, Truth) else step.source.outcomes
-        if own is None or (isinstance(step.source, Truth) and self.remembered):
+        own = step.source.said(self.categories)
+        if own is None:
             return None
         taken = {(type(v), v) for outcomes, _ in step.branches for v in outcomes}
         return [label for label in own if (type(label), label) not in taken]
@@ -295,8 +326,8 @@ class _Writer:
 
     def _in_order(self, step: When, outcomes: list[Any]) -> list[Any]:
         """Outcomes in the order in which the source lists them."""
-        own = self.categories if isinstance(step.source, Truth) else step.source.outcomes
-        places = {(type(v), v): i for i, v in enumerate(own or ())}
+        own = step.source.said(self.categories) or ()
+        places = {(type(v), v): i for i, v in enumerate(own)}
         return sorted(outcomes, key=lambda v: places.get((type(v), v), len(places)))
 
     # -- several steps -----------------------------------------------------------------------
@@ -309,8 +340,9 @@ class _Writer:
         if isinstance(first, Truth):
             return self.block(told_step(step.second))
         before = replace(self, saying=False).sequence(first)
-        after = replace(self, remembered=True, categories=None).sequence(told_step(step.second))
-        return _Block("", (), (*before, *after))
+        results = first.said(self.categories)
+        later = replace(self._after(first), remembered=True, categories=results)
+        return _Block("", (), (*before, *later.sequence(told_step(step.second))))
 
     def _counted(self, step: Then) -> _Block | None:
         """Several draws from one object of which the number of some outcome is said."""
@@ -325,13 +357,28 @@ class _Writer:
         said = self.words.say(key, count=times, outcome=label)
         return _Block(act, (*self._introduced(drawn), *back, said))
 
+    def _parts(self, step: Parts) -> _Block:
+        key = "part" if self.saying else "keep part"
+        inner: list[_Block] = []
+        writer = self
+        for which, part in enumerate(map(told_step, step.steps), 1):
+            inner.append(self._under(key, writer.block(part), which=which))
+            writer = writer._after(part)
+        return _Block(self.words.say(f"{key}s", count=len(inner)), (), tuple(inner))
+
     def _cohorts(self, step: Cohorts) -> _Block:
         inner = [
-            self._under("set", self.block(told_step(one)), which=i)
-            for i, one in enumerate(step.steps)
+            self._under("set", self.block(told_step(one)), which=name)
+            for name, one in zip(step.named, step.steps, strict=True)
         ]
-        last = _Block(self.words.say("name the set"))
-        return _Block(self.words.say("sets", count=len(inner)), (), (*inner, last))
+        named = "say the set" if step.names is not None else "name the set"
+        last = _Block(self.words.say(named if self.saying else "keep the set"))
+        key = "sets"
+        notes: tuple[str, ...] = ()
+        if step.shares is not None:
+            key = "uneven sets"
+            notes = (self.words.percent(zip(step.named, step.shares, strict=True)),)
+        return _Block(self.words.say(key, count=len(inner)), notes, (*inner, last))
 
 
 def _is_run(labels: Sequence[Any]) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.rows import (
@@ -160,12 +159,8 @@ def _when(step: When, categories: tuple[Any, ...]) -> Law:
 def _check_answers(step: When, source: Law) -> None:
     """Refuse branches for answers that there are not, and answers without a branch."""
     keys = [key for outcomes, _ in step.branches for key in outcomes]
-    known = set(source.outputs)
-    for key in keys:
-        if key not in known:
-            hint = did_you_mean(key, map(str, source.outputs[:1000]))
-            raise InvalidArgument("when", key, f"is no outcome of the step before{hint}")
-    check_branches(keys, source.outputs, step.otherwise is not None)
+    kind = "answer" if isinstance(step.source, Truth) else "outcome of the step before"
+    check_branches(keys, source.outputs, step.otherwise is not None, kind)
 
 
 def _then(step: Then, categories: tuple[Any, ...]) -> Law:
@@ -236,12 +231,15 @@ def _parts(step: Parts, categories: tuple[Any, ...]) -> Law:
 def _cohorts(step: Cohorts, categories: tuple[Any, ...]) -> Law:
     laws = [arranged(_law(part, categories)) for part in step.steps]
     check_entries(sum(len(part.outputs) for part in laws))
-    outputs = tuple(f"{c}:{y}" for c, part in enumerate(laws) for y in part.outputs)
-    share = Fraction(1, len(laws))
+    cohorts = list(zip(step.named, step.chances, laws, strict=True))
+    outputs = tuple(f"{name}:{y}" for name, _, part in cohorts for y in part.outputs)
 
     def row(x: int) -> Row:
-        rows = enumerate(part.row(x) for part in laws)
-        return {f"{c}:{y}": share * p for c, own in rows for y, p in own.items()}
+        return {
+            f"{name}:{y}": share * p
+            for name, share, part in cohorts
+            for y, p in part.row(x).items()
+        }
 
     return listed(categories, outputs, row)
 

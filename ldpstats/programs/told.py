@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ldpstats.errors import NotAvailable
 from ldpstats.programs.polynomials import Polynomial
-from ldpstats.programs.steps import Cards, Flip, Parts, Roll, Say, Spin, Step, Then, Truth, When
+from ldpstats.programs.steps import (
+    Cards,
+    Flip,
+    Parts,
+    Roll,
+    Say,
+    Spin,
+    Step,
+    Then,
+    Truth,
+    When,
+    typed,
+)
 
-__all__ = ["OBJECTS", "counted_outcome", "objects_of", "told_step"]
+__all__ = [
+    "OBJECTS",
+    "asks_the_truth",
+    "counted_outcome",
+    "objects_of",
+    "says_itself",
+    "told_step",
+]
 
 OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
 """What respondents hold, and what they do with it."""
@@ -75,3 +95,20 @@ def objects_of(step: Step) -> dict[type[Step], dict[Step, int]]:
             numbers.setdefault(first, len(numbers) + 1)
         waiting += reversed(first.children)
     return found
+
+
+def asks_the_truth(step: Step) -> bool:
+    """Whether a step begins with branches for the true answer."""
+    asked = False
+    while isinstance(step, When | Then):
+        asked |= isinstance(step, When)
+        if isinstance(step, When):
+            step = step.source
+        else:
+            step = step.second if isinstance(step.first, Truth) else step.first
+    return asked and isinstance(step, Truth)
+
+
+def says_itself(step: Step, outcomes: Sequence[Any]) -> bool:
+    """Whether a step says the outcome that leads to it."""
+    return isinstance(step, Say) and [typed(outcome) for outcome in outcomes] == [typed(step.label)]

@@ -78,6 +78,9 @@ WORDS: dict[str, str] = THINGS | {
     "say opposite": "say the opposite of your true answer",
     "say another": "say one of the other answers, picked so that each is equally likely",
     "say": "say {label}",
+    "say it": "say it",
+    "say it result": "say the result",
+    "say it card": "say what is on it",
     "say other": "answer {name} truthfully",
     "say remembered": "say the result that you remember",
     "say opposite of remembered": "say the opposite of the result that you remember",
@@ -89,6 +92,9 @@ WORDS: dict[str, str] = THINGS | {
     "keep truth": "remember your true answer",
     "keep opposite": "remember the opposite of your true answer",
     "keep another": "remember one of the other answers, picked so that each is equally likely",
+    "keep it": "remember it",
+    "keep it result": "remember the result",
+    "keep it card": "remember what is on it",
     "keep label": "remember {label}",
     "keep other": "remember your true answer to {name}",
     "keep remembered": "remember the same result as before",
@@ -98,6 +104,7 @@ WORDS: dict[str, str] = THINGS | {
     ),
     # several things to do
     "follow": "do the following",
+    "one of": "do only the first of these that fits",
     "times": "do this {count} times: {act}",
     "put each back": "put each {card} back and shuffle before you draw the next",
     "count": "say only how many of the {count} results are {outcome}",
@@ -105,8 +112,13 @@ WORDS: dict[str, str] = THINGS | {
     "parts": "give {count} answers, one after the other",
     "part": "for answer {which}, {action}",
     "sets": "let the program pick one of {count} sets of instructions, each equally likely",
+    "uneven sets": "let the program pick one of {count} sets of instructions",
     "set": "if it picks set {which}, {action}",
+    "keep parts": "find {count} results, one after the other, and keep them to yourself",
+    "keep part": "for result {which}, {action}",
+    "keep the set": "remember which set it was, together with the result",
     "name the set": "say the number of your set before your answer",
+    "say the set": "say the name of your set before your answer",
     "code": "let the program turn your true answer into one of {count} codes, and say the code",
     "keep code": (
         "let the program turn your true answer into one of {count} codes, and remember the code"
@@ -206,11 +218,7 @@ class Words:
         if len(pairs) > 2 and len({p for _, p in pairs}) == 1 and numbers is None:
             return self.say("alike")
         if total > _MOST_COUNTED and numbers is None:
-            parts = [
-                self.say("share", outcome=self.label(v, outcome), percent=f"{100 * float(p):.3g}")
-                for v, p in pairs
-            ]
-            return self.say("shares", counts=self.joined(parts, "and"))
+            return self.percent(pairs, outcome)
         parts = []
         for label, p in pairs:
             count = int(p * total)
@@ -218,6 +226,14 @@ class Words:
             parts.append(self.say(key, count=count, outcome=self.label(label, outcome)))
         head = "deck of" if numbers is not None else kind
         return self.say(head, total=total, counts=self.joined(parts, "and"))
+
+    def percent(self, law: Iterable[tuple[Any, Any]], kind: str = "") -> str:
+        """How likely outcomes are, in percent."""
+        parts = [
+            self.say("share", outcome=self.label(v, kind), percent=f"{100 * float(p):.3g}")
+            for v, p in law
+        ]
+        return self.say("shares", counts=self.joined(parts, "and"))
 
 
 def _denominator(chances: Iterable[Fraction]) -> int:

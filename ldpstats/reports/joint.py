@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
-from ldpstats.arguments.labels import as_series, missing_entries
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.reports.columns import not_reports
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.reports.cohorts import cohort_groups, cohort_strata
 from ldpstats.reports.display import held
-from ldpstats.reports.matching import by_ids, by_rows
-from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
+from ldpstats.reports.matching import alike, by_ids, by_rows, check_ids, checked_parts
+from ldpstats.reports.numbering import numbered_reports, possible_reports, report_numbers
+from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.source import check_mechanism, check_same
 
 __all__ = ["ALWAYS_MERGED", "JointCounts", "possible_reports"]
 
@@ -97,18 +97,18 @@ class JointCounts:
         n: npt.ArrayLike | None = None,
         ids: Sequence[Any] | None = None,
     ) -> None:
-        parts, lacking = _checked_parts(reports), tuple[int, ...]()
+        parts, lacking = checked_parts(reports), tuple[int, ...]()
         identified = all(part.ids is not None for part in parts)
         if ids is not None and any(part.ids is not None for part in parts):
             remedy = "the reports have identifiers of their own: leave ids= out"
             raise InvalidArgument("ids", "given", remedy)
         if identified and n is None:
             parts, lacking = by_ids(parts)
-        parts = _alike(parts)
+        parts = alike(parts)
         u = len(parts[0])
         counts = np.ones(u, dtype=np.int64) if n is None else counts_vector("n", n, (u,))
         if ids is not None:
-            _check_ids(ids, len(parts), u)
+            check_ids(ids, len(parts), u)
         elif any(part.n_missing for part in parts) and not lacking:
             missing = [part.n_missing for part in parts]
             raise InvalidArgument(
@@ -244,12 +244,12 @@ class JointCounts:
         sizes = self.possible
         cells = np.zeros(len(self.n), dtype=np.int64)
         for part, size in zip(self.reports, sizes, strict=True):
-            cells = cells * size + _codes(part)
+            cells = cells * size + report_numbers(part)
         total = np.bincount(cells, weights=None if (self.n == 1).all() else self.n)
         seen = np.flatnonzero(total)
         parts, rest = [], seen
         for part, size in zip(self.reports[::-1], sizes[::-1], strict=True):
-            parts.append(_decoded(part, rest % size))
+            parts.append(numbered_reports(part, rest % size))
             rest = rest // size
         return _raw(tuple(parts[::-1]), total[seen].astype(np.int64), self.lacking)
 
@@ -261,12 +261,7 @@ class JointCounts:
                 "other", f"{len(other.reports)} variables", f"must have {len(self.reports)}"
             )
         for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
-            if mine.fingerprint != theirs.fingerprint:
-                raise MechanismMismatch(
-                    f"counts of {mine} (fingerprint {mine.fingerprint}) cannot be added to counts "
-                    f"of {theirs} (fingerprint {theirs.fingerprint}): fit them together as "
-                    "AssociationModel([first, second]) instead"
-                )
+            check_same(mine, theirs, "AssociationModel")
         pairs = zip(self.reports, other.reports, strict=True)
         n = np.concatenate([self.n, other.n])
         reports_in_all("counts", n)
@@ -298,49 +293,30 @@ class JointCounts:
         size = possible_reports(part.mechanism)
         if size > max(len(self.n) // 2, 64) or size > _MOST_CELLS:
             return Counts(part.y, self.n, part.mechanism, part.n_missing, part.cohort), None
-        code = _codes(part)
+        code = report_numbers(part)
         total = np.bincount(code, weights=self.n, minlength=size).astype(np.int64)
         # keep only the reports that occur
         seen = np.flatnonzero(np.bincount(code, minlength=size))
         place = np.zeros(size, dtype=np.intp)
         place[seen] = np.arange(seen.size)
-        y = _decoded(part, seen)
+        y = numbered_reports(part, seen)
         return Counts(y.y, total[seen], y.mechanism, part.n_missing, y.cohort), place[code]
 
     @cached_property
     def shared_cohorts(self) -> bool:
         """Whether the cohort of one variable determines that of another in every respondent."""
-        return any(len(group) > 1 for group in self._cohort_groups())
-
-    def _cohort_groups(self) -> list[list[int]]:
-        """Variables grouped by shared cohorts; those without cohorts are in no group."""
-        groups: list[list[int]] = []
-        for v, part in enumerate(self.reports):
-            if part.cohort is None or part.mechanism.n_cohorts < 2:
-                continue
-            for group in groups:
-                first = self.reports[group[0]].cohort
-                if first is not None and _determined(first, part.cohort, self.nobs):
-                    group.append(v)
-                    break
-            else:
-                groups.append([v])
-        return groups
+        return any(len(group) > 1 for group in cohort_groups(self.reports, self.nobs))
 
     def strata(self) -> tuple[JointCounts, list[slice]]:
         """Groups in which reports of different variables are independent given the true values.
 
         One group, unless variables share cohorts: then one for each combination of cohorts.
         """
-        groups = [group for group in self._cohort_groups() if len(group) > 1]
-        if not groups:
+        found = cohort_strata(self.reports, self.nobs)
+        if found is None:
             return self, [slice(0, len(self.n))]
-        shared = [self.reports[v].cohort for group in groups for v in group]
-        keys = np.column_stack([cohort for cohort in shared if cohort is not None])
-        labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-        order = np.argsort(labels, kind="stable")
-        ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
-        return self._take(order, self.n[order]), [slice(*pair) for pair in pairwise(ends)]
+        order, slices = found
+        return self._take(order, self.n[order]), slices
 
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
         """The same respondents with their reports in another form, such as lumped."""
@@ -398,63 +374,6 @@ def _raw(parts: tuple[Reports, ...], n: Array, lacking: tuple[int, ...] = ()) ->
     return made
 
 
-def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
-    parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
-    for part in parts:
-        if not isinstance(part, Reports):
-            kind = "counts of one variable do not say what the others were; "
-            remedy = kind if isinstance(part, Counts | BitCounts) else ""
-            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
-            raise not_reports("reports", part, remedy)
-    if len(parts) < 2:
-        raise InvalidArgument(
-            "reports",
-            f"{len(parts)} variable",
-            "two or more variables are needed; FrequencyModel is for one",
-        )
-    return parts
-
-
-def _alike(parts: tuple[Reports, ...]) -> tuple[Reports, ...]:
-    """The same parts without identifiers, after a check that they have as many reports."""
-    sizes = [len(part) for part in parts]
-    if len(set(sizes)) > 1:
-        raise InvalidArgument(
-            "reports",
-            f"{sizes} reports",
-            "must be as many for each variable: report i of all variables is one respondent's; "
-            "reports with identifiers, Reports(..., ids=), are matched by them",
-        )
-    return tuple(part if part.ids is None else replace(part, ids=None) for part in parts)
-
-
-def _check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
-    remedy = "must hold one column of identifiers per variable"
-    given = listed("ids", ids, remedy)
-    columns = [as_series(f"ids[{v}]", column) for v, column in enumerate(given)]
-    if len(columns) != variables:
-        raise InvalidArgument("ids", f"{len(columns)} columns", f"needs {variables}, one each")
-    for v, column in enumerate(columns):
-        if len(column) != u:
-            raise InvalidArgument(f"ids[{v}]", f"{len(column)} ids", f"must be {u}, one a report")
-        if missing_entries(f"ids[{v}]", column).any():
-            raise InvalidArgument(f"ids[{v}]", "missing", "every respondent needs an identifier")
-        if column.duplicated().any():
-            twice = column[column.duplicated()].iloc[0]
-            raise InvalidArgument(
-                f"ids[{v}]", twice, "appears more than once: keep one report each"
-            )
-        differ = np.flatnonzero((column != columns[0]).to_numpy())
-        if differ.size:
-            i = int(differ[0])
-            raise InvalidArgument(
-                f"ids[{v}][{i}]",
-                column.iloc[i],
-                f"is not the respondent of the first variable, {columns[0].iloc[i]!r}: bring the "
-                "reports into one order, for example by merging the tables on the identifier",
-            )
-
-
 def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
     """A DataFrame brought into the order of the outputs."""
     for axis, mechanism in zip((table.index, table.columns), mechanisms, strict=True):
@@ -469,36 +388,6 @@ def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
     return np.asarray(ordered.fillna(0))
 
 
-def possible_reports(mechanism: Source) -> int:
-    """Number of different reports, cohorts included."""
-    C = max(mechanism.n_cohorts, 1)
-    return C * (2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs)
-
-
-def _codes(part: Reports) -> Array:
-    """A number for each report, the cohort in front; for patterns of up to 62 bits."""
-    bits = part.mechanism.format.packed_bits
-    code: Array = part.y if bits else part.y.astype(np.int64)
-    if bits:
-        words = np.zeros((len(part.y), 8), dtype=np.uint8)
-        width = min(part.y.shape[1], 8)
-        words[:, :width] = part.y[:, :width]
-        code = words.view(np.int64)[:, 0]
-    size = 2**bits if bits else part.mechanism.n_outputs
-    return code if part.cohort is None else part.cohort * size + code
-
-
-def _decoded(part: Reports, codes: Array) -> Reports:
-    """The reports that have these numbers."""
-    bits = part.mechanism.format.packed_bits
-    size = 2**bits if bits else part.mechanism.n_outputs
-    y, cohort = codes % size, None if part.cohort is None else codes // size
-    if bits:
-        words = np.ascontiguousarray(y.astype("<i8")).view(np.uint8).reshape(-1, 8)
-        y = words[:, : part.y.shape[1]]
-    return replace(part, y=y, cohort=cohort)
-
-
 def _joined(first: Reports, second: Reports) -> Reports:
     cohort = None
     if first.cohort is not None and second.cohort is not None:
@@ -506,12 +395,3 @@ def _joined(first: Reports, second: Reports) -> Reports:
     missing = first.n_missing + second.n_missing
     y = np.concatenate([first.y, second.y])
     return Reports(y, first.mechanism, missing, cohort, first.name)
-
-
-def _determined(first: Array, second: Array, nobs: int) -> bool:
-    """Whether cohorts of one variable are a function of those of the other."""
-    if np.array_equal(first, second):
-        return True
-    pairs = np.unique(np.column_stack([first, second]), axis=0)
-    most = max(np.unique(first).size, np.unique(second).size)
-    return len(pairs) == most and nobs > 2 * most

@@ -1,4 +1,4 @@
-"""Which respondents have a report on every variable: by identifier, or by row."""
+"""Which respondents have a report on every variable: by identifier, by row, or in order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pandas as pd
 
 from ldpstats.arguments.checks import as_array, counts_vector, listed
 from ldpstats.errors import InvalidArgument
-from ldpstats.reports.single import Reports
+from ldpstats.reports.checks import checked_ids
+from ldpstats.reports.columns import not_reports
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
-__all__ = ["Matched", "by_ids", "by_rows"]
+__all__ = ["Matched", "alike", "by_ids", "by_rows", "check_ids", "checked_parts"]
 
 Array = npt.NDArray[Any]
 Matched = tuple[tuple[Reports, ...], tuple[int, ...]]  # reports, and how many lacked each variable
@@ -99,3 +101,56 @@ def _taken(
     )
     lacking = tuple(total - size for size in answered) if left_out else ()
     return reports, lacking
+
+
+# -- in order ---------------------------------------------------------------------------------
+
+
+def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
+    """Reports of two or more variables."""
+    parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
+    for part in parts:
+        if not isinstance(part, Reports):
+            kind = "counts of one variable do not say what the others were; "
+            remedy = kind if isinstance(part, Counts | BitCounts) else ""
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
+    if len(parts) < 2:
+        raise InvalidArgument(
+            "reports",
+            f"{len(parts)} variable",
+            "two or more variables are needed; FrequencyModel is for one",
+        )
+    return parts
+
+
+def alike(parts: tuple[Reports, ...]) -> tuple[Reports, ...]:
+    """The same parts without identifiers, after a check that they have as many reports."""
+    sizes = [len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        raise InvalidArgument(
+            "reports",
+            f"{sizes} reports",
+            "must be as many for each variable: report i of all variables is one respondent's; "
+            "reports with identifiers, Reports(..., ids=), are matched by them",
+        )
+    return tuple(part if part.ids is None else replace(part, ids=None) for part in parts)
+
+
+def check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
+    """Refuse identifiers, a column for each of several variables, that are not in one order."""
+    remedy = "must hold one column of identifiers per variable"
+    given = listed("ids", ids, remedy)
+    if len(given) != variables:
+        raise InvalidArgument("ids", f"{len(given)} columns", f"needs {variables}, one each")
+    columns = [checked_ids(f"ids[{v}]", column, u) for v, column in enumerate(given)]
+    for v, column in enumerate(columns):
+        differ = np.flatnonzero((column != columns[0]).to_numpy())
+        if differ.size:
+            i = int(differ[0])
+            raise InvalidArgument(
+                f"ids[{v}][{i}]",
+                column.iloc[i],
+                f"is not the respondent of the first variable, {columns[0].iloc[i]!r}: bring the "
+                "reports into one order, for example by merging the tables on the identifier",
+            )

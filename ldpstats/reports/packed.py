@@ -49,7 +49,8 @@ def cohort_beside(
     Reports that have their cohorts before them need none: a column of that name is another.
     """
     name = cohort_column(column)
-    return name if mechanism.n_cohorts and name in columns and not tells_cohort(first) else None
+    known = mechanism.n_cohorts or mechanism.cohort_names
+    return name if known and name in columns and not tells_cohort(first) else None
 
 
 def holds_bytes(column: pd.Series[Any]) -> bool:

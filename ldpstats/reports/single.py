@@ -7,65 +7,35 @@ mechanism that made them, so that counts of different mechanisms are never mixed
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, overload
+from typing import Any, ClassVar, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import (
-    as_array,
-    boolean,
-    check_slice,
-    counts_vector,
-    one_of,
-    positive_integer,
-    reports_in_all,
-    whole_below,
+from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all, whole_below
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.reports.checks import (
+    checked_codes,
+    checked_cohort,
+    checked_ids,
+    chosen_rows,
+    plain_array,
 )
-from ldpstats.arguments.labels import as_series, check_column, missing_entries
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.display import held
-from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
-from ldpstats.reports.packed import cohort_beside
+from ldpstats.reports.frames import counted_columns
+from ldpstats.reports.merging import bit_sums, cell_numbers, merged
+from ldpstats.reports.source import Source, check_mechanism, check_same
 
-__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism", "tallied"]
+__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "tallied"]
 
 Array = npt.NDArray[Any]
 
 _MOST_REPORTS = 1 << 53  # sums of weights are exact below
-_MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
 
 _MIXED = "patterns cannot be added to sums of bits: use bit_counts() of the patterns first"
 _NO_LABELS = "reports of {} are bit patterns: use bit_counts() for their sums"
 _UNCOUNTED = "reports cannot be added, but their counts can: use reports.tally() first"
-
-
-class Source(Protocol):
-    """What counts need to know of the mechanism that made them."""
-
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def n_bits(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def n_cohorts(self) -> int: ...
-    @property
-    def format(self) -> Any: ...  # a ReportFormat: a BitFormat where reports are bits
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports: ...
-    def no_counts(self) -> Counts: ...
-    def __str__(self) -> str: ...
-
-
-def _same_mechanism(left: Source, right: Source) -> None:
-    if left.fingerprint != right.fingerprint:
-        raise MechanismMismatch(
-            f"counts of {left} (fingerprint {left.fingerprint}) cannot be added to counts of "
-            f"{right} (fingerprint {right.fingerprint}): fit them together as "
-            "FrequencyModel([first, second]) instead"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +88,12 @@ class Reports:
     ids: Any = None
 
     def __post_init__(self) -> None:
-        _check_reports(self)
+        _check(self, smallest=True)
         if not isinstance(self.name, str):
             raise InvalidArgument("name", self.name, "must be text: the name of the variable")
         if self.ids is not None:
-            object.__setattr__(self, "ids", _checked_ids(self.ids, len(self)))
+            ids = checked_ids("ids", self.ids, len(self)).to_numpy(dtype=object)
+            object.__setattr__(self, "ids", ids)
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
@@ -137,7 +108,7 @@ class Reports:
         Reports have no index: of a Series only the values count, in their order.
         `n_missing` of the selection is zero: who gave no answer is in no row.
         """
-        chosen = _chosen(rows, len(self))
+        chosen = chosen_rows(rows, len(self))
         cohort = None if self.cohort is None else self.cohort[chosen]
         ids = None if self.ids is None else self.ids[chosen]
         return Reports(self.y[chosen], self.mechanism, 0, cohort, self.name, ids)
@@ -170,7 +141,7 @@ class Reports:
             return tallied(self)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
-        ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
+        ones, reports = bit_sums(self.y, None, self.cohort, mechanism)
         return BitCounts(ones, reports, self.mechanism, self.n_missing)
 
 
@@ -218,8 +189,8 @@ class Counts:
     has_patterns: ClassVar[bool] = True  # whole reports were counted, not only sums of their bits
 
     def __post_init__(self) -> None:
-        _check_reports(self)
-        n = _array("n", self.n)
+        _check(self, smallest=False)
+        n = plain_array("n", self.n)
         if n.shape != self.y.shape[:1] or not whole_below(n, _MOST_REPORTS):
             raise InvalidArgument(
                 "n",
@@ -229,7 +200,7 @@ class Counts:
         reports_in_all("n", n)
         object.__setattr__(self, "n", n.astype(np.int64, copy=False))
         if self.noise is not None:
-            noise, bits = _array("noise", self.noise), self.mechanism.n_bits
+            noise, bits = plain_array("noise", self.noise), self.mechanism.n_bits
             if not bits or noise.shape != (bits,) or not whole_below(noise, self.nobs + 1):
                 remedy = "must be None"
                 if bits:
@@ -255,7 +226,7 @@ class Counts:
         if mechanism.n_bits:
             raise NotAvailable(_NO_LABELS.format(mechanism))
         shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
-        cells = _cell_numbers(self.y, self.cohort, mechanism.n_outputs)
+        cells = cell_numbers(self.y, self.cohort, mechanism.n_outputs)
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
         return total.astype(np.int64).reshape(shape)
 
@@ -263,7 +234,7 @@ class Counts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
-        ones, reports = _bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        ones, reports = bit_sums(self.y, self.n, self.cohort, self.mechanism)
         if self.noise is not None:
             ones = ones + self.noise
         return BitCounts(ones, reports, self.mechanism, self.n_missing)
@@ -273,7 +244,7 @@ class Counts:
             raise NotAvailable(_MIXED)
         if not isinstance(other, Counts):
             return NotImplemented
-        _same_mechanism(self.mechanism, other.mechanism)
+        check_same(self.mechanism, other.mechanism, "FrequencyModel")
         y = np.concatenate([self.y, other.y])
         n = np.concatenate([self.n, other.n])
         reports_in_all("counts", n)
@@ -335,41 +306,9 @@ class Counts:
         >>> ldp.Counts.from_frame(frame, ldp.Warner(1.0), count="count").nobs
         100
         """
-        missing = one_of("missing", missing, ("raise", "count"))
-        if not isinstance(frame, pd.DataFrame):
-            raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
-        check_mechanism("mechanism", mechanism)
-        used: list[Any] = []
-        for name, column in (("report", report), ("count", count), ("cohort", cohort)):
-            if column is None and name != "report":
-                continue
-            check_column(name, column, frame)
-            if column in used:
-                raise InvalidArgument(name, column, "is named twice: give a column for each")
-            used.append(column)
-        digits = fingerprint_column(str(report))
-        if frame.columns.tolist().count(digits) == 1 and digits not in used:
-            check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
-        if count is None:
-            n = np.ones(len(frame), dtype=np.int64)
-        else:
-            n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
-        name, reports, n_missing = f"column {report!r}", frame[report], 0
-        if cohort is None:
-            first = reports.dropna().head(1).tolist()
-            every = frame.columns.tolist()
-            beside = [c for c in every if c not in used and every.count(c) == 1]
-            cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
-        groups = None if cohort is None else frame[cohort]
-        absent = reports.isna().to_numpy()
-        if missing == "count" and absent.any():
-            # rows are numbered anew in errors, and the name says so
-            name, reports = f"{name}.dropna()", reports[~absent]
-            n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
-            groups = None if groups is None else groups[~absent]
-        found = mechanism.parse(name, reports, groups)
-        reports_in_all(f"column {count!r}", n)
-        return _counted(found.y, n, found.cohort, mechanism, n_missing)
+        columns = report, count, cohort
+        y, n, groups, n_missing = counted_columns(frame, mechanism, *columns, missing)
+        return _counted(y, n, groups, mechanism, n_missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,7 +355,7 @@ class BitCounts:
                 "mechanism", str(self.mechanism), "does not report bits: use Counts"
             )
         for name, shape in (("ones", (C, bits)), ("reports", (C,))):
-            sums = _array(name, getattr(self, name))
+            sums = plain_array(name, getattr(self, name))
             if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
                 raise InvalidArgument(
                     name,
@@ -458,13 +397,13 @@ class BitCounts:
             return self
         # an empty Counts is the neutral start of a sum, whichever kind follows
         if isinstance(other, Counts) and not other.n.size:
-            _same_mechanism(self.mechanism, other.mechanism)
+            check_same(self.mechanism, other.mechanism, "FrequencyModel")
             return replace(self, n_missing=self.n_missing + other.n_missing)
         if isinstance(other, Counts):
             raise NotAvailable(_MIXED)
         if not isinstance(other, BitCounts):
             return NotImplemented
-        _same_mechanism(self.mechanism, other.mechanism)
+        check_same(self.mechanism, other.mechanism, "FrequencyModel")
         reports_in_all("counts", np.append(self.reports, other.reports))
         return BitCounts(
             self.ones + other.ones,
@@ -474,6 +413,23 @@ class BitCounts:
         )
 
     __radd__ = __add__
+
+
+def _check_source(data: Reports | Counts | BitCounts) -> None:
+    """Check `mechanism` and `n_missing`."""
+    check_mechanism("mechanism", data.mechanism)
+    object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
+
+
+def _check(data: Reports | Counts, smallest: bool) -> None:
+    """Check `y` and `cohort`; lists become arrays, codes int64 or the `smallest` integers."""
+    _check_source(data)
+    mechanism: Source = data.mechanism
+    small = smallest and not mechanism.n_bits and mechanism.n_outputs < 1 << 32
+    kind = np.min_scalar_type(mechanism.n_outputs) if small else np.dtype(np.int64)
+    y = checked_codes(data.y, mechanism, kind)
+    object.__setattr__(data, "y", y)
+    object.__setattr__(data, "cohort", checked_cohort(data.cohort, len(y), mechanism))
 
 
 def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
@@ -491,110 +447,6 @@ def tallied(reports: Reports, n: npt.NDArray[np.int64] | None = None) -> Counts:
     return _counted(reports.y, n, *parts)
 
 
-def check_mechanism(name: str, mechanism: object) -> None:
-    """Refuse anything but a mechanism, such as its class."""
-    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
-    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
-        raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
-
-
-def _check_source(data: Reports | Counts | BitCounts) -> None:
-    """Check `mechanism` and `n_missing`."""
-    check_mechanism("mechanism", data.mechanism)
-    object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
-
-
-def _checked_ids(ids: object, n: int) -> npt.NDArray[np.object_]:
-    """Identifiers of n respondents, each once."""
-    column = as_series("ids", ids)
-    if len(column) != n:
-        raise InvalidArgument("ids", f"{len(column)} ids", f"must be {n}, one a report")
-    if missing_entries("ids", column).any():
-        raise InvalidArgument("ids", "missing", "every respondent needs an identifier")
-    if column.duplicated().any():
-        twice = column[column.duplicated()].iloc[0]
-        raise InvalidArgument("ids", twice, "appears more than once: keep one report each")
-    return column.to_numpy(dtype=object)
-
-
-def _chosen(rows: object, n: int) -> Any:
-    """A mask of n respondents, positions among them, or a slice."""
-    if isinstance(rows, slice):
-        check_slice("rows", rows, n)
-        return rows
-    remedy = f"must be a mask of {n} respondents (True or False each), positions, or a slice"
-    if isinstance(rows, int | np.integer | str):
-        raise InvalidArgument("rows", rows, remedy)
-    found = as_array("rows", rows, remedy)
-    found = found.astype(np.int64) if found.shape == (0,) else found
-    mask = found.dtype == bool
-    if found.ndim != 1 or not (found.size == n if mask else whole_below(found, n)):
-        raise InvalidArgument("rows", rows, remedy)
-    return found
-
-
-def _array(name: str, values: object) -> Array:
-    """Return lists or an array as an array, entries unchanged."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
-    array = as_array(name, values, "must be an array: are rows of one length?")
-    # a list without entries has no type
-    return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
-
-
-def _check_reports(data: Reports | Counts) -> None:
-    """Check `y` and `cohort`; lists become arrays, and integers the type that holds them."""
-    _check_source(data)
-    mechanism: Source = data.mechanism
-    y = _array("y", data.y)
-    if mechanism.n_bits:
-        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.format.packed_bits // 8),)
-        what = f"packed reports of {mechanism.format.packed_bits} bits, uint8 of shape (u, bytes)"
-        if good and y.size and (fault := mechanism.format.packing_fault(y)):
-            raise InvalidArgument("y", y, fault)
-    else:
-        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
-        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
-    if not good and y.dtype.kind not in "iufb":
-        what += "; mechanism.parse(name, column) reads reports as they are written"
-    if not good:
-        raise InvalidArgument("y", data.y, f"must be {what}")
-    if not mechanism.n_bits:
-        kind = np.dtype(np.int64)
-        if isinstance(data, Reports) and mechanism.n_outputs < 1 << 32:
-            kind = np.min_scalar_type(mechanism.n_outputs)
-        y = y.astype(kind, copy=False)
-    object.__setattr__(data, "y", y)
-    if not mechanism.n_cohorts:
-        if data.cohort is not None:
-            remedy = f"must be None: {mechanism} has no cohorts"
-            raise InvalidArgument("cohort", data.cohort, remedy)
-        return
-    cohort = _array("cohort", data.cohort)
-    if cohort.shape != y.shape[:1] or not whole_below(cohort, mechanism.n_cohorts):
-        raise InvalidArgument(
-            "cohort",
-            data.cohort,
-            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
-        )
-    object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
-
-
-def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
-    """One number for each label of each cohort, cohort by cohort."""
-    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
-
-
-def _bit_sums(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
-) -> tuple[Array, Array]:
-    """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
-    C = max(mechanism.n_cohorts, 1)
-    ones = mechanism.format.sum_bits(y, n, cohort, C)
-    groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
-    return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
-
-
 def _counted(
     y: Array,
     n: npt.NDArray[np.int64] | None,
@@ -607,49 +459,5 @@ def _counted(
     y, n, more = mechanism.format.condense(y, n)
     if more is not None:
         noise = more if noise is None else noise + more
-    y, total, cohort = _collapse(y, n, cohort, mechanism)
+    y, total, cohort = merged(y, n, cohort, mechanism)
     return Counts(y, total, mechanism, n_missing, cohort, noise)
-
-
-def _collapse(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
-) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
-    """Merge equal reports, n of each (None: one), and drop those with count zero."""
-    if y.ndim == 1:
-        return _collapse_labels(y, n, cohort, mechanism.n_outputs, max(mechanism.n_cohorts, 1))
-    if y.shape[1] > 8:
-        if n is None:
-            return y, np.ones(len(y), dtype=np.int64), cohort
-        seen = n > 0
-        if seen.all():
-            return y, n, cohort
-        return y[seen], n[seen], None if cohort is None else cohort[seen]
-    words = np.zeros((y.shape[0], 8), dtype=np.uint8)
-    words[:, : y.shape[1]] = y
-    keys: Array = words.view(np.uint64)[:, 0]
-    if cohort is None and n is None:  # the sorted keys are the reports: no order is needed
-        keys, total = np.unique(keys, return_counts=True)
-        return np.ascontiguousarray(keys[:, None].view(np.uint8)[:, : y.shape[1]]), total, None
-    if cohort is not None:  # equal patterns of one cohort: number the patterns first
-        keys = np.unique(keys, return_inverse=True)[1] * np.int64(mechanism.n_cohorts) + cohort
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    total = np.bincount(group, weights=n, minlength=first.size)
-    kept = first[total > 0]
-    members = None if cohort is None else cohort[kept]
-    return y[kept], total[total > 0].astype(np.int64), members
-
-
-def _collapse_labels(
-    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
-) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
-    numbers = _cell_numbers(y, cohort, n_outputs)
-    if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
-        cells, group = np.unique(numbers, return_inverse=True)
-        total = np.bincount(group, weights=n, minlength=cells.size)
-        cells, total = cells[total > 0], total[total > 0]
-    else:
-        everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
-        cells = np.flatnonzero(everything)
-        total = everything[cells]
-    members = None if cohort is None else cells // n_outputs
-    return cells % n_outputs if cohort is not None else cells, total.astype(np.int64), members

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, UnknownCategory
+from ldpstats.io.cohorts import cohort_index, cohort_labels, joined_codes
 from ldpstats.io.layout import reports_in
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
@@ -88,11 +89,23 @@ def as_reports(
     Errors name the question, the row from 1, and the value.
     """
     if isinstance(mechanism, Enumerated):
-        codes = matched(name, column, mechanism.outputs)
+        codes = _codes(name, mechanism, column, cohort)
         reports = Reports(codes[codes >= 0], mechanism, name=name)
         return Coded.of(reports, codes < 0)
     found, absent = reports_in(name, mechanism, column, cohort)
     return Coded.of(replace(found, name=name), absent)
+
+
+def _codes(
+    name: str, mechanism: Enumerated, column: pd.Series[Any], cohort: pd.Series[Any] | None
+) -> npt.NDArray[np.int64]:
+    """Numbers of reports among the outputs, (n,), -1 where missing; perhaps with cohorts apart."""
+    if cohort is None:
+        return matched(name, column, mechanism.outputs)
+    places = {"report": name, "cohort": f"{name}, cohort"}
+    codes = matched(name, column, cohort_labels(mechanism))
+    cohorts = matched(places["cohort"], cohort, cohort_index(mechanism))
+    return joined_codes(mechanism, codes, cohorts, lambda i, of: f"{places[of]}, row {i + 1}")
 
 
 def as_dictionary(

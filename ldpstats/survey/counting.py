@@ -134,7 +134,8 @@ class _Asked:
         check_mechanism(self.mechanism)
         if self.bits and not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: count without bits=True")
-        if self.cohort is not None and not self.mechanism.n_cohorts:
+        named = self.mechanism.cohort_names
+        if self.cohort is not None and not (self.mechanism.n_cohorts or named):
             remedy = f"must be left out: {self.mechanism} has no cohorts"
             raise InvalidArgument("cohort", self.cohort, remedy)
         given = {"column": self.column, "count": self.count, "cohort": self.cohort}

@@ -15,8 +15,9 @@ import pandas as pd
 
 from ldpstats.engines.listing import found_files, is_files
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.cells import coded, unguarded
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.io.tables import coded, csv_lines, file_format, names, table_chunks, unguarded
+from ldpstats.io.tables import csv_lines, file_format, names, table_chunks
 from ldpstats.io.values import missing_texts
 from ldpstats.survey.tables import Table
 

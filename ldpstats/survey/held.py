@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
+from ldpstats.io.cohorts import cohort_labels
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
 from ldpstats.io.values import whole_counts
-from ldpstats.mechanisms import PUM
+from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
@@ -155,6 +156,11 @@ class Held(ABC):
         """Refuse a column of a private question where one without noise is needed."""
         question = self.owner(name)
         if question in self.questionnaire.private:
+            made_by = self.questionnaire[question]
+            if question != name and isinstance(made_by, Mechanism) and made_by.cohort_names:
+                remedy = f"says with which device {question!r} was asked: all groups are fitted "
+                remedy += f"together, by survey.frequencies({question!r})"
+                raise InvalidArgument("column", name, remedy)
             remedy = (
                 "is private: a noisy report is not an answer, and rows chosen by it are not those "
                 f"of the answer; use survey.association({question!r}, ...), whose conditional() "
@@ -205,7 +211,8 @@ class Collected(Held):
         others = {*self.columns} - {*reports}
         for name in self.questionnaire.questions:
             for column, mechanism in self.questionnaire.question(name).mechanisms.items():
-                beside = mechanism.n_cohorts and cohort_column(column) in others
+                known = mechanism.n_cohorts or mechanism.cohort_names
+                beside = known and cohort_column(column) in others
                 if beside and column not in found:
                     first = self.table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
@@ -288,7 +295,11 @@ def coded_reports(table: Table, held: Held, name: str) -> Coded:
     sheet, parts = held.questionnaire, held.parts_of(name)
     made_by, made = sheet[name], sheet.question(name).mechanisms
     kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
-    outputs = {c: m.outputs for c, m in kinds.items() if isinstance(m, Enumerated)}
+    outputs = {
+        c: m.outputs if parts[c] is None else cohort_labels(m)
+        for c, m in kinds.items()
+        if isinstance(m, Enumerated)
+    }
     given = [(c, table.reports(c, outputs.get(c))) for c in parts]
     cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
     if isinstance(made_by, DictionarySurvey):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from ldpstats.mechanisms import Mechanism
 from ldpstats.survey.questions import Question
 
 __all__ = ["as_html", "as_text"]
@@ -25,6 +26,9 @@ def _line(question: Question, refused: Any) -> tuple[str, str, str, str]:
     else:
         shown = ", ".join(map(str, labels[:_MOST])) + ", ..." * (len(labels) > _MOST)
         shown = f"{len(labels)}: {shown}"
+    made_by = question.made_by
+    if isinstance(made_by, Mechanism) and made_by.cohort_names:
+        kind = f"{kind}, groups {', '.join(made_by.cohort_names)}"
     if question.name in refused:
         kind = f"{kind}, refused: {refused[question.name]}"
     spent = f"{question.epsilon:.6g}" if question.private else "observed"

@@ -18,6 +18,7 @@ from ldpstats.survey.asking import draw_asked
 from ldpstats.survey.documents import FINGERPRINTS
 from ldpstats.survey.questions import Named, PersonalQuestion, Question
 from ldpstats.survey.tables import Table
+from ldpstats.survey.worked import by_hand, checked_parameters, given_cohorts
 
 __all__ = ["Wheres", "filled_in", "marks", "privatized", "read_answers", "report_columns"]
 
@@ -37,7 +38,12 @@ def _row(name: str) -> Named:
 
 
 def privatized(
-    sheet: Any, frame: object, words: Words, tags: Mapping[str, Any] | None = None
+    sheet: Any,
+    frame: object,
+    words: Words,
+    tags: Mapping[str, Any] | None = None,
+    parameters: Any = None,
+    known: Mapping[str, Any] | None = None,
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
     table = Table.of(frame, "frame", secret=True)
@@ -45,7 +51,8 @@ def privatized(
     _check_columns(sheet, table)
     hidden, own = _own_categories(sheet, table, tags)
     _check_index(sheet, table, hidden)
-    reports = report_columns(sheet, table, words, own)
+    known = known or checked_parameters(sheet, parameters)
+    reports = report_columns(sheet, table, words, own, known=known)
     columns: dict[str, Any] = {}
     for name in table.columns:
         if name not in hidden:
@@ -60,16 +67,19 @@ def report_columns(
     own: Mapping[str, Mapping[Any, Array]] | None = None,
     where: Wheres = _row,
     stored: bool = False,
+    known: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, pd.Series[Any]]]:
     """The columns of reports that take the place of each private question.
 
-    With `stored` they are those of a Parquet file.
+    With `stored` they are those of a Parquet file. `known` has devices with values for their
+    unknown parameters.
 
     Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
     before all answers are read.
     """
     read = {q.name: read_answers(q, table, sheet.refused, where(q.name)) for q in sheet.entries}
     private = [question for question in sheet.entries if question.private]
+    groups = {q.name: given_cohorts(q, table) for q in private}
     asked = draw_asked(len(table), len(private), sheet.ask, words)
     found = {}
     for j, question in enumerate(private):
@@ -79,7 +89,13 @@ def report_columns(
         if own is not None and question.name in own:
             tags = {tag: categories[rows] for tag, categories in own[question.name].items()}
         named = _among(where(question.name), rows)
-        reports = question.reports(given[rows], words, named, tags)
+        device = None if known is None else known.get(question.name)
+        cohorts = groups[question.name]
+        if device is None and cohorts is None:
+            reports = question.reports(given[rows], words, named, tags)
+        else:
+            own_groups = None if cohorts is None else cohorts[rows]
+            reports = by_hand(question, given[rows], words, named, device, own_groups)
         empty = np.ones(len(table), dtype=bool)
         empty[rows] = False
         cells = question.stored_cells if stored else question.cells

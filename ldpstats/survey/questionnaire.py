@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.budget import Budget
-from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.secrecy import bare, secretive
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
@@ -22,21 +18,16 @@ from ldpstats.io.specifications import json_document, json_text
 from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.sampling.words import Words, simulation_words, system_words
-from ldpstats.survey.audits import SheetAudit, audited, largest
+from ldpstats.survey.asked import AskedQuestions
 from ldpstats.survey.documents import (
     FINGERPRINTS,
     QUESTIONNAIRE,
-    check_columns,
-    check_whole_labels,
-    checked_ask,
-    checked_mechanisms,
-    checked_refused,
     read_questions,
 )
 from ldpstats.survey.listing import as_html
 from ldpstats.survey.privatizing import privatized
-from ldpstats.survey.questions import Question, question_of
 from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
+from ldpstats.survey.worked import checked_parameters
 
 __all__ = ["FINGERPRINTS", "Questionnaire"]
 
@@ -45,7 +36,7 @@ _FIELDS = {"format", "version", "questions", "ask", "refused"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
+class Questionnaire(AskedQuestions):
     """Named questions, each with the mechanism that privatises its answers.
 
     A respondent's answer sheet has a report for each question that she was asked and answered.
@@ -87,110 +78,15 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     Warner(epsilon=0.5)
     """
 
-    mechanisms: Mapping[str, Any]
-    ask: int | None = None
-    refused: Any = None
-
-    def __post_init__(self) -> None:
-        made = checked_mechanisms(self.mechanisms)
-        object.__setattr__(self, "mechanisms", MappingProxyType(made))
-        check_columns(self.entries)
-        check_whole_labels(self.entries)
-        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
-        refused = checked_refused(self.refused, self.private, self.question)
-        object.__setattr__(self, "refused", MappingProxyType(refused))
-
-    # -- questions ---------------------------------------------------------------------------
-
-    @cached_property
-    def entries(self) -> tuple[Question, ...]:
-        """The questions, in order."""
-        return tuple(question_of(name, made_by) for name, made_by in self.mechanisms.items())
-
-    @cached_property
-    def questions(self) -> tuple[str, ...]:
-        """Names of the questions, in order."""
-        return tuple(self.mechanisms)
-
-    @cached_property
-    def private(self) -> tuple[str, ...]:
-        """Names of the questions whose answers are protected."""
-        return tuple(question.name for question in self.entries if question.private)
-
-    @cached_property
-    def observed(self) -> tuple[str, ...]:
-        """Names of the questions whose answers are reported as they are."""
-        return tuple(question.name for question in self.entries if not question.private)
-
-    def question(self, name: object, what: str = "question") -> Question:
-        """A question by its name; `what` names the argument in an error."""
-        text = str.__str__(name) if isinstance(name, str) else ""
-        if text in self:
-            return next(question for question in self.entries if question.name == text)
-        hint = did_you_mean(text, self.questions)
-        shown = ", ".join(map(repr, self.questions))
-        raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        """Columns of a question in a table of reports: one, or five of a `DictionarySurvey`.
-
-        Raises
-        ------
-        InvalidArgument
-            For a name that is no question.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
-        >>> Questionnaire({"url": strings}).columns("url")[:2]
-        ('url_start_1', 'url_gram_1')
-        """
-        return self.question(name, "name").columns
-
-    def __getitem__(self, name: str) -> Any:
-        """The mechanism of a question."""
-        return self.question(name).made_by
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.questions)
-
-    def __len__(self) -> int:
-        return len(self.questions)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and str.__str__(name) in self.questions
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set.
-
-        Infinite where no question is protected, as of `Observed` itself.
-        """
-        return largest([q.epsilon for q in self.entries if q.private or not self.private], self.ask)
-
-    @property
-    def unprotected(self) -> bool:
-        """Whether no question is protected: to observe all of them was consent to no privacy."""
-        return not self.private
-
-    def audit(self) -> SheetAudit:
-        """Audit each question; `questions` of the audit has them by name.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> audit = Questionnaire({"ill": ldp.Warner(0.5), "late": ldp.Warner(1.0)}).audit()
-        >>> audit.declared, audit.questions["ill"].declared, audit.agrees
-        (1.5, 0.5, True)
-        """
-        return audited(self)
-
     # -- reports -----------------------------------------------------------------------------
 
     @secretive
     def privatize(
-        self, frame: Any, rng: np.random.Generator, tags: Mapping[str, Any] | None = None
+        self,
+        frame: Any,
+        rng: np.random.Generator,
+        tags: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Any:
         """Simulate the answer sheets of many respondents.
 
@@ -207,6 +103,10 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
             For questions with a `PUM`: the categories of the respondents' own, as names of columns
             of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
             A Series with the name of a column of `frame` is refused: the column would stay.
+        parameters : mapping from question to (mapping from parameter to probability), optional
+            Values of the unknown parameters of devices, with which respondents are simulated. A
+            device of cohorts draws the cohort of each respondent, or takes it from the column
+            NAME_cohort of `frame`, if there is one.
 
         Returns
         -------
@@ -231,7 +131,47 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         >>> sheet.privatize(people, np.random.default_rng(2)).columns.tolist()
         ['age', 'job']
         """
-        return privatized(self, frame, simulation_words(rng), tags)
+        return privatized(self, frame, simulation_words(rng), tags, parameters)
+
+    def collector(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> SheetCollector:
+        """Privatises the answers of many respondents, each of whom fills in one sheet.
+
+        Parameters
+        ----------
+        entropy, max_epsilon, allow_no_privacy
+            As for `Mechanism.collector`; epsilon is that at the values of `parameters`.
+        parameters : mapping from question to (mapping from parameter to probability), optional
+            As for `privatize`.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.collector`.
+        NotAvailable
+            For devices whose unknown parameters have no values here.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> device = ldp.devices.library.cheating_detection("1/2", "1/6").mechanism(("no", "yes"))
+        >>> sheet = Questionnaire({"used": device})
+        >>> collector = sheet.collector(parameters={"used": {"cheating": 0.1}})
+        >>> collector.report({"used": "yes"})["used"] in ("no", "yes")
+        True
+        """
+        known = checked_parameters(self, parameters)
+        limits: dict[str, Any] = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+        if not known:
+            return super().collector(entropy, **limits)
+        at_values = replace(self, mechanisms={**self.mechanisms, **known})
+        return replace(at_values.collector(entropy, **limits), mechanism=self, known=known)
 
     def client(
         self,
@@ -271,6 +211,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         """
         failure: BaseException
         try:
+            checked_parameters(self, None)
             own = None if tags is None else devices(self, system_words(entropy), tags)
             how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
             made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,14 @@ class SheetCollector:
 
     mechanism: Any  # a Questionnaire
     words: Words = field(repr=False)
+    known: Mapping[str, Any] = field(default_factory=dict)  # devices whose parameters have values
 
     @secretive
     def report(self, answers: Mapping[str, Any]) -> dict[str, Any]:
         """One respondent's sheet, as of `SheetClient.report`."""
         sheet, asked = self.mechanism, next_asked(self.mechanism, self.words)
+        if self.known:
+            sheet = replace(sheet, mechanisms={**sheet.mechanisms, **self.known})
         return _filled(sheet, answers, asked, devices(sheet, self.words, None))
 
     @secretive
@@ -58,7 +61,7 @@ class SheetCollector:
         InvalidArgument, UnknownCategory
             For an answer that cannot be: the error names question and row, and does not show it.
         """
-        return privatized(self.mechanism, frame, self.words, tags)
+        return privatized(self.mechanism, frame, self.words, tags, known=self.known)
 
     def __repr__(self) -> str:
         return f"SheetCollector({self.mechanism}, many respondents, one sheet each)"

@@ -12,26 +12,20 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import check_labels, check_paths, filled
+from ldpstats.io.cells import objects
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import ARROW_TYPES, cell_type
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.io.tables import (
-    CHUNK_ROWS,
-    Advance,
-    check_spreadsheet_safe,
-    file_format,
-    names,
-    objects,
-    table_chunks,
-    write_table,
-)
+from ldpstats.io.table_writing import check_spreadsheet_safe, write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks
 from ldpstats.io.values import answers_in, label_of, missing_texts, present, refuse_guarded
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
 from ldpstats.survey.privatizing import marks, report_columns
 from ldpstats.survey.questions import Named, Question
 from ldpstats.survey.sheets import SheetCollector
 from ldpstats.survey.tables import Table
+from ldpstats.survey.worked import assigned
 
 __all__ = ["privatize_sheets"]
 
@@ -178,7 +172,8 @@ class _Sheets:
         """The chunks of the table of sheets; `totals` counts reports."""
         source, kept, done = self.kept.source, self.kept, 0
         columns = [*self.client.mechanism.questions, *kept.names]
-        how |= {"optional": kept.optional, "secret": True}
+        beside = [c for c in assigned(self.client.mechanism).values() if c not in columns]
+        how |= {"optional": [*kept.optional, *beside], "secret": True}
         for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
             kept.refuse_reports(frame)
             yield pd.DataFrame(self._sheets(frame, done, totals))
@@ -192,13 +187,15 @@ class _Sheets:
         """The columns of a chunk, `done` rows after the start: questions first, then others."""
         sheet = self.client.mechanism
         answers = {q.name: self._answers(q, frame[q.name], done) for q in sheet.entries}
-        table = Table.of(pd.DataFrame(answers))
+        cohorts = {c: frame[c] for c in assigned(sheet).values() if c in frame}
+        table = Table.of(pd.DataFrame(answers | cohorts))
 
         def where(name: str) -> Named:
             return answers_in(self._where(name), done, np.zeros(len(frame), dtype=bool))
 
         parquet = file_format(self.kept.target) == ".parquet"
-        reports = report_columns(sheet, table, self.client.words, where=where, stored=parquet)
+        how: dict[str, Any] = {"where": where, "stored": parquet, "known": self.client.known}
+        reports = report_columns(sheet, table, self.client.words, **how)
         copied = self.kept.of(frame, done)
         found: dict[str, pd.Series[Any]] = {}
         for name in sheet.questions:

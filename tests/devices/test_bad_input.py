@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "label none": (lambda: say(None), "label=None: must be a label"),
     "label nan": (lambda: say(float("nan")), "label=nan: must be a label"),
     "label tuple": (lambda: say(("a", "b")), "label=.*not a tuple: join its parts"),
-    "label list": (lambda: flip().when({"heads": ["a"]}, "b"), "branches=.*must be a label"),
+    "label list": (lambda: flip().when({"heads": ["a"]}, "b"), "branches=.*must be a device"),
     "one answer": (lambda: question(0.5, answers=("yes",)), "answers=.*two different labels"),
     "alike answers": (lambda: question(0.5, answers=(1, "1")), "answers=.*two different labels"),
     "text": (lambda: question(0.5, text=3), "text=3: must be the question's text"),
@@ -123,6 +123,9 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "one cell": (lambda: hashed(1), "n_outputs=1: must be an integer of at least 2"),
     "negative cohort": (lambda: hashed(4, -1), "cohort=-1: must be an integer of at least 0"),
     "one part": (lambda: parts(truth), "parts=.*two steps or more"),
+    "list of parts": (lambda: parts([truth, opposite]), "parts=.*one by one"),
+    "sum of answers": (lambda: truth + question(0.5), "not added.*recode"),
+    "sum of devices": (lambda: sum([truth, truth]), "not added.*recode"),  # type: ignore[list-item]
     "no cohorts": (lambda: cohorts([]), "cohorts=.*list of steps"),
     "a device as list": (lambda: cohorts(truth), "devices=truth: must be a list of devices"),
     # branches
@@ -130,7 +133,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: roll(6).when({7: "yes"}, otherwise=truth),
         "when=7: is no outcome of the step before; they are 1, 2, 3, 4, 5, 6",
     ),
-    "outcome as text": (lambda: roll(6).when({"1": "yes"}, truth), "when='1': is no outcome"),
+    "outcome as text": (lambda: roll(6).when({"1": "yes"}, truth), "when='1': is no outcome.* 6$"),
     "outcome as float": (lambda: roll(6).when({1.0: "yes"}, truth), r"when=1\.0: is no outcome"),
     "no branch": (lambda: flip().when({"heads": truth}), "when='tails': has no branch.*otherwise="),
     "two branches": (
@@ -156,7 +159,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "misspelt answer": (
         lambda: truth.when({"yess": "a"}, otherwise="b").mechanism(YES_NO),
-        "when='yess': is no outcome of the step before; did you mean 'yes'",
+        "when='yess': is no answer; they are 'no', 'yes'; did you mean 'yes'",
     ),
     "answer left out": (
         lambda: truth.when({"yes": "a", "no": "b"}).mechanism(("no", "yes", "perhaps")),
@@ -273,3 +276,20 @@ def test_categories_of_every_form() -> None:
     assert device.mechanism(pd.Index(["a", "b"])).exact == device.mechanism(frame).exact
     assert device.mechanism(np.array([1.5, 2.5])).exact[0] == (Fraction(1, 4), Fraction(3, 4))
     assert ldp.devices.truth is truth
+
+
+def test_outcomes_far_apart_are_shown_one_by_one() -> None:
+    device = truth.when({(0, 2**40): "a"}, otherwise=truth)
+    assert repr(device) == "truth.when({(0, 1099511627776): 'a'}, otherwise=truth)"
+
+
+def test_a_recoded_outcome_needs_a_branch_once() -> None:
+    """What `otherwise` would say, were an outcome left, is no outcome."""
+    named = flip() >> recode({"heads": "H", "tails": "T"})
+    device = named.when({"H": truth, "T": "yes"})
+    assert (
+        device.mechanism(YES_NO).exact
+        == flip().when({"heads": truth}, "yes").mechanism(YES_NO).exact
+    )
+    with pytest.raises(InvalidArgument, match="has no branch"):
+        (flip() >> recode({"heads": "H"})).when({"H": truth})

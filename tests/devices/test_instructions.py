@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from devices.designs import KNOWN, MECHANISMS, UNKNOWN, categories_of
 
@@ -17,6 +19,7 @@ from ldpstats.devices import (
     opposite,
     parts,
     question,
+    recode,
     roll,
     spin,
     truth,
@@ -185,6 +188,76 @@ def test_parts_cohorts_and_codes() -> None:
     lines = told(cohorts([hashed(4, 0), hashed(4, 1) >> another]))
     assert lines[0].startswith("1. Let the program pick one of 2 sets of instructions")
     assert lines[-1].endswith("Say the number of your set before your answer.")
+
+
+def test_a_deck_that_was_used_is_made_whole_again() -> None:
+    deck = cards({"truth": 8, "yes": 2}).when({"truth": truth}, otherwise="yes")
+    back = "put the card back, shuffle, and draw a card from the deck, and show it to nobody"
+    assert told(parts(deck, deck))[4] == f"3. For answer 2, {back}:"
+    assert f"4. {back.capitalize()}." in told(deck >> deck)
+    named = (deck >> recode({"yes": "Y", "no": "N"})).when({"Y": deck}, otherwise=truth)
+    assert any(back in line for line in told(named))
+    assert "again" in told(parts(flip(), flip()))[2]
+    apart = told(truth.when({"yes": deck}, otherwise=deck >> recode({"yes": "no"})))
+    assert not any(back in line for line in apart)  # one or the other, never both
+
+
+def test_parts_and_cohorts_that_others_follow_are_kept() -> None:
+    counted = parts(truth, question(0.3)) >> recode(
+        {"no, no": 0, "no, yes": 1, "yes, no": 1, "yes, yes": 2}
+    )
+    assert told(counted)[:3] == [
+        "1. Find 2 results, one after the other, and keep them to yourself.",
+        "2. For result 1, remember your true answer.",
+        "3. For result 2, remember your true answer to the other question.",
+    ]
+    assert counted.mechanism(NO_YES).exact[1] == (0, Fraction(7, 10), Fraction(3, 10))
+    lines = told(cohorts([truth, opposite]) >> recode({"0:yes": "1:yes"}))
+    assert lines[3] == "4. Remember which set it was, together with the result."
+    assert not any("say the number" in line.lower() for line in lines)
+
+
+def test_recoded_answers() -> None:
+    assert told(recode({"often": "yes"}), ("often", "no"))[1:] == [
+        "2. If your true answer is “often”, say “yes”.",
+        "3. If your true answer is “no”, say it.",
+    ]
+    assert told(recode({"often": "yes"}), None)[2].endswith("anything else, say it.")
+    coin = flip(0.7).when({"heads": truth}, otherwise=another)
+    swapped = coin >> recode({"a": "b", "b": "a"})
+    assert told(swapped, ("a", "b", "c"))[3:] == [
+        "4. If the result that you remember is “a”, say “b”.",
+        "5. If the result that you remember is “b”, say “a”.",
+        "6. If the result that you remember is “c”, say it.",
+    ]
+    assert told(swapped, ("a", "b"))[-1].startswith("5. ")  # and nothing else
+    assert told(swapped >> coin, ("a", "b", "c"))[3:7] == [
+        "4. Do only the first of these that fits:",  # else “a” would become “b”, and “a” again
+        "4.1. If the result that you remember is “a”, remember “b”.",
+        "4.2. If the result that you remember is “b”, remember “a”.",
+        "4.3. If the result that you remember is “c”, remember it.",
+    ]
+    twice = truth.when({"yes": "b", "no": "a"}).when({"a": flip(), "b": roll()})
+    assert told(twice)[:2] == [UNSEEN, "2. If your true answer is “yes”, remember “b”."]
+
+
+def test_what_is_drawn_is_said_in_one_sentence() -> None:
+    jobs = ("nurse", "cook", "driver")
+    deck = cards({"truth": 7, "nurse": 1, "cook": 1, "driver": 1})
+    said = deck.when({"truth": truth} | {job: job for job in jobs})
+    assert told(said, jobs)[1:] == [
+        "2. If your card is marked “truth”, answer the question truthfully.",
+        "3. If your card is marked “nurse”, “cook” or “driver”, say what is on it.",
+    ]
+    assert told(said >> recode({"nurse": "cook"}), jobs)[2].endswith("remember what is on it.")
+    many = range(1, 21)
+    die = roll(30).when({i: i for i in many}, otherwise=truth)
+    assert told(die, 30)[1] == "2. If it shows 21 to 30, answer the question truthfully."
+    assert told(die, 30)[2] == "3. If it shows 1 to 20, say the result."
+    letters = "abcdefgh"
+    spun = spin({"x": "1/9"} | dict.fromkeys(letters, "1/9"))
+    rest = spun.when({"x": truth} | {v: v for v in letters})
+    assert told(rest)[-1] == "3. If it stops at anything else, say the result."
 
 
 def test_likely_results_are_said_in_numbers_or_percent() -> None:

@@ -34,6 +34,8 @@ def step_sites() -> Iterator[Site]:
     yield Site("devices.hashed", devices.hashed, {"n_outputs": 4, "cohort": 2})
     some = {"devices": [truth, coin]}
     yield Site("devices.cohorts", devices.cohorts, some, {"devices": ("cohorts", "label")})
+    named = {"devices": {"A": truth, "B": coin}, "shares": {"A": 0.25, "B": "3/4"}}
+    yield Site("devices.cohorts named", devices.cohorts, named, {"devices": ("cohorts", "label")})
     recoded = {"labels": {"often": "yes"}}
     also = {"labels": ("branches", *_LABELS)}
     yield Site("devices.recode", devices.recode, recoded, also)

@@ -10,6 +10,7 @@ import pandas as pd
 from hostile.examples import JOBS, RNG, Examples, Fresh, Site
 
 import ldpstats as ldp
+from ldpstats.devices import cohorts, library
 from ldpstats.survey.writing import privatize_sheets
 
 
@@ -46,6 +47,7 @@ def questionnaire_sites(e: Examples) -> Iterator[Site]:
     yield Site("SheetCollector.privatize", collector.privatize, {"frame": people}, columns)
     limits: dict[str, Any] = {"max_epsilon": 30.0, "allow_no_privacy": False}
     yield Site("Questionnaire.collector", sheet.collector, limits)
+    yield from _by_hand()
     device = {**limits, "reports": 1, "tags": {"place": {"home": {"park"}}}}
     yield Site("Questionnaire.client", sheet.client, device)
     answers: dict[str, Any] = {name: column.iloc[0] for name, column in people.items()}
@@ -62,3 +64,19 @@ def sheet_file_sites(e: Examples) -> Iterator[Site]:
     how = ("file", "path", "written", "column", "label")
     also = {name: how for name in given}
     yield Site("privatize_sheets", privatize_sheets, given, also)
+
+
+def _by_hand() -> Iterator[Site]:
+    """A question that groups are asked with devices of an unknown parameter."""
+    groups = {p: library.cheating_detection(p, "1/6") for p in ("1/6", "1/2")}
+    made = cohorts(groups).mechanism(("no", "yes"))
+    sheet = ldp.Questionnaire({"used": made})
+    frame = pd.DataFrame({"used": ["no", "yes"], "used_cohort": ["1/6", "1/2"]})
+    values = {"used": {"cheating": 0.1}}
+    also = {"parameters": ("cheating", "values", "used"), "frame": ("used", "question")}
+    given = {"frame": frame, "rng": RNG, "parameters": values}
+    yield Site("Questionnaire.privatize cohorts", sheet.privatize, given, also)
+    yield Site("Questionnaire.collector cohorts", sheet.collector, {"parameters": values}, also)
+    reports = pd.DataFrame({"used": ["no", "yes"] * 9, "used_cohort": ["1/6", "1/6", "1/2"] * 6})
+    count = {"source": reports, "column": "used", "cohort": "used_cohort"}
+    yield Site("count cohorts", lambda **how: ldp.count(mechanism=made, **how), count)

@@ -116,3 +116,47 @@ def test_a_class_without_fields_is_refused() -> None:
 
     with pytest.raises(ldp.InvalidArgument, match="frozen dataclass"):
         Bare().to_dict()
+
+
+TABLE = pd.DataFrame([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], ["ill", "well"], ["yes", "no", "skip"])
+
+
+def test_a_table_has_its_labels() -> None:
+    made = ldp.CustomMechanism(TABLE)
+    assert made.categories.tolist() == ["ill", "well"]
+    assert made.outputs.tolist() == ["yes", "no", "skip"]
+    assert np.array_equal(made.channel().matrix(), TABLE.to_numpy())
+    numbered = ldp.CustomMechanism(TABLE.reset_index(drop=True), ("a", "b"))  # rows only numbered
+    assert numbered.categories.tolist() == ["a", "b"] and numbered.outputs.tolist()[0] == "yes"
+    square = pd.DataFrame(Q, index=list("abc"))
+    assert ldp.CustomMechanism(square).outputs.tolist() == ["a", "b", "c"]
+
+
+def test_labels_that_are_given_order_the_table() -> None:
+    made = ldp.CustomMechanism(TABLE, ("well", "ill"), ("skip", "yes", "no"))
+    wanted = TABLE.loc[["well", "ill"], ["skip", "yes", "no"]].to_numpy()
+    assert np.array_equal(made.channel().matrix(), wanted)
+    plain = ldp.CustomMechanism(wanted, made.categories, made.outputs)
+    assert made.fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("table", "categories", "outputs", "name"),
+    [
+        (TABLE, ("sick", "well"), None, "categories"),
+        (TABLE, 2, None, "categories"),
+        (TABLE, ("ill", "well", "dead"), None, "categories"),
+        (TABLE, None, ("yes", "no", "perhaps"), "outputs"),
+        (TABLE, None, ("yes", "yes", "no"), "outputs"),
+        (pd.DataFrame(Q, [1, 2, 3], [1, 2, 3]), ("1", "2", "3"), None, "categories"),
+        (pd.DataFrame(Q, ["a", "a", "b"]), None, None, "Q.index"),
+        (pd.DataFrame(Q, [None, "a", "b"]), None, None, "Q.index"),
+        (pd.DataFrame(Q, columns=pd.MultiIndex.from_product([["a"], [1, 2, 3]])), None, None, "Q."),
+        (pd.DataFrame(Q, pd.interval_range(0, 3)), None, None, "Q.index"),
+    ],
+)
+def test_labels_of_a_table_that_disagree_are_refused(
+    table: pd.DataFrame, categories: Any, outputs: Any, name: str
+) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=name):
+        ldp.CustomMechanism(table, categories, outputs)

@@ -269,3 +269,23 @@ def test_the_plot_shows_the_numbers() -> None:
 def test_what_cannot_be_drawn(arguments: tuple[Any, ...], match: str) -> None:
     with pytest.raises(ldp.LDPError, match=match):
         plot_posterior(*arguments)
+
+
+def test_questions_of_a_joint_distribution_are_matched_by_name() -> None:
+    """Both have the same answers, so that only names tell which is which."""
+    answers = ldp.Warner(1.0).categories
+    table = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], answers, answers)
+    named = table.rename_axis(index="ill", columns="late")
+    both = {"ill": ldp.Warner(1.0), "late": ldp.Warner(3.0)}
+    wanted = posterior(both, table)
+    for given in (named, named.T, named.stack(), named.T.stack().sample(frac=1.0, random_state=1)):
+        pd.testing.assert_frame_equal(posterior(both, given), wanted)
+        cells = plot_posterior(wanted, given).texts[:4]
+        assert [text.get_text() for text in cells] == ["0.100", "0.200", "0.300", "0.400"]
+        plt.close("all")
+    wrong = table.rename_axis(index="late")
+    with pytest.raises(ldp.InvalidArgument, match="ill, late"):
+        posterior(both, wrong)
+    other = table.rename_axis(index="first", columns="second")  # no names of questions
+    pd.testing.assert_frame_equal(posterior(both, other), wanted)
+    assert not np.allclose(posterior(both, table.T), wanted)

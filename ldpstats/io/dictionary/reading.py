@@ -14,6 +14,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.cells import objects
 from ldpstats.io.report_columns import (
     SURVEY_COLUMNS,
     SURVEY_FINGERPRINT,
@@ -24,14 +25,7 @@ from ldpstats.io.report_columns import (
 )
 from ldpstats.io.specifications import check_survey
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import (
-    CHUNK_ROWS,
-    Advance,
-    column_metadata,
-    names,
-    objects,
-    table_chunks,
-)
+from ldpstats.io.tables import CHUNK_ROWS, Advance, column_metadata, names, table_chunks
 from ldpstats.io.values import missing_texts, present, refuse_missing
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey

@@ -22,7 +22,8 @@ from ldpstats.io.report_columns import (
 )
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
+from ldpstats.io.table_writing import write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
 from ldpstats.models.dictionary.survey import (

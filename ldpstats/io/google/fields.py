@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath, checked_path, refusal
-from ldpstats.io.tables import csv_lines, csv_writer, file_format
+from ldpstats.io.table_writing import csv_writer
+from ldpstats.io.tables import csv_lines, file_format
 from ldpstats.mechanisms import RAPPOR, Mechanism
 
 __all__ = ["check_rappor", "header_of", "number", "rows_of", "whole", "wholes", "write_rows"]

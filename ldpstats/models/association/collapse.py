@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import listed
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.association.estimates import cell_law, covariance_of, dispersion, rests_on
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.pvalues import smallest_expected
 from ldpstats.models.association.record import Cells, Tests, Variables
-from ldpstats.models.association.score import score_test
-from ldpstats.models.association.tallies import tallied
+from ldpstats.models.association.recorded import cells_of, tests_of
 from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.reports.joint import JointCounts
@@ -130,20 +128,11 @@ def _cells(cells: Cells, evidence: Evidence | None, law: Any) -> Cells:
     """Without tallies the smallest expected count is that of all variables, which is smaller."""
     if evidence is None:
         return replace(cells, law=None)
-    return Cells(
-        n_strata=sum(len(group.slices) for group in evidence.groups),
-        dispersion=dispersion(evidence),
-        smallest_expected=smallest_expected(evidence),
-        law=law,
-    )
+    return cells_of(evidence, law)
 
 
 def _tests(tests: Tests, evidence: Evidence | None, own: Variables) -> Tests:
     if evidence is None:
         digest = hashlib.blake2b(f"{tests.digest} {own.names}".encode(), digest_size=8)
         return Tests(digest.hexdigest())
-    try:
-        independence = score_test(evidence)
-    except (NotIdentified, NotAvailable):
-        independence = None
-    return Tests(evidence.digest, independence, evidence=tallied(evidence))
+    return tests_of(evidence)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.estimators.solvers.ascent import gap_target, observed, report
@@ -15,16 +17,19 @@ from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
+from ldpstats.models.shared.bar import fitting
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.joint.moments import JointMoments
+from ldpstats.problems.joint.moments import JointMoments, without_rounding
 from ldpstats.problems.problem import Solution
 from ldpstats.problems.simplex import project_simplex
 
 __all__ = [
+    "Estimated",
     "cell_law",
     "covariance_of",
     "dispersion",
+    "estimated",
     "information",
     "maximum",
     "one_step",
@@ -38,6 +43,42 @@ Array = npt.NDArray[Any]
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step
 _ROUNDING = 1e-9  # of frequencies
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """What an estimator made of the evidence.
+
+    `problem` are the moments that `linear` solves; `cov_type` says what the covariance of `fitted`
+    is; `by_moments` that linear moments were asked for by name.
+    """
+
+    problem: JointMoments
+    linear: Uncertain
+    solution: Solution
+    fitted: Uncertain
+    cov_type: str
+    by_moments: bool
+
+
+def estimated(
+    evidence: Evidence, estimator: Estimator[Any], cov_type: str, progress: bool = False
+) -> Estimated:
+    """The estimate that was asked for and the unconstrained one; `progress` shows a bar."""
+    is_dual = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
+    by_moments = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
+    if cov_type == "fpe16" and (by_moments or is_dual):
+        raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+    problem = unconstrained(evidence, by_moments)
+    linear = uncertain(evidence, problem)
+    if isinstance(estimator, OneStep):
+        solution, V, kind = one_step(evidence, estimator)
+    elif isinstance(estimator, MomentsEstimator):
+        solution, V, kind = _by_moments(estimator, evidence.moments, linear)
+    else:
+        with fitting(progress):
+            solution, V, kind = _by_likelihood(evidence, estimator, linear, cov_type)
+    return Estimated(problem, linear, solution, Uncertain(solution.p, V), kind, by_moments)
 
 
 # -- the unconstrained estimate ----------------------------------------------------------------
@@ -143,6 +184,20 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     return CellLaw(variance, third, _PART * step, doubt**2)
 
 
+def _by_moments(
+    estimator: MomentsEstimator, problem: JointMoments, linear: Uncertain
+) -> tuple[Solution, Covariance | None, str]:
+    """An estimate from moments, its covariance and what that is."""
+    solution = estimator.solve(problem)
+    plain = None if linear.covariance is None else covariance_of(problem)
+    if plain is None:
+        return solution, None, "none (too large)"
+    V = estimator.covariance(problem, solution, plain)
+    if V.factors is not None:
+        return solution, V, "linear"
+    return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
+
+
 # -- the likelihood ----------------------------------------------------------------------------
 
 
@@ -154,6 +209,21 @@ def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     by_step, most = estimator.tol is None, estimator.max_iter
     found, how = maximise(W, n, target, by_step, most, _start(evidence))
     return report(found, problem.nobs, how, target)
+
+
+def _by_likelihood(
+    evidence: Evidence, estimator: Estimator[Any], linear: Uncertain, cov_type: str
+) -> tuple[Solution, Covariance | None, str]:
+    """An estimate from the likelihood, its covariance and what that is."""
+    if isinstance(estimator, MLE) and estimator.constraints is None:  # can start at the dual
+        solution = maximum(evidence, estimator)
+    else:
+        solution = estimator.solve(evidence.likelihood)
+    if cov_type == "linear":
+        return solution, linear.covariance, "linear"
+    if estimator.without_errors:
+        return solution, None, estimator.without_errors
+    return solution, *information(evidence, solution.p, cov_type == "fpe16")
 
 
 def _start(evidence: Evidence) -> Array:

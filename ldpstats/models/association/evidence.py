@@ -177,6 +177,12 @@ class Evidence:
         n = np.concatenate([group.counts.n for group in self.groups])
         return Likelihood(parts[0] if len(parts) == 1 else StackedRows(parts), n)
 
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution."""
+        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
+            return float("nan")
+        return self.likelihood.loglike(p)
+
     @cached_property
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""

@@ -16,7 +16,7 @@ from ldpstats.inference.tables import permutation
 from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.permutation_moments import Cumulants, Spread, moments
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.association.estimates import maximum, unconstrained
+from ldpstats.models.association.estimates import maximum
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.pvalues import (
     BY_MOMENTS,
@@ -31,13 +31,11 @@ from ldpstats.models.association.pvalues import (
 from ldpstats.models.association.score import score_test
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.simplex import project_simplex
 from ldpstats.sampling.words import simulation_words
 
 __all__ = [
     "METHODS",
     "check_options",
-    "conditional_covariance",
     "likelihood_ratio_test",
     "test_independence",
     "wald_test",
@@ -226,25 +224,3 @@ def _fpe16(evidence: Evidence, fitted: Array | None) -> TestResult:
     J = evidence.likelihood.information(p)
     statistic, df = tables.fpe16(p.reshape(evidence.sizes), J)
     return _chi_square(evidence, statistic, df, "statistic T of FPE16 III-D, as printed")
-
-
-# -- given a third variable --------------------------------------------------------------------
-
-
-def conditional_covariance(evidence: Evidence, given: int) -> Covariance | None:
-    """Covariance of the unconstrained estimate if two variables are independent given a third.
-
-    It is that at p_i.k p_.jk / p_..k of the estimate, projected onto the simplex; None where the
-    reports cannot be listed, as of bits. With the law of the reports as seen the variance of what
-    is hardly ever reported is underestimated: where a cell is expected once in 1,000 reports of
-    epsilon 8, .41 of true hypotheses were rejected at .05, against .05.
-    """
-    problem = unconstrained(evidence, by_name=True)
-    if any(stratum.listing is None for stratum in problem.strata):
-        return None
-    p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
-    first, second = (v for v in range(3) if v != given)
-    mass = p.sum(axis=(first, second), keepdims=True)
-    product = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
-    null = np.divide(product, mass, out=np.zeros(evidence.sizes), where=mass > 0.0)
-    return problem.covariance(null.reshape(-1))

@@ -12,21 +12,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, one_of
-from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
+from ldpstats.estimators.base import Estimator, SelectingEstimator
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms.observed import joint_epsilon
+from ldpstats.mechanisms.observed import joint_epsilon, protect_some
 from ldpstats.models.association import estimates
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.pvalues import smallest_expected
-from ldpstats.models.association.record import Cells, Tests, Variables
+from ldpstats.models.association.recorded import cells_of, tests_of, variables_of
 from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.association.score import score_test, trend_test
-from ldpstats.models.association.tallies import is_stored, tallied
 from ldpstats.models.association.variables import (
     VariableSpec,
     per_variable,
@@ -34,18 +30,16 @@ from ldpstats.models.association.variables import (
     respondents,
     variable_names,
 )
+from ldpstats.models.frequency.estimator import settings_of
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
-from ldpstats.models.frequency.model import FrequencyModel, settings_of
+from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.posterior.engines import ENGINES
 from ldpstats.models.posterior.frequency import frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.tables import TablePosterior, table_law
-from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import Fit
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.joint.moments import JointMoments, without_rounding
+from ldpstats.problems.joint.moments import JointMoments
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.reports.joint import JointCounts
 
@@ -251,66 +245,35 @@ class AssociationModel:
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         progress = boolean("progress", progress)
         estimator, evidence = _estimator(method), self.evidence
-        one_step = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
-        by_name = isinstance(estimator, MomentsEstimator) and not one_step  # rests on linear ones
-        if cov_type == "fpe16" and (by_name or one_step):
-            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-        problem = estimates.unconstrained(evidence, by_name)
-        linear = estimates.uncertain(evidence, problem)
-        if one_step:
-            solution, V, kind = estimates.one_step(evidence, estimator)
-        elif by_name:
-            solution, V, kind = _by_moments(estimator, self.moments(), linear)
-        else:
-            with fitting(progress):
-                solution, V, kind = self._by_likelihood(estimator, linear, cov_type)
+        found = estimates.estimated(evidence, estimator, cov_type, progress)
         margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
-        stored = is_stored(evidence)  # else what tests need is kept for them
+        solution = found.solution
         fit = Fit(
-            fitted=Uncertain(solution.p, V),
-            linear=linear,
+            fitted=found.fitted,
+            linear=found.linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
-            cov_type=kind,
+            cov_type=found.cov_type,
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
             sources=self.sources,
             is_partial=any(margin.fit.is_partial for margin in margin_fits),
-            llf=_loglike(evidence.likelihood, solution.p),
+            llf=evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
         )
-        variables = Variables(
-            names=self.names,
-            labels=tuple(spec.labels for spec in evidence.specs),
-            others=tuple(spec.other for spec in evidence.specs),
-            margin_fits=margin_fits,
-            is_complete=evidence.is_complete,
-            lacking=self._lacking,
-            unprotected=tuple(
-                name
-                for v, name in enumerate(self.names)
-                if any(group.counts.mechanisms[v].unprotected for group in evidence.groups)
+        results = AssociationResults(
+            fit,
+            variables_of(evidence, margin_fits, self._lacking),
+            cells_of(
+                evidence, estimates.cell_law(evidence, found.problem, found.linear.covariance)
             ),
+            tests_of(evidence, solution),
         )
-        cells = Cells(
-            n_strata=sum(len(group.slices) for group in evidence.groups),
-            dispersion=estimates.dispersion(evidence),
-            smallest_expected=smallest_expected(evidence),
-            law=estimates.cell_law(evidence, problem, linear.covariance),
-        )
-        tests = Tests(
-            digest=evidence.digest,
-            independence=_tested(evidence),
-            trend=None if stored else _trend(evidence),
-            null_llf=np.nan if stored else _null_llf(evidence, solution),
-            evidence=tallied(evidence),
-        )
-        results = AssociationResults(fit, variables, cells, tests)
-        warn_of_doubts(self._misfit(margin_fits, not by_name), results.condition)
+        warn_of_doubts(self._misfit(margin_fits, not found.by_moments), results.condition)
         return results
 
     def fit_posterior(
@@ -385,26 +348,8 @@ class AssociationModel:
             sources=self.sources,
             name=" x ".join(self.names),
             subject="Joint frequencies",
-            is_partial=any(
-                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
-                for mechanisms in groups
-                for mechanism in mechanisms
-            ),
+            is_partial=protect_some(mechanism for own in groups for mechanism in own),
         )
-
-    def _by_likelihood(
-        self, estimator: Estimator[Any], linear: Uncertain, cov_type: str
-    ) -> tuple[Solution, Covariance | None, str]:
-        """An estimate from the likelihood, its covariance and what that is."""
-        if isinstance(estimator, MLE) and estimator.constraints is None:  # can start at the dual
-            solution = self.maximum(estimator)
-        else:
-            solution = estimator.solve(self.likelihood())
-        if cov_type == "linear":
-            return solution, linear.covariance, "linear"
-        if estimator.without_errors:
-            return solution, None, estimator.without_errors
-        return solution, *estimates.information(self.evidence, solution.p, cov_type == "fpe16")
 
     def _misfit(self, fits: Sequence[FrequencyResults], complete: bool) -> str:
         """What of the variables, each alone, looks as its mechanism cannot make it, in words."""
@@ -462,49 +407,3 @@ def _estimator(method: str | Estimator[Any] | None) -> Any:
         return method
     name = "mle" if method is None else method
     return JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
-
-
-def _by_moments(
-    estimator: MomentsEstimator, problem: JointMoments, linear: Uncertain
-) -> tuple[Solution, Covariance | None, str]:
-    """An estimate from moments, its covariance and what that is."""
-    solution = estimator.solve(problem)
-    plain = None if linear.covariance is None else estimates.covariance_of(problem)
-    if plain is None:
-        return solution, None, "none (too large)"
-    V = estimator.covariance(problem, solution, plain)
-    if V.factors is not None:
-        return solution, V, "linear"
-    return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
-
-
-def _loglike(likelihood: Likelihood, p: Array) -> float:
-    """Log-likelihood of an estimate; nan where it is no distribution."""
-    if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
-        return float("nan")
-    return likelihood.loglike(p)
-
-
-def _null_llf(evidence: Evidence, solution: Solution) -> float:
-    """Log-likelihood under independence, for the ratio; nan beside what is no maximum."""
-    if np.isnan(solution.gap):
-        return float("nan")
-    return evidence.likelihood.loglike(evidence.null)
-
-
-def _tested(evidence: Evidence) -> TestResult | None:
-    """The score test of independence; None where a variable does not vary."""
-    try:
-        return score_test(evidence)
-    except (NotIdentified, NotAvailable):
-        return None
-
-
-def _trend(evidence: Evidence) -> TestResult | None:
-    """The test for a trend over categories 1, 2, 3, ...; None where there is none."""
-    if len(evidence.sizes) != 2:
-        return None
-    try:
-        return trend_test(evidence, *(np.arange(1.0, k + 1.0) for k in evidence.sizes))
-    except (NotIdentified, NotAvailable):
-        return None

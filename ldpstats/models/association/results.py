@@ -8,82 +8,42 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, positive_integer
-from ldpstats.arguments.documents import number_from_json, number_to_json
-from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
-from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
-from ldpstats.inference import intervals, multiplicity
+from ldpstats.arguments.checks import boolean, level, one_of
+from ldpstats.errors import NotAvailable
+from ldpstats.inference import multiplicity
 from ldpstats.inference.skewness import CellLaw
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
-from ldpstats.inference.tables.estimated import allow_for_unseen
-from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.models.association import independence as tests_
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.association import held_tests
 from ldpstats.models.association.collapse import collapsed, places
+from ldpstats.models.association.document import REQUIRED, from_document, to_document
 from ldpstats.models.association.evidence import Evidence
-from ldpstats.models.association.given import intervals_given
-from ldpstats.models.association.merging import merging
+from ldpstats.models.association.given import conditional_frame
+from ldpstats.models.association.independence import check_options
+from ldpstats.models.association.intervals import METHODS, cell_intervals, zero_pvalues
+from ldpstats.models.association.margins import margin_frames
 from ldpstats.models.association.record import Cells, Tests, Variables
-from ldpstats.models.association.score import trend_test
-from ldpstats.models.association.tallies import (
-    MOST_TALLIES,
-    tallies_from_dict,
-    tallies_to_dict,
-)
+from ldpstats.models.association.three_way import ThreeWay
+from ldpstats.models.association.two_way import TwoWay, z_values
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.bar import maybe_bar
-from ldpstats.models.shared.fit import Fit, Part
+from ldpstats.models.shared.boundary import warn_of_method
+from ldpstats.models.shared.fit import Part
+from ldpstats.models.shared.presentation import Summarised
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-    record,
-)
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.simplex import project_simplex
+from ldpstats.models.shared.tables import SummaryTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = ["AssociationResults"]
 
-Array = npt.NDArray[Any]
-
-_PLAIN = (
-    "method",
-    "settings",
-    "cov_type",
-    "nobs",
-    "n_iter",
-    "converged",
-    "message",
-    "is_complete",
-    "n_strata",
-    "n_missing",
-    "digest",
-    "names",
-    "others",
-    "sources",
-)
-_LISTS = ("names", "others", "sources")
-_NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
-_TESTS = ("independence", "trend")
-_INTERVALS = ("default", "wald", "wald-mle")
-_ROUNDING = 1e-9  # of frequencies
-_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
-_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
-
 
 @dataclass(frozen=True, eq=False)
-class AssociationResults(FittedResults):
+class AssociationResults(Summarised, FittedResults):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
@@ -184,9 +144,7 @@ class AssociationResults(FittedResults):
     evidence = Part[Evidence | None]("tests", "Tallies of the reports, where they are few.")
 
     _format = "ldpstats-association-results"
-    _required = frozenset(
-        {*_PLAIN, *_NUMBERS, "fitted", "linear", "labels", "margin_fits", "independence"}
-    )
+    _required = REQUIRED
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.sizes))
@@ -199,7 +157,7 @@ class AssociationResults(FittedResults):
     @cached_property
     def index(self) -> pd.Index[Any]:
         """One entry per cell, row-major."""
-        return pd.MultiIndex.from_product(self.labels, names=self.names)
+        return self.variables.cells
 
     @cached_property
     def terms(self) -> pd.Index[Any]:
@@ -209,7 +167,7 @@ class AssociationResults(FittedResults):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Categories of each variable."""
-        return tuple(len(values) for values in self.labels)
+        return self.variables.sizes
 
     @property
     def condition(self) -> float:
@@ -219,38 +177,23 @@ class AssociationResults(FittedResults):
     @property
     def is_doubtful(self) -> bool:
         """Whether the reports of a variable say that answers are missing from its categories."""
-        if self.is_complete:
-            return False
-        shares = [fit.unexplained for fit in self.margin_fits]
-        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
-        # of lumped categories the margin has one row more than the table
-        pairs = zip(self.margin_fits, self.labels, strict=True)
-        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
-        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
-
-    def _table(self, values: Array, name: str) -> Any:
-        if len(self.sizes) > 2:
-            return pd.Series(values, index=self.index, name=name)
-        rows, columns = (
-            label.rename(name) for label, name in zip(self.labels, self.names, strict=True)
-        )
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+        return self.variables.are_doubtful
 
     @property
     def table(self) -> Any:
         """Estimated frequencies of the cells."""
-        return self._table(self.fitted.estimate, "params")
+        return self.variables.table(self.fitted.estimate, "params")
 
     @property
     def linear_table(self) -> Any:
         """Unconstrained estimate of the cells."""
-        return self._table(self.linear.estimate, "linear_params")
+        return self.variables.table(self.linear.estimate, "linear_params")
 
     @property
     def bse_table(self) -> Any:
         """Standard errors of `table`."""
         self._warn_of_no_errors()
-        return self._table(self.fitted.bse(), "bse")
+        return self.variables.table(self.fitted.bse(), "bse")
 
     @names_alpha
     def conf_int(
@@ -279,44 +222,17 @@ class AssociationResults(FittedResults):
             Columns "lower" and "upper".
         """
         alpha, clip = level(alpha), boolean("clip", clip)
-        method = one_of("method", method, _INTERVALS)
-        which = self.linear
+        method = one_of("method", method, METHODS)
         if method == "wald-mle":
-            which = self.fitted
-            if self.on_boundary:
-                self._warn_boundary(method)
-        se = which.every_bse()
-        if method == "default" and self.law is not None:
-            bounds = self.law.interval(which.estimate, alpha)
-            se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
-        else:
-            bounds = intervals.wald(which.estimate, se, alpha)
-        if clip:
-            bounds = intervals.edge_normal(bounds, which.estimate, se, alpha)
+            warn_of_method(method, self.on_boundary)
+        bounds = cell_intervals(self.fit, self.law, alpha, method, clip)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
-
-    def _warn_boundary(self, method: str) -> None:
-        import warnings
-
-        warnings.warn(
-            f"method={method!r} with an estimate of zero: its coverage is not the nominal one on "
-            "the boundary; the default interval keeps its coverage",
-            BoundaryWarning,
-            stacklevel=3,
-        )
 
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of a frequency of zero, cell by cell."""
         self.linear.every_bse()
-        return self._series(self._of_zero(True), "pvalues")
-
-    def _of_zero(self, two_sided: bool) -> Array:
-        """p-values of frequencies of zero, from the law that intervals rest on."""
-        if self.law is not None:
-            return self.law.pvalues(self.linear.estimate, 0.0, two_sided)
-        side = "two-sided" if two_sided else "larger"
-        return z_test(self.linear.estimate, self.linear.bse(), 0.0, side)[1]
+        return self._series(zero_pvalues(self.linear, self.law, True), "pvalues")
 
     @property
     def effective_reports(self) -> pd.Series[float]:
@@ -344,19 +260,7 @@ class AssociationResults(FittedResults):
             "upper" of the variable's own reports: exact where they allow, see
             `FrequencyResults.conf_int`.
         """
-        found = {}
-        for v, (name, labels, fit) in enumerate(
-            zip(self.names, self.labels, self.margin_fits, strict=True)
-        ):
-            axes = tuple(a for a in range(len(self.sizes)) if a != v)
-            own = self.fitted.estimate.reshape(self.sizes).sum(axis=axes)
-            frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
-            if len(labels) == len(frame) + 1:
-                frame.loc["Other"] = _rest(fit, alpha)
-            frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
-            frame.insert(0, "params", own)
-            found[name] = frame
-        return found
+        return margin_frames(self.variables, self.fitted.estimate, alpha)
 
     @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
@@ -385,33 +289,13 @@ class AssociationResults(FittedResults):
             Where the fitted share of the condition is zero, "estimate" is the other variable's own
             distribution, and "unbounded" is True.
         """
-        self._two_ways()
-        axis = 0 if on is None else self._variable("on", on)
-        unconstrained, lower, upper, unbounded = effects.conditionals(
-            self.linear_table, self._spread(alpha), axis, alpha
-        )
-        if (own := intervals_given(self.evidence, axis, alpha)) is not None:
-            lower, upper = own
-        fitted = self.fitted.estimate
-        if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
-            fitted = project_simplex(fitted)
-        estimate, empty = effects.fitted_conditionals(fitted.reshape(self.sizes), axis)
-        columns = {
-            "estimate": estimate,
-            "unconstrained": unconstrained,
-            "lower": lower,
-            "upper": upper,
-            "unbounded": unbounded | empty,
-            "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
-        }
-        frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
-        if axis == 0:
-            return frame
-        return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
+        two_way = self._two_way
+        axis = 0 if on is None else self.variables.place("on", on)
+        return conditional_frame(two_way, self.evidence, axis, alpha)
 
-    def _spread(self, alpha: float) -> Covariance:
-        """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return allow_for_unseen(self.linear.known(), self.nobs, alpha)
+    @property
+    def _two_way(self) -> TwoWay:
+        return TwoWay.of(self.fit, self.variables)
 
     def collapse(self, names: str | Sequence[str], *more: str) -> AssociationResults:
         """The joint distribution of some of three or more variables.
@@ -467,39 +351,17 @@ class AssociationResults(FittedResults):
         >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
         (28.92, 13.68, 61.12)
         """
-        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
-        found = effects.odds_ratio(self.linear_table, self._spread(alpha), i, j, alpha)
-        p = self._maximum
-        return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
-
-    @property
-    def _maximum(self) -> Array:
-        """The maximum likelihood table, nan where it was not fitted."""
-        values = self.fitted.estimate if self.is_maximum else np.full(self.k, np.nan)
-        return values.reshape(self.sizes)
-
-    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
-        """Maximum likelihood estimates of P(column | row) in two rows."""
-        p = self._maximum
-        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
-        return first, second
+        return self._two_way.odds_ratio(rows, columns, alpha)
 
     @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
-        i, i2 = self._places("rows", 0, rows)
-        j = self._place("column", 1, column)
-        found = effects.risk_difference(self.linear_table, self._spread(alpha), i, i2, j, alpha)
-        first, second = self._risks(i, i2, j)
-        return effects.beside(found, first - second)
+        return self._two_way.risk_difference(rows, column, alpha)
 
     @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
-        i, i2 = self._places("rows", 0, rows)
-        j = self._place("column", 1, column)
-        found = effects.risk_ratio(self.linear_table, self._spread(alpha), i, i2, j, alpha)
-        return effects.beside(found, _quotient(*self._risks(i, i2, j)))
+        return self._two_way.risk_ratio(rows, column, alpha)
 
     @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
@@ -508,17 +370,12 @@ class AssociationResults(FittedResults):
         Where a margin does not exceed four standard errors it has bounds only, which hold for the
         table in which weak categories are merged: see `inference.effects.cramers_v`.
         """
-        self._two_ways()
-        found = effects.cramers_v(self.linear_table, self.linear.known(), alpha)
-        if not self.is_maximum:
-            return found
-        return effects.beside(found, effects.fitted_cramers_v(self._maximum))
+        return self._two_way.cramers_v(alpha)
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
-        self._two_ways()
-        departure, se = effects.departures(self.linear_table, self.linear.known())
-        return self._table(_z_values(departure, se).reshape(-1), "z")
+        z = z_values(*self._two_way.departures())
+        return self.variables.table(z.reshape(-1), "z")
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -534,7 +391,7 @@ class AssociationResults(FittedResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = self._of_zero(False)
+        p = zero_pvalues(self.linear, self.law, False)
         return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
 
     def test_independence(
@@ -585,7 +442,7 @@ class AssociationResults(FittedResults):
             Where the method does not apply, and says which does; and where it needs the reports,
             and no model is given.
         """
-        method = tests_.check_options(method, rng, n_permutations, n_boot)
+        method = check_options(method, rng, n_permutations, n_boot)
         progress = boolean("progress", progress)
         asked = model is not None or rng is not None
         if rng is not None and model is None:
@@ -595,30 +452,11 @@ class AssociationResults(FittedResults):
             )
         if method == "score" and not asked and self.independence is not None:
             return self.independence  # made by the fit
-        evidence = self._evidence(model)
-        if method == "wald" and self._sums_to_one and len(self.sizes) == 2:
-            return self._wald()
-        plain = self.is_maximum and self.converged and not self.settings
-        if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
-            gain = max(2.0 * (self.llf - self.null_llf), 0.0)
-            return tests_.likelihood_ratio_test(self.names, self.sizes, gain, self.on_boundary)
-        if evidence is None:
-            raise _without_reports("use method='score'")
-        fitted = self.fitted.estimate if plain else None
+        held = self.fit, self.variables, self.cells, self.tests
         with maybe_bar(f"{method} test", progress) as advance:
-            return tests_.test_independence(
-                evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
+            return held_tests.independence(
+                held, model, method, rng, n_permutations, n_boot, advance
             )
-
-    @property
-    def _sums_to_one(self) -> bool:
-        return bool(abs(self.linear.estimate.sum() - 1.0) <= _ROUNDING)
-
-    def _wald(self) -> TestResult:
-        """On the unconstrained estimate, whose total is one."""
-        P = self.linear.estimate.reshape(self.sizes)
-        how = "Wald test on the unconstrained joint estimate"
-        return tests_.wald_test(self.names, P, self.linear.known(), self.smallest_expected, how)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
@@ -635,24 +473,9 @@ class AssociationResults(FittedResults):
         model : AssociationModel, optional
             The fitted model, which has the reports.
         """
-        p, V, (first, second) = self._by_last("given", given)
-        method, enough = "Wald test on the unconstrained estimate", _FEW
-        evidence = self._evidence(model)
-        if evidence is not None:
-            under_null = tests_.conditional_covariance(evidence, self.names.index(given))
-            if under_null is not None:
-                V = under_null.scaled(self.dispersion)
-                V = V.take(self._cells_by_last(given).reshape(-1))
-                method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
-        statistic, df, note = tables.conditional_independence(p, V)
-        if self.smallest_expected < enough:
-            few = (
-                f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
-                f"below about {enough:g} the test rejects too often"
-            )
-            note = "; ".join(filter(None, (note, few)))
-        null = f"{first} and {second} are independent given {given}"
-        return TestResult.chi_square(null, statistic, df, method, note)
+        three_way = ThreeWay.of("given", given, self.fit, self.variables)
+        evidence = held_tests.evidence_of(model, self.variables, self.tests)
+        return three_way.conditional_independence(evidence, self.cells)
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -667,10 +490,7 @@ class AssociationResults(FittedResults):
         NotAvailable
             Where cells are too weak for odds ratios.
         """
-        p, V, (first, second) = self._by_last("by", by)
-        statistic, df = tables.homogeneity(p, V)
-        null = f"the odds ratios of {first} and {second} are the same for every {by}"
-        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
+        return ThreeWay.of("by", by, self.fit, self.variables).homogeneity()
 
     def test_trend(
         self, row_scores: Any = None, column_scores: Any = None, model: Any = None
@@ -689,71 +509,16 @@ class AssociationResults(FittedResults):
             The fitted model, which has the reports. It is needed for other scores than 1, 2, 3, ...
             where results carry no tallies: over candidates, or for bits of many patterns.
         """
-        self._two_ways()
-        evidence = self._evidence(model)
-        given = (("row_scores", row_scores), ("column_scores", column_scores))
-        scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
-        if evidence is not None:
-            return trend_test(evidence, *scores)
-        usual = all(np.array_equal(own, _scores("", None, own.size)) for own in scores)
-        if self.trend is None or not usual:
-            raise _without_reports("leave out the scores")
-        return self.trend
-
-    def _evidence(self, model: Any) -> Evidence | None:
-        """The reports of the model that is given, else the tallies that the results carry."""
-        if model is None:
-            return self.evidence
-        evidence = getattr(model, "evidence", None)
-        if not isinstance(evidence, Evidence):  # what a caller passes may be anything
-            raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
-        if (evidence.digest, evidence.names) != (self.digest, self.names):
-            raise InvalidArgument("model", model, "has other data than the results")
-        return evidence
-
-    def _by_last(self, name: str, variable: str) -> tuple[Array, Covariance, list[str]]:
-        """The unconstrained three-way estimate with one variable moved to the last axis."""
-        if len(self.sizes) != 3:
-            raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
-        last = self._variable(name, variable)
-        others = [other for v, other in enumerate(self.names) if v != last]
-        cells = self._cells_by_last(variable)
-        V = self.linear.known().take(cells.reshape(-1))
-        return self.linear.estimate[cells], V, others
-
-    def _cells_by_last(self, variable: str) -> Array:
-        """Numbers of the cells, shape (k1, k2, k3), with one variable moved to the last axis."""
-        cells = np.arange(self.k).reshape(self.sizes)
-        return np.moveaxis(cells, self.names.index(variable), -1)
-
-    def _two_ways(self) -> None:
-        if len(self.sizes) != 2:
-            raise NotAvailable(
-                f"this is for two variables; there are {len(self.sizes)}: fit a model of two, or "
-                f"take two of these by collapse({list(self.names[:2])})"
-            )
-
-    def _variable(self, name: str, variable: str) -> int:
-        return self.names.index(one_of(name, variable, self.names))
-
-    def _places(self, name: str, axis: int, labels: Any) -> list[int]:
-        """The positions of two categories."""
-        remedy = "must be two different labels"
-        places = [self._place(name, axis, label) for label in listed(name, labels, remedy)]
-        if len(places) != 2 or places[0] == places[1]:
-            raise InvalidArgument(name, labels, remedy)
-        return places
-
-    def _place(self, name: str, axis: int, label: Any) -> int:
-        self._two_ways()
-        known = self.labels[axis]
-        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+        two_way = self._two_way
+        scores = ("row_scores", row_scores), ("column_scores", column_scores)
+        return held_tests.trend(two_way.variables, self.tests, model, scores)
 
     # -- presentation ------------------------------------------------------------------------
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         computed = not np.isnan(self.linear.bse()).any()
-        return super()._tidy(alpha).assign(p_value=self._of_zero(False) if computed else np.nan)
+        p = zero_pvalues(self.linear, self.law, False) if computed else np.nan
+        return super()._tidy(alpha).assign(p_value=p)
 
     @property
     def _subject(self) -> str:
@@ -774,25 +539,10 @@ class AssociationResults(FittedResults):
         """
         return self._estimates_frame(alpha)
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Cells to show; the largest estimates come first where there are more.
-        details : bool
-            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
-            ended too, and the unconstrained estimate in any case.
-        """
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         from ldpstats.models.association.summary import association_summary
 
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details = boolean("details", details)
-        table = association_summary(
+        return association_summary(
             self.fit,
             self.variables,
             self.cells,
@@ -805,7 +555,6 @@ class AssociationResults(FittedResults):
             max_rows=max_rows,
             details=details,
         )
-        return table.layout()
 
     @names_alpha
     def plot(
@@ -840,131 +589,17 @@ class AssociationResults(FittedResults):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.plots import plot_heat_map
-        from ldpstats.models.shared.axes import title_text
+        from ldpstats.models.association.figures import draw
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
-        self._two_ways()
-        bounds = self.conf_int(level(alpha))
-        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        if kind == "mosaic":
-            return self._plot_mosaic(bounds, ax, alpha, words)
-        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
-        z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
-
-    def _plot_mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
-        from ldpstats.models.association.plots import plot_mosaic
-
-        merged = merging(self._drawable())
-        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
-        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
-        low, high = (
-            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
-            for side, end in enumerate(("lower", "upper"))
-        )
-        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
-        cut = [end[:, :-1] for end in ends[1:3]]
-        z = _z_values(*effects.departures(linear, V))
-        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
-
-    def _drawable(self) -> Any:
-        if np.any(self.fitted.estimate < 0.0):
-            raise NotAvailable(
-                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
-            )
-        return self.table
+        two_way = self._two_way
+        return draw(two_way, kind, self.conf_int(level(alpha)), ax, alpha, title)
 
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
-        document |= {name: list(document[name]) for name in _LISTS}
-        document |= estimates_to_dict(self.fitted, self.linear)
-        document["labels"] = [labels_to_json(values) for values in self.labels]
-        document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
-        for name, test in zip(_TESTS, (self.independence, self.trend), strict=True):
-            document[name] = maybe_to_dict(test)
-        document["law"] = maybe_to_dict(self.law)
-        document["null_llf"] = number_to_json(self.null_llf)
-        document["lacking"] = list(self.lacking)
-        document["unprotected"] = list(self.unprotected)
-        document["tallies"] = tallies_to_dict(self.evidence)
-        return document
+        return to_document(self.fit, self.variables, self.cells, self.tests)
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> AssociationResults:
-        d = document
-        given = {name: d[name] for name in _PLAIN}
-        given |= {name: tuple(d[name]) for name in _LISTS}
-        given |= {name: number_from_json(d[name]) for name in _NUMBERS}
-        given |= estimates_from_dict(d)
-        given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
-        given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
-        given["is_partial"] = any(fit.fit.is_partial for fit in given["margin_fits"])
-        cells = int(np.prod([len(values) for values in given["labels"]]))
-        if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
-            raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        # early documents have no law, trend, null_llf, tallies, lacking and unprotected
-        given["unprotected"] = tuple(d.get("unprotected", []))
-        if not set(given["unprotected"]) <= set(given["names"]):
-            raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
-        given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
-        law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
-        if law is not None and law.step.size != cells:
-            raise InvalidArgument("law", law.step.size, f"must be of {cells} cells")
-        given |= {name: maybe_from_dict(TestResult, d.get(name)) for name in _TESTS}
-        given["null_llf"] = number_from_json(d.get("null_llf", "nan"))
-        kept = (given[name] for name in ("names", "labels", "others", "digest"))
-        given["evidence"] = tallies_from_dict(d.get("tallies"), *kept)
-        fit, variables = record(Fit, given), record(Variables, given)
-        return cls(fit, variables, record(Cells, given), record(Tests, given))
-
-
-def _without_reports(otherwise: str) -> NotAvailable:
-    """The error of a test that needs reports which the results do not carry."""
-    return NotAvailable(
-        "results hold no reports, and carry tallies only where at most "
-        f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
-        f"model=model, the fitted model, or {otherwise}"
-    )
-
-
-def _z_values(departure: Array, se: Array) -> Array:
-    """Departures in standard errors; zero where there is nothing to vary."""
-    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
-
-
-def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
-    """How many respondents lacked each variable, as a document says."""
-    found = tuple(positive_integer("lacking", size, 0) for size in document)
-    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
-        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
-        raise InvalidArgument("lacking", document, remedy)
-    return found
-
-
-def _quotient(numerator: float, denominator: float) -> float:
-    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
-    if denominator > 0.0:
-        return float(numerator / denominator)
-    return float("inf") if numerator > 0.0 else float("nan")
-
-
-def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
-    """Estimate, standard error and interval of the answers that are not among the candidates."""
-    assert fit.unexplained is not None
-    return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
-
-
-def _scores(name: str, given: Any, size: int) -> Array:
-    """Scores of the categories of a variable: those given, else 1, 2, 3, ..."""
-    if given is None:
-        return np.arange(1.0, size + 1.0)
-    scores = numbers(name, given, f"must be {size} scores, one number a category", (size,))
-    if not np.isfinite(scores).all() or np.ptp(scores) == 0.0:
-        raise InvalidArgument(
-            name, given, f"must be {size} finite scores that differ, such as 1, 2, 3"
-        )
-    return scores
+        return cls(*from_document(document))

@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.models.dictionary.filter import predicate
+from ldpstats.models.dictionary.frames import edges_frame, grams_frame, pair_errors
 from ldpstats.models.dictionary.record import Searched
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults, dictionary_results
 from ldpstats.models.dictionary.search.evidence import SEARCHES, candidates, edges, least_frequency
 from ldpstats.models.dictionary.search.explained import search_again
-from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables, position_counts
+from ldpstats.models.dictionary.search.pairs import pair_tables, position_counts
 from ldpstats.models.dictionary.search.paths import Grown, Pair
-from ldpstats.models.dictionary.search.progress import Advance, between, counted, silent
+from ldpstats.models.dictionary.search.progress import Advance, between, counted
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.models.dictionary.stages import Progress, stage, told
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import MISFIT, impossible, shown, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.bar import progress_bar
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["DictionaryModel"]
 
 Array = npt.NDArray[Any]
-Progress = Callable[[str, float], None]
 
 _TESTABLE = 3.0  # standard errors
-_STAGES = ("grams", "pairs", "search", "test")
 
 
 class DictionaryModel:
@@ -86,7 +83,7 @@ class DictionaryModel:
             raise InvalidArgument("reports", 0, "hold no report: there is nothing to find")
         self.reports = reports
         self.keep = keep
-        _predicate(keep)  # refused before the work begins; a function could not be pickled
+        predicate(keep)  # refused before the work begins; a function could not be pickled
 
     def __repr__(self) -> str:
         return f"DictionaryModel({self.reports.survey}; n={self.nobs})"
@@ -185,13 +182,13 @@ class DictionaryModel:
         survey = self.reports.survey
         layout, grams = survey.layout, survey.gram_mechanism
         least_frequency(threshold, grams, self.nobs)  # refused before the work begins
-        with _told(progress) as tell:
-            with _stage(tell, "grams") as advance:
+        with told(progress) as tell:
+            with stage(tell, "grams") as advance:
                 screened = screen(grams, self._positions, layout, false_grams, max_grams, advance)
-            with _stage(tell, "pairs") as advance:
+            with stage(tell, "pairs") as advance:
                 tables = pair_tables(self.reports, screened, advance)
                 graph = edges(tables, threshold, grams, self.nobs)
-            with _stage(tell, "search") as advance:
+            with stage(tell, "search") as advance:
                 allowed = graph if search == "cliques" else None
                 least, first = self._testable(), between(advance, 0.0, 0.4)
                 grown = candidates(screened, tables, layout, allowed, width, least, first)
@@ -200,20 +197,20 @@ class DictionaryModel:
                     grown = search_again(grown, screened, tables, layout, width, least, again)
                 last = between(advance, 0.9, 1.0)
                 found = self._named(screened, graph, grown, max_candidates, last)
-            with _stage(tell, "test") as advance:
+            with stage(tell, "test") as advance:
                 tested, n_tested = self._test(found.strings, found.others, advance)
                 misfit = self._misfit(between(advance, 0.7, 1.0))
         warn_of_doubts(misfit, 1.0)
-        named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
+        named = edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         searched = Searched(
-            grams=_grams_frame(screened, layout.starts),
+            grams=grams_frame(screened, layout.starts),
             edges=named,
             n_edges=sum(int(present.sum()) for present in graph.values()),
             left_out=tuple(kept.n_left_out for kept in screened),
             n_excluded=found.n_excluded,
             n_untested=found.n_untested + len(found.strings) - n_tested,
             n_cut=grown.n_cut,
-            pair_se=_pair_errors(tables),
+            pair_se=pair_errors(tables),
             critical=screened[0].critical,
         )
         return dictionary_results(
@@ -243,7 +240,7 @@ class DictionaryModel:
         if len(members):
             parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
             strings = layout.unpadded(layout.joined(parts))
-        keeps = _predicate(self.keep)
+        keeps = predicate(self.keep)
         kept = np.array([keeps(text) for text in counted(strings, advance, 64)], dtype=bool)
         places = np.flatnonzero(kept)
         tested, others = places[:most], np.flatnonzero(~kept)[:most]
@@ -325,61 +322,6 @@ class _Found:
     others: tuple[str, ...]
 
 
-def _predicate(keep: Any) -> Callable[[str], bool]:
-    if keep is None:
-        return lambda text: True
-    if isinstance(keep, str | re.Pattern):
-        try:
-            pattern = re.compile(str.__str__(keep) if isinstance(keep, str) else keep)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
-        if not isinstance(pattern.pattern, str):
-            raise InvalidArgument("keep", keep, "matches bytes: compile a pattern of text")
-        return lambda text: pattern.fullmatch(text) is not None
-    if not callable(keep):
-        raise InvalidArgument("keep", keep, "must be a regular expression or a function")
-
-    def keeps(text: str) -> bool:
-        try:
-            answer = keep(text)
-        except Exception as error:
-            remedy = f"the filter raised {error!r} for this string: it must answer True or False"
-            raise InvalidArgument("keep", text, remedy) from error
-        if not isinstance(answer, bool | np.bool_):
-            raise InvalidArgument("keep", answer, f"must answer True or False of {text!r}")
-        return bool(answer)
-
-    return keeps
-
-
-@contextmanager
-def _told(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """Who is told of the progress: the caller's function, a bar, or nobody."""
-    if not isinstance(progress, bool):
-        yield progress
-    elif not progress:
-        yield None
-    else:
-        with progress_bar("discovering") as move:
-            yield lambda stage, fraction: move(fraction, stage)
-
-
-@contextmanager
-def _stage(progress: Progress | None, name: str) -> Iterator[Advance]:
-    """A stage that tells its beginning and end, and all that `advance` is told in between."""
-    if progress is None:
-        yield silent
-        return
-    place = _STAGES.index(name)
-
-    def advance(fraction: float) -> None:
-        progress(name, (place + fraction) / len(_STAGES))
-
-    advance(0.0)
-    yield advance
-    advance(1.0)
-
-
 def _settings(search: str, threshold: str | float, false_grams: float, most: int, keep: Any) -> str:
     parts = [
         f"search={search}",
@@ -391,54 +333,3 @@ def _settings(search: str, threshold: str | float, false_grams: float, most: int
         pattern = keep.pattern if isinstance(keep, re.Pattern) else keep
         parts.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
     return ", ".join(parts)
-
-
-def _grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
-    rows = [
-        pd.DataFrame(
-            {
-                "start": np.full(kept.grams.size, start),
-                "gram": [str(g) for g in kept.grams],
-                "estimate": kept.estimate,
-                "se": kept.se,
-                "z": kept.z,
-            }
-        )
-        for kept, start in zip(screened, starts, strict=True)
-    ]
-    return pd.concat(rows, ignore_index=True)
-
-
-def _edges_frame(
-    screened: list[ScreenedGrams],
-    tables: dict[Pair, PairTable],
-    graph: dict[Pair, Array],
-    starts: tuple[int, ...],
-    members: Array,
-) -> pd.DataFrame:
-    """The edges of the graph that are in one of some strings, given by their grams."""
-    rows = []
-    for (a, b), present in graph.items():
-        own = np.zeros_like(present)
-        own[members[:, a], members[:, b]] = True
-        s, t = np.nonzero(present & own)
-        rows.append(
-            pd.DataFrame(
-                {
-                    "start_1": np.full(s.size, starts[a]),
-                    "gram_1": [str(g) for g in screened[a].grams[s]],
-                    "start_2": np.full(s.size, starts[b]),
-                    "gram_2": [str(g) for g in screened[b].grams[t]],
-                    "estimate": tables[a, b].estimate[s, t],
-                    "se": tables[a, b].se[s, t],
-                }
-            )
-        )
-    return pd.concat(rows, ignore_index=True)
-
-
-def _pair_errors(tables: dict[Pair, PairTable]) -> float:
-    """The typical standard error of the frequency of a rare pair; nan where there is none."""
-    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
-    errors = [np.median(se) for se in known]
-    return float(np.median(errors)) if errors else float("nan")

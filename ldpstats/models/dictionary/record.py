@@ -84,6 +84,16 @@ class Tested:
         estimate = self.candidates["estimate"].to_numpy()[found]
         return found[np.argsort(-estimate, kind="stable")]
 
+    def least(self, estimate: Array) -> Array:
+        """From which estimate on each accepted string, of this `estimate`, would be accepted."""
+        from scipy.special import ndtri
+
+        p = self.candidates["pvalue"].to_numpy()[self.accepted]
+        bound = -ndtri(self.alpha * self.shares[self.accepted])
+        # the estimate over the z that has its p-value, which knows the skewness, is its noise
+        with np.errstate(divide="ignore"):
+            return np.asarray(estimate * bound / np.maximum(-ndtri(p), bound))
+
 
 def candidates_table(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
     """The strings that were tested; the last of the columns counts, the others measure."""

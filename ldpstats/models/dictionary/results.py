@@ -10,64 +10,34 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, one_of, positive_integer, probability
-from ldpstats.arguments.documents import number_from_json, number_to_json
+from ldpstats.arguments.checks import level, one_of, positive_integer, probability
 from ldpstats.inference import multiplicity
+from ldpstats.inference.intervals import wald
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.dictionary.record import (
-    CANDIDATE_COLUMNS,
-    Searched,
-    Tested,
-    candidates_table,
-)
-from ldpstats.models.dictionary.search.detection import (
-    detectable,
-    gram_stage,
-    log_rivals,
-    pair_stage,
-    string_stage,
-)
+from ldpstats.models.dictionary.detectable import detectable_frequencies
+from ldpstats.models.dictionary.document import REQUIRED, from_document, to_document
+from ldpstats.models.dictionary.record import Searched, Tested
+from ldpstats.models.dictionary.recorded import fit_of, tested_strings
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.fit import Fit, Part
+from ldpstats.models.shared.fit import Part
+from ldpstats.models.shared.presentation import Summarised
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import count_of, names_alpha
-from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain, Unexplained
+from ldpstats.models.shared.tables import SummaryTable
+from ldpstats.problems.estimates import Unexplained
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from statsmodels.iolib.summary import Summary
 
 __all__ = ["DictionaryResults", "dictionary_results"]
 
 Array = npt.NDArray[Any]
 
-_FIT = ("nobs", "n_missing", "settings")
-_FRAMES = {
-    "grams": ["start", "gram", "estimate", "se", "z"],
-    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
-}
-_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
-_PLAIN = (
-    "survey",
-    "nobs",
-    "n_missing",
-    "alpha",
-    "n_excluded",
-    "n_untested",
-    "n_cut",
-    "n_edges",
-    "settings",
-    "critical",
-    "caution",
-)
-
 
 @dataclass(frozen=True, eq=False)
-class DictionaryResults(FittedResults):
+class DictionaryResults(Summarised, FittedResults):
     """Strings that were found and their frequencies.
 
     The reports of the grams proposed the candidates; those of whole strings tested them, with
@@ -142,7 +112,7 @@ class DictionaryResults(FittedResults):
     critical = Part[float]("searched", "The z from which a gram is kept.")
 
     _format = "ldpstats-dictionary-results"
-    _required = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
+    _required = REQUIRED
 
     def __repr__(self) -> str:
         return (
@@ -182,27 +152,18 @@ class DictionaryResults(FittedResults):
             "selected" covers given that the string was accepted (see `selected_intervals`). "wald"
             would cover if the string had been named beforehand.
         """
-        from ldpstats.inference.intervals import wald
-
         method = one_of("method", method, ("selected", "wald"))
-        estimate, se = self.fitted.estimate, self.fitted.bse()
+        alpha, fitted = level(alpha), self.fitted
         if method == "wald":
-            bounds = wald(estimate, se, level(alpha))
+            bounds = wald(fitted.estimate, fitted.bse(), alpha)
         else:
-            bounds = selected_intervals(estimate, se, self._least, alpha)
+            bounds = selected_intervals(fitted.estimate, fitted.bse(), self._least, alpha)
         bounds = np.clip(bounds, 0.0, 1.0)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
     def _least(self) -> Array:
-        """The estimate from which each accepted string would have been accepted."""
-        from scipy.special import ndtri
-
-        p = self.candidates["pvalue"].to_numpy()[self.tested.accepted]
-        bound = -ndtri(self.alpha * self.tested.shares[self.tested.accepted])
-        # the estimate over the z that has its p-value, which knows the skewness, is its noise
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
+        return self.tested.least(self.fitted.estimate)
 
     @property
     def median_unbiased(self) -> pd.Series[float]:
@@ -236,29 +197,7 @@ class DictionaryResults(FittedResults):
             that mixtures of frequent strings look as good as rare ones where grams are short.
         """
         power = probability("power", power, zero=False, one=False)
-        kept, n_tested = self.grams.groupby("start"), self.n_tested
-        critical = self.critical
-        if sum(self.left_out):  # more significant grams took the place of those just beyond it
-            full = [n > 0 for n in self.left_out]
-            critical = max(critical, float(self._smallest_z[full].max()))
-        se = kept["se"].median()
-        mass = self.grams[["estimate", "se"]].max(axis=1).groupby(self.grams["start"]).sum()
-        positions = self._survey.layout.n_positions
-        if not n_tested or len(se) < positions:
-            return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
-        stages = {
-            "grams": gram_stage(float(se.max()), critical, positions),
-            "pairs": pair_stage(self.pair_se, self.n_pairs, log_rivals(mass.to_numpy()), n_tested),
-            "test": string_stage(self.test_se, self.alpha, n_tested),
-        }
-        found = {name: float(value) for name, value in detectable(stages, power).items()}
-        return pd.Series(found, name="detectable")
-
-    @property
-    def _smallest_z(self) -> Array:
-        """Of the grams that were kept at each position, shape (K,); 0 where there are none."""
-        starts = list(self._survey.layout.starts)
-        return self.grams.groupby("start")["z"].min().reindex(starts).fillna(0.0).to_numpy()
+        return detectable_frequencies(self._survey.layout, self.tested, self.searched, power)
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -297,24 +236,10 @@ class DictionaryResults(FittedResults):
             }
         )
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """Lay out the strings that were found, and what was not, as a statsmodels summary.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Strings to show at most.
-        details : bool
-            Whether to show how the search was made too.
-        """
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         from ldpstats.models.dictionary.summary import POWER, dictionary_summary
 
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details = boolean("details", details)
-        table = dictionary_summary(
+        return dictionary_summary(
             self.fit,
             self._survey,
             self.tested,
@@ -327,7 +252,6 @@ class DictionaryResults(FittedResults):
             max_rows=max_rows,
             details=details,
         )
-        return table.layout()
 
     @names_alpha
     def plot(
@@ -396,38 +320,11 @@ class DictionaryResults(FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        document = {name: getattr(self, name) for name in _PLAIN}
-        document |= {
-            "strings": self.candidates.index.tolist(),
-            "candidates": self.candidates.to_dict(orient="list"),
-            "fitted": self.fitted.to_dict(),
-            "goodness_of_fit": maybe_to_dict(self.goodness_of_fit),
-            "left_out": list(self.left_out),
-            "pair_se": number_to_json(self.pair_se),
-            "test_se": number_to_json(self.test_se),
-        }
-        return document | {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
+        return to_document(self.fit, self.survey, self.tested, self.searched)
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
-        d = document
-        columns = [d["candidates"][name] for name in CANDIDATE_COLUMNS]
-        frames = {name: pd.DataFrame(d[name])[heads] for name, heads in _FRAMES.items()}
-        given = d | frames | {"left_out": tuple(d["left_out"])}
-        given["pair_se"] = number_from_json(d["pair_se"])
-        return _results(
-            Uncertain.from_dict(d["fitted"]),
-            DictionarySurvey.from_dict(d["survey"]),
-            Tested(
-                candidates_table(pd.Index(d["strings"], dtype=object), *columns),
-                d["alpha"],
-                maybe_from_dict(TestResult, d["goodness_of_fit"]),
-                number_from_json(d["test_se"]),
-                d["caution"],
-            ),
-            record(Searched, given),
-            **{name: d[name] for name in _FIT},
-        )
+        return cls(*from_document(document))
 
 
 def dictionary_results(
@@ -445,39 +342,6 @@ def dictionary_results(
     their edges. Strings beyond these c were fitted with them, and are not tested. `given` are
     `nobs`, `n_missing` and `settings`.
     """
-    if fits is None:
-        none = np.empty(0)
-        frame = candidates_table(pd.Index([], dtype=object), none, none, none, none, support)
-        fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
-        return _results(fitted, survey, Tested(frame, alpha, None, np.nan), searched, **given)
-    linear, p, n = fits.linear, fits.presence_pvalues().to_numpy(), evidence.size
-    estimates = linear.estimate[:n], linear.bse()[:n], p[:n]
-    frame = candidates_table(fits.categories[:n], *estimates, evidence, support)
-    assert fits.tally is not None  # of hashed candidates
-    absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
-    tested = Tested(frame, alpha, fits.goodness_of_fit, float(np.median(absent)), fits.caution)
-    at = tested.accepted
-    own = np.zeros((at.size, fits.k))
-    own[np.arange(at.size), at] = 1.0
-    fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
-    return _results(fitted, survey, tested, searched, **given)
-
-
-def _results(
-    fitted: Uncertain, survey: DictionarySurvey, tested: Tested, searched: Searched, **given: Any
-) -> DictionaryResults:
-    """Results whose estimate is linear: `given` are `nobs`, `n_missing` and `settings`."""
-    words = "least squares of the candidates" if tested.n_tested else "no candidates"
-    if searched.n_cut:
-        words += f"; the search was bounded, and dropped {searched.n_cut} partial strings"
-    fit = Fit(
-        fitted=fitted,
-        linear=fitted,
-        method="inversion",
-        cov_type="linear",
-        epsilon=float(survey.epsilon or 0.0),
-        sources=(str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)),
-        message=words,
-        **given,
-    )
+    tested, fitted = tested_strings(fits, evidence, support, alpha)
+    fit = fit_of(fitted, survey, tested, searched, **given)
     return DictionaryResults(fit, survey.to_dict(), tested, searched)

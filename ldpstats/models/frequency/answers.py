@@ -23,11 +23,14 @@ from ldpstats.channels.structured import Uniformised
 from ldpstats.estimators.mle import MLE
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.record import Laws
-from ldpstats.problems.estimates import ExactForm, PathLaw, ReportLaw, ReportPart, Uncertain
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.laws import answer_moments
 from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.report_law import ReportLaw, ReportPart
 from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.simplex import project_simplex
+from ldpstats.problems.tallies import PathLaw
 
 __all__ = ["Answers", "SumLaw", "known_answers"]
 

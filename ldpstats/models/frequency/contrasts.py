@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from ldpstats.models.frequency.answers import Answers
 from ldpstats.models.frequency.record import Laws
-from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.tallies import Tallies
 
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw

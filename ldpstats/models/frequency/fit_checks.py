@@ -20,7 +20,7 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import rare_categories, together
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import block_diagonal
-from ldpstats.problems.estimates import ExactForm
+from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.moments import Check, Moments
 from ldpstats.problems.pooled import joined
 from ldpstats.problems.rows.base import DenseRows

@@ -17,9 +17,10 @@ from ldpstats.inference.tables.independence import smallest_expected
 from ldpstats.inference.tables.permutation_moments import Cumulants, Spread, moments
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
+from ldpstats.models.frequency.data import Data
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.groups import refuse_shared_persons, reports_in
-from ldpstats.models.frequency.model import Data, FrequencyModel
+from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.one_step import effective_counts
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments

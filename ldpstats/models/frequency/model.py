@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,45 +16,40 @@ from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
     MechanismMismatch,
+    MisfitWarning,
     NotAvailable,
+    NotIdentified,
 )
-from ldpstats.estimators import ESTIMATORS
-from ldpstats.estimators.base import (
-    Estimator,
-    LikelihoodEstimator,
-    MomentsEstimator,
-    SelectingEstimator,
-)
+from ldpstats.estimators.base import Estimator
 from ldpstats.estimators.mle import MLE
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.observed import protect_some
+from ldpstats.models.frequency.data import Data, tallied, variable_name
+from ldpstats.models.frequency.estimates import Estimated, estimated
+from ldpstats.models.frequency.estimator import estimator_of, settings_of
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
-from ldpstats.models.frequency.refits import bootstrap, profiles
+from ldpstats.models.frequency.refits import bootstrap_intervals, check_made, profile_intervals
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.parameters.model import ParametersModel
 from ldpstats.models.posterior.frequency import checked_prior, frequency_posterior
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.shared.bar import fitting
-from ldpstats.models.shared.fit import CONSTRAINED, Fit
+from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.spelling import in_turn
 from ldpstats.priors import SimplexPrior
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain, Unexplained
+from ldpstats.problems.estimates import Unexplained
 from ldpstats.problems.moments import Moments
-from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.reports.columns import not_reports
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.problems.problem import Likelihood
 
-__all__ = ["Data", "FrequencyModel", "settings_of"]
+__all__ = ["FrequencyModel"]
 
 Array = npt.NDArray[Any]
-Data = Reports | Counts | BitCounts
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 
 
@@ -86,6 +80,8 @@ class FrequencyModel:
         although the mechanism knows all categories.
     MechanismMismatch
         For groups over different categories.
+    NotIdentified
+        If only groups without reports have a device that depends on an unknown parameter.
 
     Examples
     --------
@@ -112,8 +108,8 @@ class FrequencyModel:
         incomplete: bool = False,
         name: str | None = None,
     ) -> None:
-        groups = _tallied(data)
-        self.name = _variable_name(name, data)
+        groups = tallied(data)
+        self.name = variable_name(name, data)
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
         first = groups[0].mechanism
@@ -131,6 +127,13 @@ class FrequencyModel:
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
         self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        asked = {n: 0 for c in groups for n in c.mechanism.unknown}
+        lost = [n for n in asked if n not in self.unknown]
+        if lost and self.nobs:
+            raise NotIdentified(
+                f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
+                "its empty group out"
+            )
         self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
@@ -265,7 +268,7 @@ class FrequencyModel:
 
     def misfit(self, results: FrequencyResults) -> str:
         """What `fit` warns of, in words; "" where the reports fit."""
-        remedy = "other answers are held: use method='inversion', or list more candidates"
+        remedy = "other answers are held: use fit('inversion'), or list more candidates"
         complete = remedy if results.assumes_complete else ""
         return misfit(results, self.problems, self.incomplete, complete)
 
@@ -277,15 +280,13 @@ class FrequencyModel:
     ) -> FrequencyResults:
         """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
-        estimator = self._estimator(method, constraints, cov_type)
-        listed, selection = self._listed(estimator)
-        problem = self._inference(estimator, listed, selection)
-        linear = self._linear(problem, selection)
-        solution, fitted, kind = self._solve(estimator, problem, selection, linear, cov_type)
-        record = self._record(estimator, solution, fitted, linear, kind)
-        likeliest = solution.p if estimator == MLE() and len(self.sources) == 1 else None
-        fit = goodness_of_fit(self.sources, listed.parts, likeliest)
-        return self._results(record, problem, fit)
+        estimator = estimator_of(self.evidence, method, constraints, cov_type)
+        found = estimated(self.evidence, estimator, cov_type)
+        likeliest = None
+        if estimator == MLE() and len(self.sources) == 1:
+            likeliest = found.solution.p
+        fit = goodness_of_fit(self.sources, found.listed.parts, likeliest)
+        return self._results(self._record(estimator, found), found.problem, fit)
 
     def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
         """All that was found, without the data."""
@@ -309,26 +310,19 @@ class FrequencyModel:
             ),
         )
 
-    def _record(
-        self,
-        estimator: Estimator[Any],
-        solution: Solution,
-        fitted: Uncertain,
-        linear: Uncertain,
-        cov_type: str,
-    ) -> Fit:
-        mechanisms = [counts.mechanism for counts in self.sources]
+    def _record(self, estimator: Estimator[Any], found: Estimated) -> Fit:
+        mechanisms, solution = [counts.mechanism for counts in self.sources], found.solution
         return Fit(
-            fitted=fitted,
-            linear=linear,
+            fitted=found.fitted,
+            linear=found.linear,
             method=estimator.name,
             settings=settings_of(estimator),
-            cov_type=cov_type,
+            cov_type=found.cov_type,
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=_is_partial(mechanisms),
+            is_partial=protect_some(mechanisms),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -337,89 +331,6 @@ class FrequencyModel:
             name=self.name,
             source_nobs=tuple(counts.nobs for counts in self.sources),
         )
-
-    def _estimator(
-        self, method: str | Estimator[Any] | None, constraints: Any, cov_type: str
-    ) -> Estimator[Any]:
-        """The estimator that the arguments of `fit` ask for."""
-        if method is None:
-            linear = self.candidates is not None or not self.evidence.has_patterns
-            method = "inversion" if linear and constraints is None else "mle"
-        if isinstance(method, Estimator):  # the user passes a name or an object
-            estimator = method
-        else:
-            estimator = ESTIMATORS[one_of("method", method, tuple(ESTIMATORS))]()
-        if constraints is not None:
-            if estimator.name != "mle":
-                raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
-            estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
-        # here and below, the kind of estimator says which of the two problems it solves
-        if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
-            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-        return estimator
-
-    def _listed(self, estimator: Estimator[Any]) -> tuple[Moments, Solution | None]:
-        """The equations of the candidates that are kept, and what was selected, if anything was."""
-        if not isinstance(estimator, SelectingEstimator):
-            return self.moments(), None
-        selection, problem = estimator.refit(self.moments())
-        return problem, selection
-
-    def _inference(
-        self, estimator: Estimator[Any], listed: Moments, selection: Solution | None
-    ) -> Moments:
-        """What intervals and tests rest on, beside an estimate by `estimator`."""
-        if selection is not None:  # inference is about the selected
-            return listed.for_inference(incomplete=True)
-        if isinstance(estimator, LikelihoodEstimator) and self.evidence.one_step is not None:
-            return self.evidence.one_step
-        return self.evidence.inference
-
-    def _linear(self, problem: Moments, selection: Solution | None) -> Uncertain:
-        """The linear estimate; of the selected candidates, where some were."""
-        at = None if selection is None else selection.support
-        full = np.full(len(self.categories), np.nan)
-        if at is not None and not at.size:
-            return Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
-        estimate = problem.estimate()[0]
-        if problem.has_errors and not problem.has_covariance:
-            return Uncertain(
-                estimate, None, variances=problem.estimate_variances(self.evidence.reference)
-            )
-        V = problem.covariance(self.evidence.reference) if problem.has_errors else None
-        if at is None:
-            return Uncertain(estimate, V)
-        full[at] = estimate
-        return Uncertain(full, V, at)
-
-    def _solve(
-        self,
-        estimator: Estimator[Any],
-        problem: Moments,
-        selection: Solution | None,
-        linear: Uncertain,
-        cov_type: str,
-    ) -> tuple[Solution, Uncertain, str]:
-        """The solution, the estimate with its covariance, and the kind of covariance."""
-        if selection is not None:
-            p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
-            return replace(selection, p=p), Uncertain(p, linear.covariance, linear.at), "linear"
-        if isinstance(estimator, MomentsEstimator):
-            solution = estimator.solve(problem)
-            if linear.covariance is None:
-                if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
-                    return solution, linear, "linear"
-                return solution, Uncertain(solution.p, None), "none (too large)"
-            V = estimator.covariance(problem, solution, linear.covariance)
-            return solution, Uncertain(solution.p, V), "linear"
-        evidence, plain = self.evidence, estimator == MLE()
-        solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
-        if cov_type == "linear":
-            return solution, Uncertain(solution.p, linear.covariance), "linear"
-        if estimator.without_errors:
-            return solution, Uncertain(solution.p, None), estimator.without_errors
-        found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
-        return solution, Uncertain(solution.p, found), kind
 
     def _others_held(self, unexplained: Unexplained | None, fit: TestResult | None) -> bool:
         """Whether others than the candidates are known, or seen, to be held."""
@@ -453,7 +364,8 @@ class FrequencyModel:
         Raises
         ------
         NotAvailable
-            For sums of bits, which do not determine a likelihood.
+            For sums of bits, which do not determine a likelihood, and an incomplete list of
+            candidates, which the likelihood takes for complete.
         NotIdentified
             When the groups together leave an unknown parameter open that has no prior in `prior`.
         InvalidArgument
@@ -463,6 +375,9 @@ class FrequencyModel:
         -----
         PosteriorWarning
             Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+        MisfitWarning
+            Where reports over an open alphabet contradict, at .001, that the candidates are all
+            answers.
 
         Examples
         --------
@@ -483,6 +398,7 @@ class FrequencyModel:
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
                 "keep the patterns with reports.tally()"
             )
+        self._refuse_unlisted()
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,
@@ -496,6 +412,17 @@ class FrequencyModel:
             PosteriorResults,
         )
 
+    def _refuse_unlisted(self) -> None:
+        """Refuse, or warn of, answers that are not among the candidates of a posterior."""
+        if self.incomplete:
+            raise NotAvailable(
+                "posterior of an incomplete list: its likelihood takes the candidates for all "
+                "answers; list more of them, or use fit('inversion')"
+            )
+        if any(counts.mechanism.is_open for counts in self.sources):
+            if doubt := self.misfit(self.fit_quietly("mle")):
+                warnings.warn(doubt, MisfitWarning, stacklevel=3)
+
     def _origin(self) -> Origin:
         """What draws from the posterior are about, but for the prior."""
         mechanisms = [counts.mechanism for counts in self.sources]
@@ -505,7 +432,7 @@ class FrequencyModel:
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
             name=self.name,
-            is_partial=_is_partial(mechanisms),
+            is_partial=protect_some(mechanisms),
         )
 
     # -- tests and intervals that need the counts --------------------------------------------
@@ -546,11 +473,8 @@ class FrequencyModel:
         self, results: FrequencyResults, alpha: float, progress: bool = False
     ) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
-        self._made(results)
-        if "constrained" in results.settings:
-            raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
-        progress = boolean("progress", progress)
-        return profiles(self.evidence.likelihood, results.linear.bse(), alpha, progress)
+        check_made(results, self.evidence)
+        return profile_intervals(results, self.evidence, alpha, boolean("progress", progress))
 
     def bootstrap_intervals(
         self,
@@ -572,76 +496,5 @@ class FrequencyModel:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         n_boot = replicates("n_boot", n_boot, fewest_draws(alpha))
         progress = boolean("progress", progress)
-        self._made(results)
-        if results.unexplained is not None and not results.assumes_complete:
-            raise NotAvailable(
-                f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
-                "not among them is not known; use the default intervals"
-            )
-        estimator = ESTIMATORS[results.method]() if estimator is None else estimator
-        if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
-            raise InvalidArgument(
-                "estimator",
-                estimator,
-                f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
-                "estimator= as it was, for example MLE(constraints=...)",
-            )
-        p = results.fitted.estimate
-        if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
-            p = self.moments().plug_in()
-        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot, progress)
-
-    def _made(self, results: FrequencyResults) -> None:
-        """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
-        if results.linear.at is not None:
-            raise NotAvailable("intervals after a selection: use the default ones, or refit")
-        one_step = results.linear_method == "one step"
-        problem = self.evidence.one_step if one_step else self.evidence.inference
-        if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
-            raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
-
-
-def _is_partial(mechanisms: Sequence[Mechanism]) -> bool:
-    """Whether epsilon protects only some of the categories."""
-    return any(
-        mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
-        for mechanism in mechanisms
-    )
-
-
-def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
-    """The counts of each mechanism, summed over its groups."""
-    groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
-    if not groups:
-        raise InvalidArgument("data", data, "is empty: pass reports or counts")
-    sums: dict[tuple[str, bool], Any] = {}
-    for group in groups:
-        if not isinstance(group, Reports | Counts | BitCounts):
-            remedy = "must be Reports, Counts or BitCounts"
-            remedy += " (plain numbers become counts with mechanism.counts(n))"
-            raise not_reports("data", group, remedy)
-    for group in groups:
-        counts = group.tally() if isinstance(group, Reports) else group
-        if len(groups) == 1:  # a fingerprint takes long where Q is large
-            return (counts,)
-        key = counts.mechanism.fingerprint, counts.has_patterns
-        sums[key] = sums[key] + counts if key in sums else counts
-    return tuple(sums.values())
-
-
-def _variable_name(name: str | None, data: object) -> str:
-    """The name that was given, else the one that all reports have."""
-    if name is not None:
-        if not isinstance(name, str):
-            raise InvalidArgument("name", name, "must be text: the name of the variable")
-        return name
-    groups = data if isinstance(data, list | tuple) else [data]
-    found = {group.name if isinstance(group, Reports) else "" for group in groups}
-    return found.pop() if len(found) == 1 else ""
-
-
-def settings_of(estimator: Estimator[Any]) -> str:
-    """The settings of an estimator that its name leaves out."""
-    if estimator.constraints is not None:
-        return CONSTRAINED
-    return "" if estimator == type(estimator)() else "tuned"
+        check_made(results, self.evidence)
+        return bootstrap_intervals(results, self.evidence, estimator, alpha, rng, n_boot, progress)

@@ -16,9 +16,10 @@ from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import PathLaw, Uncertain
+from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.tallies import PathLaw
 
 __all__ = ["OneStep", "effective_counts", "rests_on_scores"]
 

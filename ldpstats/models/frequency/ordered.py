@@ -27,6 +27,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
 
 __all__ = [
+    "OrderedAnswers",
     "WeightedSum",
     "checked_quantiles",
     "checked_scores",
@@ -39,6 +40,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_COLUMNS = ["estimate", "se", "lower", "upper"]
 _WIDEST = 1e100  # of which the square is still a number
 _FIXED = 1e-10  # variance of the sum of the estimates, relative to their own, that counts as zero
 
@@ -188,3 +190,48 @@ def refuse_open(linear: Uncertain, is_open: bool) -> None:
             "ordered answers need all categories: candidates over an open alphabet have no mean, "
             "cumulative frequencies or quantiles"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedAnswers:
+    """Tables of ordered answers, from the linear estimate and what is known of its law.
+
+    `is_open` says that the categories need not be all answers; `known` gives the law of the reports
+    of each answer, None where it is not known.
+    """
+
+    linear: Uncertain
+    laws: Laws
+    categories: pd.Index[Any]
+    name: str
+    is_open: bool
+    known: Callable[[], Answers | None]
+
+    def mean(self, scores: Any, alpha: float) -> pd.Series[float]:
+        """See `FrequencyResults.mean`, as for the others."""
+        refuse_open(self.linear, self.is_open)
+        values = checked_scores(scores, self.categories)
+        found = mean_score(self.linear, self.laws, values, self.known())
+        name = f"mean of {self.name}" if self.name else "mean"
+        entries = [found.estimate, found.se, *found.interval(alpha)]
+        return pd.Series(entries, index=_COLUMNS, name=name)
+
+    def cumulative(self, alpha: float) -> pd.DataFrame:
+        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in self._sums()]
+        return pd.DataFrame(rows, index=self.categories, columns=_COLUMNS)
+
+    def quantile(self, q: Any, alpha: float) -> pd.Series[Any] | pd.DataFrame:
+        wanted, alone = checked_quantiles(q)
+        sums = self._sums()
+        rows = [self.categories.take(quantile_bounds(sums, v, alpha)) for v in wanted]
+        columns = ["estimate", "lower", "upper"]
+        if alone:
+            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
+            return pd.Series(rows[0], index=columns, name=name)
+        index = pd.Index(wanted, name="q")
+        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+
+    def _sums(self) -> list[WeightedSum]:
+        refuse_open(self.linear, self.is_open)
+        refuse_unordered(self.categories)
+        return cumulative_sums(self.linear, self.laws, self.known())

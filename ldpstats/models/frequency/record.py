@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import Mechanism
-from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Unexplained
+from ldpstats.problems.estimates import Unexplained
+from ldpstats.problems.exact_counts import ExactForm
+from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.tallies import Tallies
 
 __all__ = ["Checks", "Laws", "Specifications"]
 

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator
 from ldpstats.estimators.mle import MLE, model_of_refits, refitted
 from ldpstats.estimators.solvers.ascent import observed
 from ldpstats.inference import intervals
+from ldpstats.models.frequency.estimator import settings_of
 from ldpstats.models.frequency.evidence import Evidence, stacked
+from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.bar import maybe_bar
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import FixedEntry
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = ["bootstrap", "profiles"]
+__all__ = ["bootstrap_intervals", "check_made", "profile_intervals"]
 
 Array = npt.NDArray[Any]
 Sources = tuple[Counts | BitCounts, ...]
@@ -26,7 +30,55 @@ Sources = tuple[Counts | BitCounts, ...]
 _TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 
 
-def profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
+def check_made(results: FrequencyResults, evidence: Evidence) -> None:
+    """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+    if results.linear.at is not None:
+        raise NotAvailable("intervals after a selection: use the default ones, or refit")
+    one_step = results.linear_method == "one step"
+    problem = evidence.one_step if one_step else evidence.inference
+    if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
+        raise InvalidArgument("model", str(evidence.sources[0].mechanism), "has other data")
+
+
+def profile_intervals(
+    results: FrequencyResults, evidence: Evidence, alpha: float, progress: bool
+) -> Array:
+    """Profile-likelihood intervals of results of this evidence, shape (k, 2)."""
+    if "constrained" in results.settings:
+        raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
+    return _profiles(evidence.likelihood, results.linear.bse(), alpha, progress)
+
+
+def bootstrap_intervals(
+    results: FrequencyResults,
+    evidence: Evidence,
+    estimator: Estimator[Any] | None,
+    alpha: float,
+    rng: np.random.Generator,
+    n_boot: int,
+    progress: bool,
+) -> Array:
+    """Bootstrap percentile intervals of results of this evidence, shape (k, 2)."""
+    if results.unexplained is not None and not results.assumes_complete:
+        raise NotAvailable(
+            f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
+            "not among them is not known; use the default intervals"
+        )
+    estimator = ESTIMATORS[results.method]() if estimator is None else estimator
+    if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
+        raise InvalidArgument(
+            "estimator",
+            estimator,
+            f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
+            "estimator= as it was, for example MLE(constraints=...)",
+        )
+    p = results.fitted.estimate
+    if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+        p = evidence.moments.plug_in()
+    return _bootstrap(evidence, estimator, p, alpha, rng, n_boot, progress)
+
+
+def _profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
     """Profile-likelihood intervals of all categories, shape (k, 2).
 
     `se` are about the standard errors, nan where unknown.
@@ -77,7 +129,7 @@ class _Path:
         return float(score[self.index] - self._others @ np.delete(score, self.index))
 
 
-def bootstrap(
+def _bootstrap(
     evidence: Evidence,
     estimator: Estimator[Any],
     p: Array,

@@ -4,81 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
-from ldpstats.arguments.documents import number_from_json, number_to_json
-from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
-from ldpstats.errors import (
-    BoundaryWarning,
-    IncompleteListWarning,
-    InvalidArgument,
-    NotAvailable,
-)
-from ldpstats.inference import intervals, multiplicity
-from ldpstats.inference.tables.ratio import FiellerInterval, fieller
+from ldpstats.arguments.checks import boolean, level, one_of
+from ldpstats.arguments.labels import position
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference import intervals
+from ldpstats.inference.tables.ratio import FiellerInterval
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency import absence, contrasts, ordered
+from ldpstats.models.frequency import absence, contrasts, pairs
 from ldpstats.models.frequency import intervals as own_intervals
 from ldpstats.models.frequency.answers import Answers, known_answers
+from ldpstats.models.frequency.document import REQUIRED, from_document, to_document
+from ldpstats.models.frequency.ordered import OrderedAnswers
 from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.shared.boundary import warn_of_method
 from ldpstats.models.shared.categories import CategoryResults
-from ldpstats.models.shared.fit import Fit, Part, is_partial
+from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import (
-    estimates_from_dict,
-    estimates_to_dict,
-    maybe_from_dict,
-    maybe_to_dict,
-    record,
-)
+from ldpstats.models.shared.tables import SummaryTable
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import (
-    ExactForm,
-    ReportLaw,
-    Tallies,
-    Unexplained,
-)
+from ldpstats.problems.estimates import Unexplained
+from ldpstats.problems.exact_counts import ExactForm
+from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.tallies import Tallies
 
 if TYPE_CHECKING:
-    from statsmodels.iolib.summary import Summary
-
     from ldpstats.models.shared.contrasts import ContrastLaw
 
 __all__ = ["FrequencyResults"]
 
 Array = npt.NDArray[Any]
 
-# the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
-_LISTS = ("mechanisms", "sources")
-_PLAIN = (
-    "method",
-    "settings",
-    "cov_type",
-    "nobs",
-    "n_missing",
-    "n_iter",
-    "converged",
-    "message",
-    "linear_method",
-    "caution",
-    *_LISTS,
-)
-_NUMBERS = ("llf", "gap", "epsilon", "dispersion")
-_PARTS: dict[str, Any] = {
-    "exact": ExactForm,
-    "tally": Tallies,
-    "law": ReportLaw,
-    "goodness_of_fit": TestResult,
-    "unexplained": Unexplained,
-}
 _NOISY = 30.0  # condition of a channel above which zeros of the likeliest frequencies mislead
-_INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +136,7 @@ class FrequencyResults(CategoryResults):
     caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
 
     _format = "ldpstats-frequency-results"
-    _required = frozenset({"categories", *_PLAIN, *_NUMBERS, *_PARTS})
+    _required = REQUIRED
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -236,7 +199,7 @@ class FrequencyResults(CategoryResults):
         c  0.032  0.182
         """
         alpha, clip = level(alpha), boolean("clip", clip)
-        method = one_of("method", method, _INTERVALS)
+        method = one_of("method", method, own_intervals.METHODS)
         if simultaneous is not None:
             simultaneous = one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
         chosen = "wald" if method == "default" and simultaneous == "scheffe" else method
@@ -246,50 +209,17 @@ class FrequencyResults(CategoryResults):
         elif simultaneous is not None:
             alpha = intervals.simultaneous_alpha(alpha, self.k, simultaneous)
         if chosen in ("wald-mle", "profile", "bootstrap"):
-            self._warn_boundary(chosen)
-        bounds = self._bounds(chosen, alpha, simultaneous == "scheffe", how)
+            warn_of_method(chosen, self.on_boundary, self.is_incomplete)
+        own_intervals.check_options(chosen, how)
+        if chosen in ("profile", "bootstrap"):
+            bounds = own_intervals.by_model(self, chosen, alpha, **how)
+        else:
+            scheffe = simultaneous == "scheffe"
+            bounds = own_intervals.by_method(self.fit, self.laws, chosen, alpha, scheffe)
         if clip and chosen not in ("profile", "bootstrap"):
             which = self.fitted if chosen == "wald-mle" else self.linear
             bounds = own_intervals.cut(bounds, chosen, which, self.laws, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
-
-    def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
-        refits = {"model", "progress"}
-        more = {"profile": refits, "bootstrap": refits | {"rng", "n_boot", "estimator"}}
-        allowed = more.get(method, set())
-        for name, value in how.items():
-            if name not in allowed:
-                raise InvalidArgument(name, value, f"is no option of method={method!r}")
-        if method in ("profile", "bootstrap"):
-            model = how.get("model")
-            compute_here = getattr(model, f"{method}_intervals", None)
-            if not isinstance(getattr(model, "nobs", None), int):
-                compute_here = None
-            if compute_here is None:
-                raise InvalidArgument(
-                    "model", model, f"results hold no data: pass the fitted model for {method!r}"
-                )
-            options = {k: v for k, v in how.items() if k != "model"}
-            return np.asarray(compute_here(self, alpha, **options))
-        if method in ("exact", "wilson"):
-            if self.exact is None or not self.exact.known.all():
-                raise NotAvailable(
-                    f"no {method} interval: categories do not each have a binomial count of their "
-                    "own under this channel; use the default, or method='wald'"
-                )
-            compute = intervals.exact_binomial if method == "exact" else intervals.wilson
-            return self.exact.apply(compute, alpha)
-        self.linear.every_bse()
-        if method == "default":
-            return own_intervals.default(self.linear, self.laws, alpha)
-        which = self.fitted if method == "wald-mle" else self.linear
-        if not which.has_errors:
-            raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
-        if scheffe:
-            return own_intervals.around(
-                which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1)
-            )
-        return own_intervals.around(which, partial(intervals.wald, alpha=alpha))
 
     @property
     def assumes_complete(self) -> bool:
@@ -300,24 +230,6 @@ class FrequencyResults(CategoryResults):
     def is_incomplete(self) -> bool:
         """Whether the estimate assumes that, and the reports contradict it."""
         return self.checks.contradict(self.method)
-
-    def _warn_boundary(self, method: str) -> None:
-        import warnings
-
-        if self.is_incomplete:
-            warnings.warn(
-                f"method={method!r} assumes that the candidates are the only possible answers, but "
-                "the reports indicate others; the default interval assumes no such thing",
-                IncompleteListWarning,
-                stacklevel=4,
-            )
-        if self.on_boundary:
-            warnings.warn(
-                f"method={method!r} with an estimate of zero: its coverage is not the nominal one "
-                "on the boundary; the default interval keeps its coverage",
-                BoundaryWarning,
-                stacklevel=4,
-            )
 
     # -- tests -----------------------------------------------------------------------------
 
@@ -372,8 +284,7 @@ class FrequencyResults(CategoryResults):
                 f"the list of candidates is not complete, and {self.caution}: the errors of "
                 "detection are not controlled; collect reports in more cohorts, or pass force=True"
             )
-        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.categories[np.asarray(rejected)]
+        return super().detected(alpha, method)
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
@@ -427,20 +338,8 @@ class FrequencyResults(CategoryResults):
         >>> results.difference("a", "b").round(3).to_dict()
         {'estimate': 0.247, 'se': 0.075, 'lower': 0.1, 'upper': 0.393, 'pvalue': 0.001}
         """
-        R = np.zeros((1, self.k))
-        i, j = self._position("first", first), self._position("second", second)
-        if i == j:
-            raise InvalidArgument("second", second, "is the first category: name two")
-        R[0, i], R[0, j] = 1.0, -1.0
-        try:
-            test = self.t_test(R)
-        except InvalidArgument:  # which names another argument
-            remedy = f"and {first!r} were never reported, of which conf_int() tells more"
-            raise InvalidArgument("second", second, remedy) from None
-        lower, upper = test.conf_int(level(alpha))[0]
-        values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
-        index = ["estimate", "se", "lower", "upper", "pvalue"]
-        return pd.Series(values, index=index, name=f"{first} - {second}")
+        places = self._position("first", first), self._position("second", second)
+        return pairs.difference((first, second), places, self.k, self.t_test, level(alpha))
 
     @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
@@ -459,12 +358,8 @@ class FrequencyResults(CategoryResults):
         >>> print(results.ratio("a", "b"))
         [1.254, 2.581]
         """
-        R = np.zeros((2, self.k))
-        R[[0, 1], [self._position("first", first), self._position("second", second)]] = 1.0
-        R, estimate, covariance = self.linear.restricted(R)
-        num, den = R @ estimate
-        V = covariance.transform(R)
-        return fieller(num, den, V[0, 0], V[1, 1], V[0, 1], level(alpha))
+        places = self._position("first", first), self._position("second", second)
+        return pairs.ratio(self.linear, *places, level(alpha))
 
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")
@@ -505,13 +400,7 @@ class FrequencyResults(CategoryResults):
         >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
         {'estimate': 0.533, 'se': 0.07, 'lower': 0.396, 'upper': 0.67}
         """
-        alpha = level(alpha)
-        self._refuse_open()
-        values = ordered.checked_scores(scores, self.categories)
-        found = ordered.mean_score(self.linear, self.laws, values, self.answers)
-        name = f"mean of {self.name}" if self.name else "mean"
-        entries = [found.estimate, found.se, *found.interval(alpha)]
-        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
+        return self._ordered.mean(scores, level(alpha))
 
     @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -547,13 +436,7 @@ class FrequencyResults(CategoryResults):
         middle     0.895  0.038  0.820  0.967
         high       1.000  0.000  1.000  1.000
         """
-        alpha = level(alpha)
-        self._refuse_open()
-        ordered.refuse_unordered(self.categories)
-        sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
-        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
-        columns = ["estimate", "se", "lower", "upper"]
-        return pd.DataFrame(rows, index=self.categories, columns=columns)
+        return self._ordered.cumulative(level(alpha))
 
     @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
@@ -593,21 +476,13 @@ class FrequencyResults(CategoryResults):
         0.50      low     low  middle
         0.75   middle  middle  middle
         """
-        alpha = level(alpha)
-        wanted, alone = ordered.checked_quantiles(q)
-        self._refuse_open()
-        ordered.refuse_unordered(self.categories)
-        sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
-        rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
-        columns = ["estimate", "lower", "upper"]
-        if alone:
-            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
-            return pd.Series(rows[0], index=columns, name=name)
-        index = pd.Index(wanted, name="q")
-        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+        return self._ordered.quantile(q, level(alpha))
 
-    def _refuse_open(self) -> None:
-        ordered.refuse_open(self.linear, self.unexplained is not None)
+    @property
+    def _ordered(self) -> OrderedAnswers:
+        is_open = self.unexplained is not None
+        given = self.linear, self.laws, self.categories, self.name, is_open
+        return OrderedAnswers(*given, lambda: self.answers)
 
     # -- presentation ----------------------------------------------------------------------
 
@@ -644,37 +519,11 @@ class FrequencyResults(CategoryResults):
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
         return frame
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
-        where it differs from `params` by more than the digits that are shown.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories to show; the largest estimates come first where there are more.
-        details : bool
-            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
-            ended too, and the unconstrained estimate in any case.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> summary = ldp.FrequencyModel(counts).fit().summary()
-        >>> summary.as_text().splitlines()[0].strip()
-        'Frequencies of a privatised variable'
-        """
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         from ldpstats.models.frequency.summary import frequency_summary
 
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details = boolean("details", details)
         uncut = self._uncut(alpha)
-        table = frequency_summary(
+        return frequency_summary(
             self.fit,
             self.laws,
             self.checks,
@@ -684,30 +533,12 @@ class FrequencyResults(CategoryResults):
             max_rows=max_rows,
             details=details,
         )
-        return table.layout()
 
     # -- storage ---------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        document = {name: getattr(self, name) for name in _PLAIN}
-        numbers = (*_NUMBERS, "condition")
-        document |= {name: number_to_json(getattr(self, name)) for name in numbers}
-        document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
-        document |= estimates_to_dict(self.fitted, self.linear)
-        document["categories"] = labels_to_json(self.categories)
-        document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
-        return document | {name: list(getattr(self, name)) for name in _LISTS}
+        return to_document(self.fit, self.categories, self.mechanisms, self.laws, self.checks)
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> FrequencyResults:
-        d = {name: document[name] for name in _PLAIN}
-        d |= {name: number_from_json(document[name]) for name in _NUMBERS}
-        d["condition"] = number_from_json(document.get("condition", 1.0))  # 0.1.0 wrote none
-        d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
-        d |= estimates_from_dict(document)
-        d |= {name: tuple(document[name]) for name in _LISTS}
-        d["is_partial"] = is_partial(d["mechanisms"])
-        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
-        d["source_nobs"] = tuple(document.get("source_nobs", ()))
-        categories = labels_from_json("categories", document["categories"])
-        return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))
+        return cls(*from_document(document))

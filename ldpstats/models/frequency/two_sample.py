@@ -11,9 +11,9 @@ import pandas as pd
 from ldpstats.arguments.checks import level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.frequency.data import Data
 from ldpstats.models.frequency.differences import difference_rows
 from ldpstats.models.frequency.homogeneity import METHODS, compared, homogeneity
-from ldpstats.models.frequency.model import Data
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.spelling import names_alpha
 

@@ -18,9 +18,11 @@ from ldpstats.errors import (
 )
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms.observed import protect_some
+from ldpstats.models.frequency.data import Data
 from ldpstats.models.frequency.groups import missing_in, refuse_shared_persons, reports_in
 from ldpstats.models.frequency.homogeneity import homogeneity
-from ldpstats.models.frequency.model import Data, FrequencyModel
+from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.posterior.engines import ENGINES
@@ -257,10 +259,7 @@ class GroupedModel:
             sources=tuple(dict.fromkeys(map(str, mechanisms))),
             prior=prior,
             name=self.name,
-            is_partial=any(
-                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
-                for mechanism in mechanisms
-            ),
+            is_partial=protect_some(mechanisms),
         )
 
     def _test_equal(self) -> tuple[TestResult | None, str]:

@@ -74,7 +74,7 @@ def estimate(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
         nobs=int(likelihood.nobs),
         n_missing=n_missing,
         epsilon=max(mechanism.epsilon for mechanism in groups.mechanisms),
-        sources=tuple(map(str, groups.mechanisms)),
+        sources=groups.words,
         llf=float(likelihood.loglike(found.top.x)),
         gap=found.gap,
         n_iter=found.top.rounds,

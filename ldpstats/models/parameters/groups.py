@@ -41,9 +41,12 @@ class DeviceGroups:
     ----------
     sources : tuple of Counts
         One a mechanism, each with a report; at least one mechanism has unknown parameters.
+    labels : tuple of str
+        Names of the groups, "" for one without; or none at all.
     """
 
     sources: tuple[Any, ...]
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for counts in self.sources:
@@ -80,6 +83,13 @@ class DeviceGroups:
     def mechanisms(self) -> tuple[Mechanism, ...]:
         """The device of each group."""
         return tuple(counts.mechanism for counts in self.sources)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each group in words: its name, if it has one, and its device."""
+        labels = self.labels or [""] * len(self.sources)
+        pairs = zip(labels, self.mechanisms, strict=True)
+        return tuple(f"{label}: {mech}" if label else str(mech) for label, mech in pairs)
 
     @cached_property
     def _matrices(self) -> tuple[PolynomialMatrix, ...]:
@@ -122,7 +132,10 @@ class DeviceGroups:
         k = len(self.categories)
         words = [f"the frequency of {v!r}" for v in self.index[:k][open_[:k]].tolist()]
         words = [f"the unknown {name}" for name in self.index[k:][open_[k:]]] + words
-        devices = "the device of this group" if len(self.sources) == 1 else "these devices together"
+        devices = "these devices together"
+        if len(self.sources) == 1:
+            own = f"the cohort {self.labels[0]}" if self.labels else "this group"
+            devices = f"the device of {own}" + ", the only one with reports" * bool(self.labels)
         raise NotIdentified(
             f"{in_turn(words)} cannot be estimated from the reports of {devices}: other values "
             f"give the reports the same law; {_REMEDY}{remedy}"
@@ -147,7 +160,7 @@ class DeviceGroups:
             "mechanisms": [mech.to_dict() for mech in self.mechanisms],
             "counts": [c.vector().tolist() for c in self.sources],
             "missing": [c.n_missing for c in self.sources],
-        }
+        } | ({"labels": list(self.labels)} if self.labels else {})
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> DeviceGroups:
@@ -155,7 +168,7 @@ class DeviceGroups:
         made = [mechanism_from_dict(own) for own in document["mechanisms"]]
         parts = zip(made, document["counts"], document["missing"], strict=True)
         sources = [replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts]
-        return cls(tuple(sources))
+        return cls(tuple(sources), tuple(document.get("labels", ())))
 
 
 def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialMatrix:

@@ -13,6 +13,7 @@ from ldpstats.errors import (
     MisfitWarning,
     NotAvailable,
 )
+from ldpstats.models.parameters.cohorts import by_cohort
 from ldpstats.models.parameters.estimates import estimate, fit_test
 from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.parameters.results import MISFIT, ParametersResults, outside_words
@@ -43,8 +44,8 @@ class ParametersModel:
 
     @classmethod
     def of(cls, sources: Sequence[Any], name: str, n_missing: int) -> ParametersModel:
-        """The model of the counts of several devices."""
-        return cls(DeviceGroups(tuple(sources)), name, n_missing)
+        """The model of the counts of several devices; cohorts of a device are groups."""
+        return cls(DeviceGroups(*by_cohort(sources)), name, n_missing)
 
     def fit(
         self, method: Any = None, constraints: Any = None, cov_type: str = "default"

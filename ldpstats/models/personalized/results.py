@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,23 +10,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, one_of
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
-from ldpstats.errors import BoundaryWarning, NotAvailable
-from ldpstats.inference import intervals, multiplicity
+from ldpstats.errors import NotAvailable
+from ldpstats.inference import intervals
 from ldpstats.inference.tests import z_test
 from ldpstats.models.frequency import contrasts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.personalized import intervals as personalized
 from ldpstats.models.personalized.background import Background
 from ldpstats.models.personalized.intervals import Mixture
+from ldpstats.models.shared.boundary import warn_of_method
 from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.tables import SummaryTable
 
 if TYPE_CHECKING:
-    from statsmodels.iolib.summary import Summary
-
     from ldpstats.models.shared.contrasts import ContrastLaw
 
 __all__ = ["PersonalizedResults", "personalized_results"]
@@ -221,13 +220,8 @@ class PersonalizedResults(CategoryResults):
         if method == "default":
             bounds = self._default_bounds(alpha)
         else:
-            if method == "wald-mle" and self.intermediate.on_boundary:
-                warnings.warn(
-                    "method='wald-mle' with an estimate of zero: its coverage is not the nominal "
-                    "one on the boundary; the default interval keeps its coverage",
-                    BoundaryWarning,
-                    stacklevel=3,
-                )
+            if method == "wald-mle":
+                warn_of_method(method, self.intermediate.on_boundary)
             which = self.linear if method == "wald" else self.fitted
             if which.covariance is None:
                 raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
@@ -312,34 +306,6 @@ class PersonalizedResults(CategoryResults):
         larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
         return larger, smaller
 
-    @names_alpha
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
-        """Categories whose frequency is above zero, with control of the errors made over all.
-
-        Parameters
-        ----------
-        alpha : float
-            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
-        method : {"bonferroni", "holm", "bh"}
-
-        Returns
-        -------
-        Index
-            Labels of the detected categories, in category order.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
-        >>> counts = pum.common.counts([180, 60, 270, 490])
-        >>> homes = {"home": [0.25, 0.75, 0.0]}
-        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
-        ['centre', 'park']
-        """
-        alpha = level(alpha)
-        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
-        return self.categories[np.asarray(rejected)]
-
     # -- presentation ----------------------------------------------------------------------
 
     @names_alpha
@@ -356,33 +322,10 @@ class PersonalizedResults(CategoryResults):
         frame["presence_pvalue"] = self.presence_pvalues()
         return frame
 
-    @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
-        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        max_rows : int
-            Categories to show; the largest estimates come first where there are more.
-        details : bool
-            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
-            ended too, and the unconstrained estimate in any case.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
-        >>> results = ldp.PersonalizedModel(pum.common.counts([180, 60, 370, 390]), pum).fit()
-        >>> results.summary().as_text().splitlines()[0].strip()
-        'Frequencies behind a personalised mechanism'
-        """
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
         from ldpstats.models.personalized.summary import personalized_summary
 
-        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        details = boolean("details", details)
-        table = personalized_summary(
+        return personalized_summary(
             self.fit,
             self.intermediate,
             frame=self.summary_frame(alpha),
@@ -392,7 +335,6 @@ class PersonalizedResults(CategoryResults):
             max_rows=max_rows,
             details=details,
         )
-        return table.layout()
 
     # -- storage ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ __all__ = ["inequalities", "point_null"]
 Array = npt.NDArray[Any]
 
 _HOW = "write for example 'nurse > cook', 'nurse + cook > driver' or 'nurse > .3'"
-_LABELS = "p[...] around every label where one is not text or holds signs"
+_LABELS = "write p[...] around every label where one is not text or holds signs"
 _SIGNS = re.compile("(>=|<=|>|<)")
 
 
@@ -29,6 +29,21 @@ def inequalities(text: object, terms: pd.Index[Any]) -> tuple[Array, Array]:
     if not isinstance(text, str) or not text.strip():
         raise InvalidArgument("claim", text, f"must be an inequality as text: {_HOW}")
     hidden = _names_with_signs(text, terms)
+    R, value = _claims(text, terms, hidden)
+    in_brackets = [name for name in hidden if name.startswith("p[")]
+    if hidden != in_brackets:
+        try:  # names without brackets as signs and other labels
+            other = _claims(text, terms, in_brackets)
+        except InvalidArgument:
+            return R, value
+        if not (np.array_equal(R, other[0]) and np.array_equal(value, other[1])):
+            remedy = f"is ambiguous: {hidden[-1]!r} is a label, but also reads as an inequality"
+            raise InvalidArgument("claim", text, f"{remedy}; {_LABELS}")
+    return R, value
+
+
+def _claims(text: str, terms: pd.Index[Any], hidden: list[str]) -> tuple[Array, Array]:
+    """R and value of inequalities, in which some `hidden` names hold signs."""
     masked = text
     for i, name in enumerate(hidden):
         masked = masked.replace(name, f"\0{i}\0")

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import replicates
 from ldpstats.errors import InvalidArgument
+from ldpstats.inference.outcome import TestResult
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.models.posterior.engines import chains_by
 from ldpstats.models.posterior.modes import BELOW_ONE, frequency_mode
@@ -85,7 +86,15 @@ def frequency_posterior(
         replace(origin, prior=words, without_mode=BELOW_ONE if peak is None else ""),
         peak=peak,
         prior_draws=law.draw(rng, draws),
-        check=predictive_check(kept, groups, rng) if groups else None,
+        check=_check(kept, groups, rng) if groups else None,
         concentration=law.alpha if isinstance(law, DirichletLaw) else None,
         engine=engine,
     )
+
+
+def _check(
+    frequencies: Array, groups: Sequence[tuple[Array, Array]], rng: np.random.Generator
+) -> TestResult:
+    """The posterior predictive check of draws (s, k); groups are channels and counts."""
+    counts = [n for _, n in groups]
+    return predictive_check(frequencies, lambda p: [p @ Q for Q, _ in groups], counts, rng)

@@ -22,7 +22,7 @@ from ldpstats.models.posterior.frequency import (
     checked_prior,
 )
 from ldpstats.models.posterior.modes import BELOW_ONE
-from ldpstats.models.posterior.predictive import REPLICATES, predictive_check_of
+from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors import Beta, SimplexPrior
@@ -116,7 +116,7 @@ def parameters_posterior(
         simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, -1)],
         peak=peak,
         prior_draws=before,
-        check=predictive_check_of(likelihood.laws(kept), likelihood.counts, rng),
+        check=predictive_check(kept, likelihood.laws, likelihood.counts, rng),
         engine=engine,
     )
 

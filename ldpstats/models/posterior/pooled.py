@@ -192,7 +192,7 @@ def pooled_posterior(
     run = Run(engine, *how)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
-    single = np.array([-2])
+    single = np.array([-3])
     made = GroupedPosterior(
         samples=found[:, :, : g * k],
         index=stacked_index(tuple(likelihoods), categories, by, origin.name),
@@ -223,9 +223,10 @@ def _check(
     """The posterior predictive check, of draws (s, g, k); None where reports are no tables."""
     if not all(tables.values()):
         return None
-    pairs = [(labels.index(label), table) for label, held in tables.items() for table in held]
-    kept = found[:: -(-len(found) // REPLICATES), [g for g, _ in pairs]]
-    return predictive_check(kept, [table for _, table in pairs], rng)
+    kept = found[:: -(-len(found) // REPLICATES)]
+    pairs = [(labels.index(label), *table) for label, held in tables.items() for table in held]
+    counts = [n for _, _, n in pairs]
+    return predictive_check(kept, lambda p: [p[:, g] @ Q for g, Q, _ in pairs], counts, rng)
 
 
 def _warn(made: GroupedPosterior) -> None:

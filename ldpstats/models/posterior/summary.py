@@ -69,7 +69,7 @@ def posterior_summary(
     """What is said of a posterior; `size` are chains and draws of each."""
     order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
     shown = frame if len(frame) <= max_rows else frame.iloc[order]
-    smallest = float(shown["bse"][shown["bse"] > 1e-9].min())
+    smallest = float(shown["bse"].where(shown["bse"] > 1e-9, 1.0).min())  # 0 for a single category
     digits = int(np.clip(2 - np.floor(np.log10(smallest)), 3 if not shares else 4, 9))
     columns = ["params", "bse", "lower", "upper"]
     body = [
@@ -93,6 +93,7 @@ def posterior_summary(
         notes=[
             *_long_prior(origin.prior),
             f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
+            *([origin.note] if origin.note else []),
             *_protection(origin),
             *rest_notes(len(shown), len(frame)),
             *_check_notes(check),

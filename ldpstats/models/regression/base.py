@@ -156,7 +156,7 @@ class PrivatizedRegression(RegressionStructure):
             covariates as they are, not standardised. Others have the default. An unknown parameter
             of a device has the Beta prior under its name, by default the flat Beta(1, 1).
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
@@ -174,7 +174,14 @@ class PrivatizedRegression(RegressionStructure):
             If the reports leave something open beside unknown parameters of devices, and no prior
             of what is open was given.
         InvalidArgument
-            For an argument that is out of range, and a prior of another coefficient.
+            For an argument that is out of range, and a prior of another coefficient, given twice,
+            or far from the scale of its covariate.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where chains do not agree, or a prior is so wide that most of the posterior lies where
+            they do not come.
 
         References
         ----------

@@ -6,9 +6,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import level
+from ldpstats.inference import multiplicity
+from ldpstats.models.shared.presentation import Summarised
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 
@@ -19,8 +22,40 @@ __all__ = ["CategoryResults"]
 
 
 @dataclass(frozen=True, eq=False)
-class CategoryResults(FittedResults):
-    """Estimated frequencies of the categories of one variable, and their plot."""
+class CategoryResults(Summarised, FittedResults):
+    """Estimated frequencies of the categories of one variable: which are there, and their plot."""
+
+    @abstractmethod
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
+
+    @names_alpha
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Categories whose frequency is above zero, with control of the errors made over all.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+
+        Returns
+        -------
+        Index
+            Labels of the detected categories, in category order.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 270, 490])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
+        ['centre', 'park']
+        """
+        alpha = level(alpha)
+        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.index[np.asarray(rejected)]
 
     @abstractmethod
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level
+from ldpstats.arguments.checks import boolean, level, positive_integer
 from ldpstats.arguments.markup import latex_text
 from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.tables import SummaryTable
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["Presented", "TableModel", "Tabulated"]
+__all__ = ["Presented", "Summarised", "TableModel", "Tabulated"]
 
 _TIDY = ["estimate", "std_error", "lower", "upper", "p_value"]
 _STATS = {"N": "nobs", "ll": "llf"}  # what packages for tables call them
@@ -198,6 +199,42 @@ class Presented(Tabulated):
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
         return str(self.summary().as_html())
+
+
+class Summarised(Presented):
+    """Results that print as a summary of the usual options; a class gives its `_summary_table`."""
+
+    @abstractmethod
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        """What the summary says, for checked options."""
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories, or cells, to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> summary = ldp.FrequencyModel(counts).fit().summary()
+        >>> summary.as_text().splitlines()[0].strip()
+        'Frequencies of a privatised variable'
+        """
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return self._summary_table(alpha, max_rows, boolean("details", details)).layout()
 
 
 @dataclass(frozen=True, eq=False)

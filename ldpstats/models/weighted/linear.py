@@ -17,7 +17,7 @@ from ldpstats.inference.designs.estimation import (
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Estimated, Totals, checked
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.observed import joint_epsilon
+from ldpstats.mechanisms.observed import joint_epsilon, protect_some
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.groups import Label
 from ldpstats.models.weighted.record import Domains
@@ -55,9 +55,7 @@ def linear_fit(
         n_missing=n_missing,
         epsilon=joint_epsilon(mechanisms),
         sources=tuple(map(str, mechanisms)),
-        is_partial=any(
-            one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms
-        ),
+        is_partial=protect_some(mechanisms),
         name=name,
         source_nobs=(nobs,) * len(mechanisms),
     )

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
-from ldpstats.arguments.labels import labels_from_json, labels_to_json
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json, two_positions
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.intervals import Counted, normal_level
 from ldpstats.inference.designs.rao_scott import METHODS
 from ldpstats.inference.tables import effects
@@ -125,7 +125,12 @@ class WeightedTable(CrossedShares):
         alpha : float
             One minus the coverage of the set.
         """
-        i, j = (self._pair(*given) for given in (("rows", 0, rows), ("columns", 1, columns)))
+        i, j = (
+            two_positions(name, given, own, self._remedy(axis))
+            for axis, (name, given, own) in enumerate(
+                zip(("rows", "columns"), (rows, columns), self.labels, strict=True)
+            )
+        )
         normal = self._as_normal(level(alpha))
         return replace(
             effects.odds_ratio(self.table, self.linear.known(), i, j, normal), alpha=alpha
@@ -142,14 +147,6 @@ class WeightedTable(CrossedShares):
 
     def _as_normal(self, alpha: float) -> float:
         return float(normal_level(np.array(self._freedom), alpha))
-
-    def _pair(self, name: str, axis: int, labels: Any) -> list[int]:
-        """Places of two categories."""
-        remedy = "must be two different labels"
-        places = [self._place(name, axis, label) for label in listed(name, labels, remedy)]
-        if len(places) != 2 or places[0] == places[1]:
-            raise InvalidArgument(name, labels, remedy)
-        return places
 
     def departures(self) -> pd.DataFrame:
         """Departures from independence, p_ij - r_i c_j, in standard errors."""

@@ -330,8 +330,10 @@ class CrossedShares(DesignResults):
         return places
 
     def _place(self, name: str, axis: int, label: Any) -> int:
-        known = self.labels[axis]
-        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+        return position(name, label, self.labels[axis], self._remedy(axis))
+
+    def _remedy(self, axis: int) -> str:
+        return f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
 
 
 def cell_shares(a: int, b: int) -> Ratios:

@@ -17,9 +17,9 @@ from ldpstats.planning.variances import (
     one_report_variances,
     score_covariance,
 )
-from ldpstats.problems.estimates import OwnTally, PathLaw
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.moments import Moments
+from ldpstats.problems.tallies import OwnTally, PathLaw
 
 __all__ = ["FrequencyLaw", "estimate_covariance", "frequency_law"]
 

@@ -6,7 +6,7 @@ up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,13 +16,17 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import OwnTally, Tallies, Uncertain, Unexplained
-from ldpstats.problems.hash_design import is_identified, least_squares, mirrored
+from ldpstats.problems.estimates import Uncertain, Unexplained
+from ldpstats.problems.hash_design import is_identified, least_squares
 from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.problems.hashed.influences import collided, fourth_cumulant, roughly_collided
+from ldpstats.problems.hashed.inverse import inverted
+from ldpstats.problems.hashed.own_cells import own_cells
 from ldpstats.problems.hashed.reach import cohort_reach, crowded_reach
 from ldpstats.problems.moments import CellBounds, Check, Misfit, Moments
 from ldpstats.problems.reach import Pair
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
+from ldpstats.problems.tallies import OwnTally, Tallies
 
 __all__ = ["LARGEST_DENSE", "CohortMoments", "merged"]
 
@@ -36,12 +40,10 @@ _SATURATED = 1e-8  # share of their variance that residuals have where candidate
 _SETTLED = 0.05  # relative change of weights that is too small to matter
 _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
 _BLIND = 0.25  # growth of variances that must not go unnoticed
-_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
 _GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
 _KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
-_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +134,6 @@ class CohortMoments(Moments):
     @cached_property
     def inverse(self) -> Array:
         """``(A' D A)^-1``, shape (S, S), by Cholesky; the rank is checked."""
-        from scipy.linalg import lapack
-
         if self.k > LARGEST_DENSE:
             raise NotAvailable(
                 f"standard errors of {self.k} candidates at once need a matrix of that size; the "
@@ -143,22 +143,11 @@ class CohortMoments(Moments):
             return np.empty((0, 0))
         if self.k > self.n_equations:
             raise NotIdentified(self.describe())
-        M = sum(source.design.gram(source.weights) for source in self.sources)
-        diagonal = np.diag(M).copy()
-        if not diagonal.min() > 0.0:
+        M = np.asarray(sum(source.design.gram(source.weights) for source in self.sources))
+        found = inverted(M)
+        if found is None:
             raise NotIdentified(self.describe())
-        root = 1.0 / np.sqrt(diagonal)
-        M *= root[:, None]
-        M *= root
-        # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
-        factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
-        if fault or np.diag(factor).min() ** 2 < _RANK:
-            raise NotIdentified(self.describe())
-        inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
-        inverse = mirrored(inverse.T)
-        inverse *= root[:, None]
-        inverse *= root
-        return np.asarray(inverse)
+        return found
 
     def require_identified(self) -> None:
         """Raise `NotIdentified` if candidates cannot be distinguished."""
@@ -408,17 +397,6 @@ class CohortMoments(Moments):
         uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
         return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
 
-    def _influences(self) -> Iterator[tuple[CohortSource, int, Array, Array]]:
-        """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
-
-        The influence of a cell on an estimate is what it changes by as the cell does.
-        """
-        for source in self.sources:
-            for c in np.flatnonzero(source.reports):
-                A = source.design.block(int(c))
-                L = float(source.cohort_weights[c]) * (A @ self.inverse)
-                yield source, int(c), (A * L).sum(axis=1), L
-
     @cached_property
     def _collided(self) -> tuple[Array, Array, float]:
         """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
@@ -430,23 +408,15 @@ class CohortMoments(Moments):
         the squared residuals of each candidate's own influences: they are large where a candidate
         owes its estimate to few cells.
         """
-        work = sum(source.ones.size for source in self.sources) * self.k**2
-        if work > _INFLUENCES:
-            return self._roughly_collided()
-        residuals = {id(s): r for s, r in zip(self.sources, self._residuals, strict=True)}
-        p, cubes, squares = self.plug_in(), np.zeros(self.k), np.zeros(self.k)
-        thirds = {id(s): s.noise_third(p) for s in self.sources}
-        found = expected = 0.0
-        for source, c, leverage, L in self._influences():
-            r = residuals[id(source)].reshape(source.ones.shape)[c]
-            left = 1.0 - np.minimum(leverage, 1.0)
-            g = float(source.cohort_weights[c]) ** 1.5
-            found += g * float((_cube(r) - _cube(left) * thirds[id(source)][c]).sum())
-            expected += g * source.collision_third * float(_cube(left).sum())
-            cubes += source.collision_third * (L * L * L).sum(axis=0)
-            squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-        third = self._skewed(found, expected)
-        return third * cubes, squares, third
+        given = self.sources, self._residuals, self.plug_in(), self.collisions
+        if self._has_influences:
+            return collided(*given, self.inverse)
+        return roughly_collided(*given)
+
+    @property
+    def _has_influences(self) -> bool:
+        """Whether the influences of all cells on all estimates are few enough to compute."""
+        return sum(source.ones.size for source in self.sources) * self.k**2 <= _INFLUENCES
 
     def wald_variance(self) -> float:
         """Variance of the Wald statistic of all candidates: 2 S, and more by collisions.
@@ -456,53 +426,13 @@ class CohortMoments(Moments):
         and third, as if the unlisted answers were all as frequent.
         """
         plain = 2.0 * self.k
-        size = sum(source.ones.size for source in self.sources) * self.k**2
-        if not self.collisions or size > _INFLUENCES:  # so many cells that none matters
+        if not self.collisions or not self._has_influences:  # so many cells that none matters
             return plain
-        cubes = self._collided[2]
+        third = self._collided[2]
         spread = self._with_collisions(self._plug_in_noise)
         scale = float(np.vdot(self.inverse, spread)) / self.k
-        total = 0.0
-        for source, c, leverage, _ in self._influences():
-            r, weight = source.design.background, float(source.cohort_weights[c])
-            fourth = (
-                source.design.slope**2 * source.collision_variance * (1.0 - 6.0 * r * (1.0 - r))
-            )
-            total += max(fourth, 0.0) * float(((weight * leverage) ** 2).sum())
-        return plain + cubes**2 / self.collisions * total / scale**2
-
-    def _roughly_collided(self) -> tuple[Array, Array, float]:
-        """The same where candidates are many, as if only own cells had influence.
-
-        Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q
-        such that their sum is the number of candidates.
-        """
-        slopes = [source.design.slope for source in self.sources]
-        weights = [s.weights * slope**2 for s, slope in zip(self.sources, slopes, strict=True)]
-        every, low, high = np.concatenate(weights), 1e-12, 1e12
-        for _ in range(60):
-            q = np.sqrt(low * high)
-            w = every / every.max() * q
-            low, high = (q, high) if (w / (1.0 + w)).sum() < self.k else (low, q)
-        pulls = [s.design.owners(w) for s, w in zip(self.sources, weights, strict=True)]
-        total, p = np.sum(pulls, axis=0), self.plug_in()
-        cubes, squares, found, expected = np.zeros(self.k), np.zeros(self.k), 0.0, 0.0
-        parts = zip(self.sources, weights, slopes, self._residuals, strict=True)
-        for source, w, slope, r in parts:
-            left = 1.0 / (1.0 + w / every.max() * high)
-            g, owners = source.weights**1.5, source.design.owners
-            noise = source.noise_third(p).reshape(-1)
-            found += float((g * (_cube(r) - _cube(left) * noise)).sum())
-            expected += source.collision_third * float((g * _cube(left)).sum())
-            cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
-            squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-        third = self._skewed(found, expected)
-        return third * cubes, squares, third
-
-    def _skewed(self, found: float, expected: float) -> float:
-        """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
-        ratio = found / expected if expected > 0.0 else 0.0
-        return float(min(max(ratio, 0.0), self.collisions**1.5))
+        fourth = fourth_cumulant(self.sources, self.inverse)
+        return plain + third**2 / self.collisions * fourth / scale**2
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         if linear.covariance is None or not self.k:
@@ -515,25 +445,12 @@ class CohortMoments(Moments):
         Of a list that is not complete the residuals show how skewed the noise of answers is that
         are not among the candidates, and whether a candidate owes its estimate to few cells.
         """
-        p = self.plug_in()
-        parts = [source.own_cells(p) for source in self.sources]
-        slopes = np.array([source.design.slope for source in self.sources])[:, None]
-        pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
-        weights = slopes**2 * pulls
-        weights /= weights.sum(axis=0)
-        # one tally with the variance, and its growth, that those of several sources have together
-        offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
-        own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
-        nobs = own / (rate**2 * offset * (1.0 - offset))
-        scale = 1.0 / (rate * nobs)
-        present = offset + scale * p
-        other = variances - present * (1.0 - present) / (scale**2 * nobs)
-        # own tallies are approximate, so that the rest may come out as less than nothing
-        other, excess, guard = np.maximum(other, 0.0), np.zeros(self.k), np.zeros(self.k)
+        own = own_cells(self.sources, self.plug_in(), variances)
+        excess, guard = np.zeros(self.k), np.zeros(self.k)
         if self.incomplete:
             excess, shown, _ = self._collided
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
-        return OwnTally(nobs, offset, scale, other, excess, guard)
+        return OwnTally(*own, excess, guard)
 
 
 def _collisions(source: CohortSource) -> float:
@@ -554,7 +471,3 @@ def merged(problems: Sequence[CohortMoments]) -> CohortMoments:
     sources = tuple(source for problem in problems for source in problem.sources)
     is_open = any(problem.is_open for problem in problems)
     return CohortMoments(sources, is_open, problems[0].describe)
-
-
-def _cube(x: Array) -> Array:
-    return x * x * x  # many times faster than a power

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
-from ldpstats.programs.checks import distinct, known_label, several_steps
+from ldpstats.programs.checks import (
+    cohort_names,
+    cohort_shares,
+    distinct,
+    known_label,
+    several_steps,
+)
+from ldpstats.programs.probabilities import spelled
 from ldpstats.programs.steps.base import Step, check_step, typed, union
 from ldpstats.programs.steps.values import Say
 
@@ -41,7 +50,12 @@ class When(Step):
         return (self.source, *(step for _, step in self.branches), *rest)
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return union(self.children[1:], answers)
+        steps = [step for _, step in self.branches]
+        source = self.source.said(answers)
+        taken = {typed(key) for keys, _ in self.branches for key in keys}
+        if self.otherwise and (source is None or not {typed(y) for y in source} <= taken):
+            steps.append(self.otherwise)
+        return union(steps, answers)
 
     def __repr__(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
@@ -94,31 +108,71 @@ class Parts(Step):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cohorts(Step):
-    """Draw one of several steps, each with the same probability; its number is reported too."""
+    """Draw one of several steps; which it was is reported too.
+
+    `names` are those of the steps, "0", "1", ... if None; `shares` their probabilities, all the
+    same if None.
+    """
 
     steps: tuple[Step, ...]
+    names: tuple[str, ...] | None = None
+    shares: tuple[Fraction, ...] | None = None
 
     def _checked(self) -> dict[str, Any]:
         steps = several_steps("cohorts", self.steps, 1)
-        return {"steps": tuple(check_step("cohorts", step) for step in steps)}
+        n = len(steps)
+        names = None if self.names is None else cohort_names(self.names, n)
+        shares = None if self.shares is None else cohort_shares(self.shares, n)
+        return {
+            "steps": tuple(check_step("cohorts", step) for step in steps),
+            "names": None if names == _numbered(n) else names,
+            "shares": None if shares == (Fraction(1, n),) * n else shares,
+        }
 
     @property
     def children(self) -> tuple[Step, ...]:
         return self.steps
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The name of each step, as reports begin with it."""
+        return _numbered(len(self.steps)) if self.names is None else self.names
+
+    @property
+    def chances(self) -> tuple[Fraction, ...]:
+        """The probability of each step."""
+        n = len(self.steps)
+        return (Fraction(1, n),) * n if self.shares is None else self.shares
+
     def __repr__(self) -> str:
-        return f"cohorts([{', '.join(map(_short, self.steps))}])"
+        given = "[" + ", ".join(map(_short, self.steps)) + "]"
+        if self.names is not None:
+            pairs = zip(self.names, self.steps, strict=True)
+            given = "{" + ", ".join(f"{name!r}: {_short(step)}" for name, step in pairs) + "}"
+        shares = ""
+        if self.shares is not None:
+            shares = f", shares=[{', '.join(map(spelled, self.shares))}]"
+        return f"cohorts({given}{shares})"
 
 
-def check_branches(keys: list[Any], outcomes: tuple[Any, ...], otherwise: bool) -> None:
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(map(str, range(n)))
+
+
+def check_branches(
+    keys: list[Any],
+    outcomes: tuple[Any, ...],
+    otherwise: bool,
+    kind: str = "outcome of the step before",
+) -> None:
     """Refuse branches for outcomes that cannot occur, and outcomes without a branch."""
     known, given = {typed(label) for label in outcomes}, {typed(key) for key in keys}
     shown = ", ".join(map(repr, outcomes[:6])) + (", ..." if len(outcomes) > 6 else "")
     for key in keys:
         if typed(key) not in known:
-            raise InvalidArgument(
-                "when", key, f"is no outcome of the step before; they are {shown}"
-            )
+            texts = [str(label) for label in outcomes[:1000]]
+            hint = "" if str(key) in texts else did_you_mean(key, texts)
+            raise InvalidArgument("when", key, f"is no {kind}; they are {shown}{hint}")
     if not otherwise and not known <= given:
         first = next(label for label in outcomes if typed(label) not in given)
         remedy = "has no branch: give it one, or otherwise= for all outcomes that have none"
@@ -144,7 +198,7 @@ def _key(keys: tuple[Any, ...]) -> str:
     """The outcomes of a branch, as `when` reads them."""
     if len(keys) == 1:
         return repr(keys[0])
-    if all(type(key) is int for key in keys) and keys == tuple(range(keys[0], keys[-1] + 1)):
+    if all(type(key) is int and key == keys[0] + i for i, key in enumerate(keys)):
         return f"range({keys[0]}, {keys[-1] + 1})"
     return repr(keys)
 

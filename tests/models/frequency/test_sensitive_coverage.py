@@ -28,7 +28,7 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
-from ldpstats.problems.estimates import PooledTallies, Tallies
+from ldpstats.problems.tallies import PooledTallies, Tallies
 
 Array = npt.NDArray[Any]
 

@@ -101,6 +101,29 @@ def test_labels_with_signs_numbers_and_several_variables() -> None:
     assert table.params.index.equals(cells)
 
 
+def test_claims_that_read_in_two_ways_are_refused() -> None:
+    """Labels that look like claims about other labels."""
+    pairs = dirichlet([3.0, 3.0, 2.0, 1.0], ["a", "b", "c", "b,b"])
+    with pytest.raises(InvalidArgument, match=r"ambiguous: 'b,b'"):
+        pairs.prob("a > b,b > c")
+    p = pairs.flat
+    assert pairs.prob("p[a] > p[b,b] > p[c]") == ((p[:, 0] > p[:, 3]) & (p[:, 3] > p[:, 2])).mean()
+    assert pairs.prob("p[a] > p[b], p[b] > p[c]") == pairs.prob("a > b > c")
+    signs = dirichlet([3.0, 3.0, 2.0], ["x", "y", "x>y"])
+    with pytest.raises(InvalidArgument, match=r"ambiguous: 'x>y'.*p\[\.\.\.\]"):
+        signs.prob("x>y > .2")
+    assert signs.prob("p[x>y] > .2") == (signs.flat[:, 2] > 0.2).mean()
+
+
+def test_a_single_category_has_a_summary() -> None:
+    """One candidate, whose frequency is one for certain."""
+    reports = ldp.RAPPOR(8, 2, 2, f=0.0, p=0.25, q=0.75).privatize(
+        ["a"] * 9, np.random.default_rng(1)
+    )
+    results = ldp.FrequencyModel(reports, ["a"]).fit_posterior(np.random.default_rng(2))
+    assert results.params["a"] == 1.0 and "1.0000" in str(results.summary())
+
+
 @pytest.mark.parametrize(
     "bad",
     ["", " ", None, 3, "nurse", "nurse = cook", "nurse > ", "> .3", "nurse > baker", "nurse >> .3",

@@ -71,8 +71,13 @@ def _names(name: object, groups: list[Group], several: bool) -> list[str]:
         raise NotAvailable(_OUTSIDE) from None
     names = [f"{name}_{i}" for i in range(len(groups))] if several else [name]
     for one in names:
-        if model.name_for(one) in model.named_vars:
+        own = model.name_for(one)
+        if own in model.named_vars:
             raise InvalidArgument("name", name, f"the model has a variable {one!r} already")
+        if taken := {f"{own}_cohort", f"{own}_report"} & set(model.coords):
+            raise InvalidArgument(
+                "name", name, f"the model has a dimension {taken.pop()!r} already"
+            )
     return names
 
 
@@ -88,13 +93,41 @@ def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
         if not str(getattr(p, "dtype", "")).startswith(("float", "int")):
             raise InvalidArgument("p", str(p), remedy)
     else:
-        known = numbers("p", align("p", p, labels), remedy)
-        if not np.all(np.isfinite(known)):
-            raise InvalidArgument("p", p, remedy)
-        tensor = pt.as_tensor_variable(known)
+        tensor = pt.as_tensor_variable(_numbers(p, labels, remedy))
     if tensor.ndim not in (1, 2) or tensor.type.shape[-1] not in (None, len(labels)):
         raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
-    return pt.cast(tensor, "float64")
+    return _of_shape(pt.cast(tensor, "float64"), -1, len(labels))
+
+
+def _numbers(p: Any, labels: pd.Index[Any], remedy: str) -> Array:
+    """Frequencies that are numbers, matched by label where they have labels."""
+    if isinstance(p, pd.DataFrame):  # a column for each category
+        places = align("p", pd.Series(np.arange(p.shape[1]), p.columns), labels)
+        p = p.to_numpy()[:, places]
+    known = numbers("p", align("p", p, labels), remedy)
+    if not np.all(known >= 0.0):  # nor nan
+        raise InvalidArgument("p", known, f"{remedy}, none below zero")
+    if known.ndim and known.shape[-1] == len(labels):
+        _check_sums(known)
+    return known
+
+
+def _check_sums(law: Array) -> Array:
+    """The sums of probabilities, which are one."""
+    total = law.sum(axis=-1, keepdims=True)
+    away = np.abs(total - 1.0)
+    if not np.all(away < 1e-6):
+        raise InvalidArgument("p", float(total.flat[int(np.argmax(away))]), "must sum to one")
+    return np.asarray(total)
+
+
+def _of_shape(tensor: Any, axis: int, size: int) -> Any:
+    """The tensor, which is refused when it is computed if the length of an axis is another."""
+    from pytensor import tensor as pt
+
+    shape: list[int | None] = [None] * tensor.ndim
+    shape[axis] = size
+    return pt.specify_shape(tensor, shape)
 
 
 def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
@@ -107,7 +140,8 @@ def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
         remedy = f"must have a row for each of the {ends[-1]} reports"
         remedy += f", none for the {missing} who gave no answer" if missing else ""
         raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
-    return [tensor[a:b] for a, b in pairwise(ends)]
+    whole = _of_shape(tensor, 0, int(ends[-1]))
+    return [whole[a:b] for a, b in pairwise(ends)]
 
 
 def _counted(name: str, law: Any, group: Group) -> Any:
@@ -117,9 +151,10 @@ def _counted(name: str, law: Any, group: Group) -> Any:
     pymc = package("pymc", _NEED)
     counts = group.counts()
     totals = counts.sum(axis=-1)
-    dims = [f"{name}_cohort", f"{name}_report"][2 - counts.ndim :]
+    model = pymc.modelcontext(None)
+    dims = [f"{model.name_for(name)}_{what}" for what in ("cohort", "report")][2 - counts.ndim :]
     labels = [list(range(len(counts))), group.outputs()][2 - counts.ndim :]
-    pymc.modelcontext(None).add_coords(dict(zip(dims, labels, strict=True)))
+    model.add_coords(dict(zip(dims, labels, strict=True)))
 
     def logp(value: Any, law: Any) -> Any:
         seen = pt.gt(value, 0)  # 0 log 0 = 0
@@ -136,10 +171,7 @@ def _counted(name: str, law: Any, group: Group) -> Any:
 
 def _law(law: Array) -> Array:
     """Probabilities that sum to one to the last digit, as numpy wants them."""
-    total = law.sum(axis=-1, keepdims=True)
-    if not np.allclose(total, 1.0, rtol=0.0, atol=1e-6):
-        raise InvalidArgument("p", float(total.ravel()[0]), "must sum to one")
-    return np.asarray(law / total)
+    return np.asarray(law / _check_sums(law))
 
 
 def _whole(size: Any, law: Array, ndim: int) -> Any:

@@ -208,12 +208,44 @@ def test_unknown_parameters_are_tensors(pm: Any) -> None:
 @pytest.mark.parametrize(
     "p",
     [None, "p", {0.5}, [0.5], [0.5, np.nan], np.eye(3), 0.5, [[0.5, 0.5]] * 3, [True, "x"],
-     pd.Series([0.5, 0.5], index=["a", "b"]), np.zeros((2, 2, 2)), [1j, 0]],
+     pd.Series([0.5, 0.5], index=["a", "b"]), np.zeros((2, 2, 2)), [1j, 0], [0.5, 0.6],
+     [-0.5, 1.5], pd.DataFrame(np.full((2, 2), 0.5), columns=["a", "b"])],
 )  # fmt: skip
 def test_a_bad_p_is_refused(p: Any, pm: Any) -> None:
     reports = ldp.Warner(1.0).privatize(["no", "yes"], np.random.default_rng(1))
     with pm.Model(), pytest.raises(InvalidArgument, match=r"^p="):
         observe("y", p, reports)
+
+
+def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
+    warner = ldp.Warner(1.0)
+    reports = warner.privatize(["no", "yes", "no"], np.random.default_rng(1))
+    rows = pd.DataFrame({"no": [0.9, 0.2, 0.6], "yes": [0.1, 0.8, 0.4]})
+    law = (rows.to_numpy() @ warner.channel().matrix())[np.arange(3), reports.y]
+    for p in (rows, rows[["yes", "no"]]):
+        with pm.Model() as model:
+            observe("y", p, reports)
+        assert model.compile_logp()({}) == pytest.approx(np.log(law).sum())
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 2), (2, 3), (3,)])
+def test_a_shape_that_is_known_late_is_refused_when_it_is_known(shape: Any, pm: Any) -> None:
+    """Rows of p would be those of other respondents, and columns of other categories."""
+    reports = ldp.Warner(1.0).privatize(["no", "yes"], np.random.default_rng(1))
+    with pm.Model() as model:
+        observe("y", pm.Data("p", np.full(shape, 0.5)), reports)
+    with pytest.raises(AssertionError, match="expected"):
+        model.compile_logp()({})
+
+
+def test_dimensions_have_the_names_of_their_model(pm: Any) -> None:
+    with pm.Model() as model:
+        for name, categories in (("one", ("a", "b")), ("two", ("u", "v"))):
+            with pm.Model(name=name):
+                observe("y", [0.5, 0.5], ldp.KRR(categories, 1.0).counts([3, 4]))
+    assert model.coords["two::y_report"] == ("u", "v")
+    with pm.Model(coords={"y_report": [1]}), pytest.raises(InvalidArgument, match="y_report"):
+        observe("y", [0.5, 0.5], ldp.Warner(1.0).counts([3, 4]))
 
 
 def test_what_is_wrong_is_said(pm: Any) -> None:
