@@ -102,7 +102,7 @@ def load():
     return stored.load(STORED, "setting", list(SETTINGS)).set_index(["setting", "term"])
 
 
-def check(R=60, seed=2):
+def check(R=30, seed=2):
     """Surveys with other random numbers agree with what is stored; the naive intervals do not."""
     table, worst = load(), 0.0
     error = np.sqrt(ALPHA * (1 - ALPHA) * (1 / R + 1 / SURVEYS))

@@ -67,6 +67,8 @@ def _profile(
 ) -> tuple[float, Array]:
     """The fall at a value, and where it is met; the better of two starts."""
     fixed = np.arange(top.x.size) == index
+    if not top.held[index]:  # coefficients at infinity stay there, where all is flat
+        fixed |= top.held & (np.arange(top.x.size) < likelihood.p)
     best, at, along = np.inf, near, _along(top, units, index)
     for begun in (near, top.x):
         start = begun + (value - begun[index]) * along

@@ -250,6 +250,8 @@ def _warnings(results: Any) -> list[str]:
     notes = []
     if results.infinite:
         remedy = "" if results.penalty else "; fit(penalty='jeffreys') has a finite one"
+        if results.model.unknown:
+            remedy = "; fit_posterior() has a finite one"
         notes.append(
             f"WARNING: the maximum is at infinity in {', '.join(results.infinite)}: the estimate "
             f"and its std err say nothing, p-values and intervals are valid{remedy}."

@@ -112,6 +112,9 @@ def test_separated_answers_have_estimates_at_infinity():
         found = ldp.PrivatizedLogit(reports, X).fit()
     assert not found.converged and "x" in found.infinite and np.isinf(found.params["x"])
     assert np.isfinite(found.bse["cheating"])
+    ends = found.conf_int()
+    assert np.isinf(ends.loc["x"]).all() and np.isfinite(ends.loc["cheating"]).all()
+    assert "fit_posterior() has a finite one" in str(found.summary())
 
 
 def test_covariates_far_from_zero_have_the_same_intervals():

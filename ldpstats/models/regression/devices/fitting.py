@@ -77,8 +77,8 @@ def fit_with_devices(
     if infinite:
         warnings.warn(
             "the likelihood has its maximum at infinity, or cannot tell it from there: "
-            f"{in_turn(list(infinite))}. p-values and default intervals are valid, and "
-            "fit_posterior() has finite estimates",
+            f"{in_turn(list(infinite))}. Their intervals have no end, and fit_posterior() has "
+            "finite estimates",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -51,7 +51,8 @@ class DeviceRegressionResults(RegressionResults):
 
     Notes
     -----
-    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters.
+    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
+    coefficients whose maximum is at infinity it says nothing: their intervals have no end.
     """
 
     joint: ParametricRegression = field(kw_only=True)
@@ -140,11 +141,13 @@ class DeviceRegressionResults(RegressionResults):
 
     def profiles(self, quantile: float) -> Array:
         errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
-        far = np.maximum(0.05, np.abs(self.theta) / 10.0)  # of what has no standard error
-        steps = np.where(np.isfinite(errors), quantile * errors, far)
+        steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
+        lost = self.top.held & (np.arange(errors.size) < self.joint.p)  # maxima at infinity
         return np.array(
             [
-                bounded_profile(self.joint, self.top, self.units, j, drop, steps[j])
+                (-np.inf, np.inf)
+                if lost[j]
+                else bounded_profile(self.joint, self.top, self.units, j, drop, steps[j])
                 for j in self.shown
             ]
         )
