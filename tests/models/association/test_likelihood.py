@@ -24,7 +24,7 @@ from shared.variable_products import (
 import ldpstats as ldp
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.models.association.model import OneStep
+from ldpstats.estimators.one_step import OneStep
 
 # -- likelihood estimates ----------------------------------------------------------------------
 
