@@ -242,8 +242,9 @@ class SeveralQuestions(SingleQuestions):
             if isinstance(made_by, Mechanism) and made_by.unknown:
                 raise NotAvailable(
                     f"association of {name!r}: its device has the unknown "
-                    f"{in_turn(made_by.unknown)}, and a joint table needs known parameters; it may "
-                    f"be the response of a regression: survey.regression('{name} ~ ...')"
+                    f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
+                    f"device.at(...); it may be the response of a regression: "
+                    f"survey.regression('{name} ~ ...')"
                 )
 
     def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:

@@ -313,9 +313,10 @@ class SingleQuestions(SampledRows):
             return
         unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
         if by:
+            chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
             raise NotAvailable(
                 f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
-                f'time: survey.where("{by[0]} == ...").frequencies({name!r}) (--where)'
+                f"time: {chosen} (--where), or known values: device.at(...)"
             )
         if self.design is not None:
             raise NotAvailable(
