@@ -3,9 +3,9 @@
 Parameters are drawn from the prior, a survey from these, and draws from its posterior. Where the
 sampler and the density are right, the rank of each true parameter among the draws is uniform
 (Talts, Betancourt, Simpson, Vehtari and Gelman 2018). In "devices" the share of cheaters is not
-known.
-Two controls have ranks that must not be uniform: "naive" takes reports for answers, and "honest"
-takes nobody to cheat.
+known. There are three controls, whose ranks must not be uniform: "naive" takes the reports for the
+answers, "honest" takes nobody to cheat, and "other prior" has slopes of mean 1 and standard
+deviation .5 for its prior, where those drawn have mean 0 and standard deviation 1.
 
     python -m benchmarks.posteriors.regressions logit --first 0 --surveys 500
 
@@ -25,12 +25,16 @@ import pandas as pd
 import ldpstats as ldp
 from ldpstats.devices import flip, truth, unknown
 
-__all__ = ["RANKS", "SETTINGS", "STORED", "pvalues", "ranks"]
+__all__ = ["CONTROLS", "RANKS", "SETTINGS", "STORED", "pvalues", "ranks"]
 
 Array = npt.NDArray[Any]
 
 STORED = Path(__file__).with_suffix(".csv")
-SETTINGS = ("logit", "multinomial", "ordered", "predictor", "naive", "devices", "honest")
+CONTROLS = ("naive", "honest", "other prior")
+SETTINGS = (  # their order seeds their surveys
+    *("logit", "multinomial", "ordered", "predictor", "naive"),
+    *("devices", "honest", "other prior"),
+)
 RANKS = 64  # ranks 0 to 63, of 63 draws
 _N = 300
 _COLORS = ("red", "green", "blue")
@@ -57,6 +61,8 @@ def ranks(setting: str, number: int) -> dict[str, int]:
         own["smokes[T.yes]"] = own["age"]
     if setting == "honest":
         own.pop("cheating")
+    if setting == "other prior":
+        own["age"] = ldp.priors.Normal(1.0, 0.5)
     found = model.fit_posterior(rng, own, draws=16 * 40)
     some = found.samples[:, 9::10].reshape(-1, len(found.index))[: RANKS - 1]
     below = (some < np.asarray(true)).sum(axis=0)

@@ -73,7 +73,9 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
         case Then() if (counted := counted_outcome(step)) is not None:
             return _counted(*counted)
         case Then():
-            return _joined(tree_of(step.first, categories, later), tree_of(step.second, None, True))
+            results = step.first.said(None if categories is None else tuple(categories))
+            second = tree_of(step.second, results, True)
+            return _joined(tree_of(step.first, categories, later), second)
         case Parts() | Cohorts():
             return _several(step, categories, later)
         case Flip() | Roll() | Spin() | Cards():
@@ -128,7 +130,7 @@ def _when(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
     outcomes: Sequence[Any] | None = source.outcomes
     name = _named(source)
     if isinstance(source, Truth):
-        outcomes, name = (None, "that result?") if later else (categories, "true answer?")
+        outcomes, name = categories, "that result?" if later else "true answer?"
     elif law is None:
         name = "that result?"
     chances = {(type(v), v): p for v, p in law or ()}

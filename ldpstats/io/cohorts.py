@@ -15,9 +15,17 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.cohort_parts import cohort_parts
 from ldpstats.programs.checks import distinct
 
-__all__ = ["cohort_labels", "joined_codes"]
+__all__ = ["cohort_index", "cohort_labels", "joined_codes"]
 
 Codes = npt.NDArray[np.int64]
+
+
+def cohort_index(mechanism: Mechanism) -> pd.Index[Any]:
+    """The names of the cohorts as a column has them: numbers, where all of them are."""
+    names = mechanism.cohort_names
+    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
+        return pd.Index([int(name) for name in names])
+    return pd.Index(names)
 
 
 def cohort_labels(mechanism: Mechanism) -> pd.Index[Any]:

@@ -16,7 +16,7 @@ from ldpstats.arguments.labels import encode
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.cells import coded, objects
-from ldpstats.io.cohorts import cohort_labels, joined_codes
+from ldpstats.io.cohorts import cohort_index, cohort_labels, joined_codes
 from ldpstats.io.layout import cohorts_in, parsed, present_bytes
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names
@@ -200,7 +200,7 @@ class ReportColumn:
         """Reports that are labels, whose cohorts are in a column of their own."""
         labels = cohort_labels(self.mechanism)
         columns = {"report": self.column, "cohort": cohort}
-        known = {"report": labels, "cohort": pd.Index(self.mechanism.cohort_names)}
+        known = {"report": labels, "cohort": cohort_index(self.mechanism)}
         found = {}
         for what, column in columns.items():
             where, own = f"{self.path}, column {column!r}", known[what]

@@ -19,6 +19,7 @@ __all__ = ["Dirichlet", "DirichletLaw"]
 Array = npt.NDArray[Any]
 
 _RANGE = (1e-3, 1e9)
+_LEAST = 1e-150  # of a draw: products of two are still numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class DirichletLaw(LogitLaw):
         return np.asarray(self.alpha.sum() * (np.diag(p) - np.outer(p, p)))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        return rng.dirichlet(self.alpha, size)
+        return np.maximum(rng.dirichlet(self.alpha, size), _LEAST)
 
     def start(self) -> Array:
         return np.asarray(np.log(self.alpha / self.alpha.sum()))

@@ -16,7 +16,7 @@ import pandas as pd
 from ldpstats.arguments.checks import listed, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument
 from ldpstats.priors.base import LogitLaw, check_draw, softmax_log
-from ldpstats.priors.dirichlet import Dirichlet
+from ldpstats.priors.dirichlet import Dirichlet, DirichletLaw
 
 __all__ = ["Margins", "MarginsLaw"]
 
@@ -194,7 +194,7 @@ class MarginsLaw(LogitLaw):
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Tables of this law, shape (size, k), cells in row-major order."""
-        margins = [rng.dirichlet(a, size) for a in self.concentrations]
+        margins = [DirichletLaw(a).draw(rng, size) for a in self.concentrations]
         noise = rng.normal(0.0, self.log_odds_sd / 2.0, (size, *self.sizes))
         P = np.exp(self._interactions(noise))
         for _ in range(2000):

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 from ldpstats.programs.laws import Law
 
-__all__ = ["largest_ratio", "nearest_log"]
+__all__ = ["largest_ratio", "nearest_log", "ratio_of_rows"]
 
 
 def largest_ratio(law: Law) -> Fraction | float:
     """The largest ``Q[x, y] / Q[x', y]`` over x, x' and y; inf if a report excludes an answer."""
     if law.even is not None:
         return _even_ratio(law)
-    best: Fraction | float = Fraction(1)
-    high: dict[object, Fraction] = {}
-    low: dict[object, Fraction] = {}
-    seen: dict[object, int] = {}
-    for x in range(len(law.categories)):
-        for label, p in law.row(x).items():
-            if not isinstance(p, Fraction) or p == 0:
-                continue
-            high[label] = max(high.get(label, p), p)
-            low[label] = min(low.get(label, p), p)
-            seen[label] = seen.get(label, 0) + 1
-    for label, largest in high.items():
-        if seen[label] < len(law.categories):
-            return inf
-        best = max(best, largest / low[label])
-    return best
+    k = len(law.categories)
+    return ratio_of_rows((law.row(x).items() for x in range(k)), k)
+
+
+def ratio_of_rows(rows: Iterable[Iterable[tuple[Any, Any]]], k: int) -> Fraction | float:
+    """The same of k rows of pairs of a report and its probability; polynomials are left out."""
+    found: dict[Any, dict[tuple[int, int], Fraction]] = {}  # most rows share their few numbers
+    seen: dict[Any, int] = {}
+    for row in rows:
+        for label, p in row:
+            if isinstance(p, Fraction) and p:
+                found.setdefault(label, {}).setdefault((p.numerator, p.denominator), p)
+                seen[label] = seen.get(label, 0) + 1
+    if any(times < k for times in seen.values()):
+        return inf
+    ranges = ((max(values.values()), min(values.values())) for values in found.values())
+    return max((high / low for high, low in ranges), default=Fraction(1))
 
 
 def _even_ratio(law: Law) -> Fraction | float:

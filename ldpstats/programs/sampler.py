@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ldpstats.programs.privacy import ratio_of_rows
 from ldpstats.programs.rows import Law, Row
 from ldpstats.sampling.exact import (
     Inversion,
@@ -69,7 +70,7 @@ def _common(law: Law, places: dict[Any, int]) -> list[Fraction]:
     return found
 
 
-def _denominator(chances: list[Fraction]) -> int:
+def _denominator(chances: list[Any]) -> int:
     return lcm(*{p.denominator for p in chances})
 
 
@@ -143,16 +144,14 @@ class _ByRow(Sampler):
 
     def _made(self, row: Row) -> Inversion:
         # all outputs, so that its size does not tell which category it is
-        chances = [Fraction(0)] * len(self.places)
+        weights, total = [0] * len(self.places), _denominator(list(row.values()))
         for label, p in row.items():
-            chances[self.places[label]] = Fraction(p)  # type: ignore[arg-type]
-        total = _denominator(chances)
-        return inversion([int(p * total) for p in chances])
+            weights[self.places[label]] = p.numerator * (total // p.denominator)  # type: ignore[union-attr]
+        return inversion(weights)
 
     def ratio(self) -> Fraction | float:
-        columns = zip(*(self.row(x).law() for x in range(len(self.law.categories))), strict=True)
-        made = ((max(column), min(column)) for column in columns)
-        return max(_over(high, low) for high, low in made if high > 0)
+        k = len(self.law.categories)
+        return ratio_of_rows((enumerate(self.row(x).law()) for x in range(k)), k)
 
 
 def _over(high: Fraction | int, low: Fraction | int) -> Fraction | float:

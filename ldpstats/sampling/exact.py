@@ -62,8 +62,11 @@ class Inversion:
     def law(self) -> list[Fraction]:
         """The probabilities of the outcomes that the integers realise."""
         pairs = zip(self.upper.tolist(), self.rest, strict=True)
-        ends = [Fraction(u * self.total + r, CERTAIN * self.total) for u, r in pairs]
-        return [after - before for before, after in pairwise([Fraction(0), *ends, Fraction(1)])]
+        whole = CERTAIN * self.total
+        ends = [0, *(u * self.total + r for u, r in pairs), whole]
+        widths = [after - before for before, after in pairwise(ends)]
+        chances = {width: Fraction(width, whole) for width in set(widths)}
+        return [chances[width] for width in widths]
 
 
 def inversion(weights: Sequence[int]) -> Inversion:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.io.cohorts import cohort_labels, joined_codes
+from ldpstats.io.cohorts import cohort_index, cohort_labels, joined_codes
 from ldpstats.io.layout import reports_in
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
@@ -104,7 +104,7 @@ def _codes(
         return matched(name, column, mechanism.outputs)
     places = {"report": name, "cohort": f"{name}, cohort"}
     codes = matched(name, column, cohort_labels(mechanism))
-    cohorts = matched(places["cohort"], cohort, pd.Index(mechanism.cohort_names))
+    cohorts = matched(places["cohort"], cohort, cohort_index(mechanism))
     return joined_codes(mechanism, codes, cohorts, lambda i, of: f"{places[of]}, row {i + 1}")
 
 

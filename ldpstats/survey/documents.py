@@ -18,6 +18,7 @@ from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.reports.packed import cohort_column
 from ldpstats.survey.questions import Question
 
 __all__ = [
@@ -66,6 +67,9 @@ def check_columns(questions: tuple[Question, ...]) -> None:
     every = [column for question in questions for column in (question.name, *question.columns)]
     owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
     owner[FINGERPRINTS] = "the fingerprints of tables"
+    for question in questions:
+        named = [c for c, mechanism in question.mechanisms.items() if mechanism.cohort_names]
+        owner |= {cohort_column(c): f"the groups of {c!r}" for c in named}
     for question in questions:
         for column in dict.fromkeys((question.name, *question.columns)):
             if column in owner:

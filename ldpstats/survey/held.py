@@ -16,7 +16,7 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, sh
 from ldpstats.io.cohorts import cohort_labels
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
 from ldpstats.io.values import whole_counts
-from ldpstats.mechanisms import PUM
+from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
@@ -156,6 +156,11 @@ class Held(ABC):
         """Refuse a column of a private question where one without noise is needed."""
         question = self.owner(name)
         if question in self.questionnaire.private:
+            made_by = self.questionnaire[question]
+            if question != name and isinstance(made_by, Mechanism) and made_by.cohort_names:
+                remedy = f"says with which device {question!r} was asked: all groups are fitted "
+                remedy += f"together, by survey.frequencies({question!r})"
+                raise InvalidArgument("column", name, remedy)
             remedy = (
                 "is private: a noisy report is not an answer, and rows chosen by it are not those "
                 f"of the answer; use survey.association({question!r}, ...), whose conditional() "

@@ -85,7 +85,8 @@ class Question(ABC):
         try:
             given, absent = self.answers([label], lambda i: where)
             if not absent[0]:
-                self.draw(given, system_words())  # which says whether this text will do
+                if self.labels is None:
+                    self.draw(given, system_words())  # which says whether this text will do
                 return plain(given[0] if self.labels is None else self.labels[int(given[0])])
         except InvalidArgument as error:
             remedy = error.unquoted

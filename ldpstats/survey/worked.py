@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.cohorts import cohort_index
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.cohort_parts import cohort_parts
 from ldpstats.models.shared.spelling import in_turn
@@ -76,10 +76,11 @@ def assigned(sheet: Any) -> dict[str, str]:
 def given_cohorts(question: Question, table: Table) -> Array | None:
     """Numbers of the cohorts that the table assigns respondents to, (n,); None if it does not."""
     made_by, column = question.made_by, cohort_column(question.name)
-    named = made_by.cohort_names if isinstance(made_by, Mechanism) else ()
-    if not named or column not in table.columns:
+    if not isinstance(made_by, Mechanism) or not made_by.cohort_names:
         return None
-    return matched(column, table.column(column), pd.Index(named))
+    if column not in table.columns:
+        return None
+    return matched(column, table.column(column), cohort_index(made_by))
 
 
 def by_hand(

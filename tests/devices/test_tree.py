@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import pytest
 from devices.designs import KNOWN, UNKNOWN
 
-from ldpstats.devices import another, cards, cohorts, flip, hashed, parts, roll, spin, truth
+from ldpstats.devices import another, cards, cohorts, flip, hashed, parts, recode, roll, spin, truth
+from ldpstats.devices.tree import tree_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 
@@ -105,3 +106,12 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(NotAvailable, match="31 steps"):
         deep(30).plot()
     plt.close("all")
+
+
+def test_only_results_that_can_occur_have_a_branch() -> None:
+    recoded = flip(0.7).when({"heads": truth, "tails": "yes"}) >> recode({"no": "N", "yes": "Y"})
+    second = tree_of(recoded.step, ("no", "yes")).branches[1].node
+    assert [branch.outcomes for branch in second.branches] == ["no", "yes"]
+    partly = recode({"b": "x"})
+    later = tree_of((truth.when({"a": "b"}, otherwise="c") >> partly).step).branches[1].node
+    assert [branch.outcomes for branch in later.branches] == ["b", "c"]

@@ -110,6 +110,13 @@ def _device_sites(late: Any, X: pd.DataFrame, rng: np.random.Generator) -> Itera
         groups.append(device.simulate(np.array_split(late, 2)[i], rng, cheating=0.2))
     r = ldp.PrivatizedLogit(groups, X[["const"]]).fit()
     constraint = {"hypothesis": (np.eye(2)[0], 0.1)}
+    drawn = {"prior": {"cheating": ldp.priors.Beta(2, 8)}, "draws": 160, "engine": "hmc"}
+
+    def posterior(**given: Any) -> Any:
+        return r.model.fit_posterior(np.random.default_rng(1), **given).params
+
+    names = {"prior": ("prior", "cheating"), "draws": ("draws",)}
+    yield Site("DeviceRegression.fit_posterior", posterior, drawn, names, slow=True)
     yield Site("DeviceRegressionResults.conf_int", r.conf_int, {"alpha": 0.05, "method": "wald"})
     yield Site("DeviceRegressionResults.t_test", r.t_test, constraint)
     yield Site("DeviceRegressionResults.wald_test", r.wald_test, constraint)

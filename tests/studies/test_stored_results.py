@@ -22,6 +22,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
     "association_tests": "table",
     "utility_optimised": "table",
     "unknown_devices": "setting",
+    "unknown_regressions": "setting",
     "unknown_dictionary": "scene",
     "unknown_dictionary_strings": "scene",
 }
@@ -30,6 +31,7 @@ OF_NO_VIGNETTE = {
     "calibrated_posteriors",
     "frequency_calibration",
     "unknown_devices",
+    "unknown_regressions",
 }  # what it shows is in the reference, and a test says it
 
 

@@ -175,6 +175,12 @@ def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> N
         survey.frequencies("used", by="region")
     with pytest.raises(NotAvailable, match=r"one group at a time: survey\.where"):
         survey.posterior("used", np.random.default_rng(1), by="region")
+    for relate in (survey.association, survey.change, lambda *two: survey.associations(two)):
+        with pytest.raises(NotAvailable, match=r"be the response of a regression"):
+            relate("used", "drugs")  # type: ignore[operator]
+    assert survey.joint_counts("used", "region").nobs == 2999
+    with pytest.raises(InvalidArgument, match="says with which device 'used' was asked"):
+        ldp.Survey(apart(collected), SHEET).where("used_cohort == 'A'").frequencies("used")
     weighted = ldp.Survey(collected.assign(w=1.5), SHEET, weights="w")
     with pytest.raises(NotAvailable, match="no weighted form: make the survey without"):
         weighted.frequencies("used")
@@ -241,6 +247,33 @@ def test_documents_keep_names_and_shares() -> None:
     assert "“A” 66.7% and “B” 33.3%" in lines[0] and lines[-1].endswith(
         "name of your set before your answer."
     )
+
+
+def test_numbers_of_groups_are_read_as_people_write_them(tmp_path: Path) -> None:
+    dice = [library.forced_categories({1: p, 2: p, 3: p}) for p in (0.2, 0.1)]
+    device = cohorts({1: dice[0], 2: dice[1]}).mechanism((1, 2, 3))
+    frame = pd.DataFrame({"q": [1, 2, None, 3], "q_cohort": [1, 2, None, 2]})  # floats
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for table in (frame, str(tmp_path / "t.csv")):
+        reports = ldp.Survey(table, {"q": device}).reports("q")
+        assert device.outputs[reports.y].tolist() == ["1:1", "2:2", "2:3"]
+
+
+def test_a_question_is_no_column_of_groups() -> None:
+    """Its answers would choose the device, and be told by the report of another question."""
+    for other in (ldp.KRR(("A", "B"), 1.0), ldp.Observed(("A", "B"))):
+        with pytest.raises(InvalidArgument, match="belongs to the groups of 'used'"):
+            ldp.Questionnaire({"used": ASKED, "used_cohort": other})
+
+
+def test_a_missing_answer_may_be_a_category() -> None:
+    sheet = ldp.Questionnaire({"used": ASKED}, refused="no")
+    made = sheet.privatize(
+        pd.DataFrame({"used": [None, "yes"]}),
+        np.random.default_rng(1),
+        parameters={"used": {"prevalence": 0.3}},
+    )
+    assert made["used"].notna().all()
 
 
 @pytest.mark.parametrize("name", ["A:1", " A", "", "A\n", 1.5, True, None])

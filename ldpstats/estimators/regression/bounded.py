@@ -137,9 +137,13 @@ def _step(score: Array, hessian: Array, units: Array, free: Mask) -> tuple[Array
         return step, 0.0
     own = units[np.ix_(free, free)]
     g = own.T @ score[free]
-    size, axes = np.linalg.eigh(-own.T @ hessian[np.ix_(free, free)] @ own)
+    curved = -own.T @ hessian[np.ix_(free, free)] @ own
+    # where a constant is fixed, the others have units as different as covariates have
+    scale = np.sqrt(np.abs(np.diagonal(curved)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    size, axes = np.linalg.eigh(curved / np.outer(scale, scale))
     size = np.maximum(np.abs(size), _FLOOR * max(float(np.abs(size).max()), 1e-300))
-    scaled = axes @ ((axes.T @ g) / size)
+    scaled = axes @ ((axes.T @ (g / scale)) / size) / scale
     scaled *= min(1.0, _LONGEST / max(float(np.abs(scaled).max()), 1e-300))
     step[free] = own @ scaled
     return step, float(g @ scaled)

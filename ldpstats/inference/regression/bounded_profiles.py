@@ -67,9 +67,9 @@ def _profile(
 ) -> tuple[float, Array]:
     """The fall at a value, and where it is met; the better of two starts."""
     fixed = np.arange(top.x.size) == index
-    best, at = np.inf, near
+    best, at, along = np.inf, near, _along(top, units, index)
     for begun in (near, top.x):
-        start = np.array(begun)
+        start = begun + (value - begun[index]) * along
         start[index] = value
         inside = slice(likelihood.p, None)
         own = ~fixed[inside]
@@ -80,6 +80,24 @@ def _profile(
         if top.value - met.value < best:
             best, at = top.value - met.value, met.x
     return max(best, 0.0), at
+
+
+def _along(top: BoundedMaximum, units: Array, index: int) -> Array:
+    """How the other parameters follow one at the top of the likelihood, by its curvature."""
+    found = np.zeros(top.x.shape)
+    found[index] = 1.0
+    rest = ~top.held
+    rest[index] = False
+    if not rest.any():
+        return found
+    own = units[np.ix_(rest, rest)]
+    curved = -own.T @ top.hessian[np.ix_(rest, rest)] @ own
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(curved)), 1e-300))
+    pull = own.T @ top.hessian[rest, index] / scale
+    move = np.linalg.lstsq(curved / np.outer(scale, scale), pull, rcond=1e-10)[0] / scale
+    if np.isfinite(move).all():
+        found[rest] = own @ move
+    return found
 
 
 def _limit(

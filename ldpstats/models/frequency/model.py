@@ -16,7 +16,9 @@ from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
     MechanismMismatch,
+    MisfitWarning,
     NotAvailable,
+    NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
 from ldpstats.estimators.mle import MLE
@@ -78,6 +80,8 @@ class FrequencyModel:
         although the mechanism knows all categories.
     MechanismMismatch
         For groups over different categories.
+    NotIdentified
+        If only groups without reports have a device that depends on an unknown parameter.
 
     Examples
     --------
@@ -123,6 +127,12 @@ class FrequencyModel:
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
         self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        lost = {n: 0 for c in groups for n in c.mechanism.unknown if n not in self.unknown}
+        if lost and self.nobs:
+            raise NotIdentified(
+                f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "
+                "its empty group out"
+            )
         self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
@@ -257,7 +267,7 @@ class FrequencyModel:
 
     def misfit(self, results: FrequencyResults) -> str:
         """What `fit` warns of, in words; "" where the reports fit."""
-        remedy = "other answers are held: use method='inversion', or list more candidates"
+        remedy = "other answers are held: use fit('inversion'), or list more candidates"
         complete = remedy if results.assumes_complete else ""
         return misfit(results, self.problems, self.incomplete, complete)
 
@@ -353,7 +363,8 @@ class FrequencyModel:
         Raises
         ------
         NotAvailable
-            For sums of bits, which do not determine a likelihood.
+            For sums of bits, which do not determine a likelihood, and an incomplete list of
+            candidates, which the likelihood takes for complete.
         NotIdentified
             When the groups together leave an unknown parameter open that has no prior in `prior`.
         InvalidArgument
@@ -363,6 +374,9 @@ class FrequencyModel:
         -----
         PosteriorWarning
             Where R-hat exceeds 1.01, an effective size is below 400, or a trajectory diverged.
+        MisfitWarning
+            Where reports over an open alphabet contradict, at .001, that the candidates are all
+            answers.
 
         Examples
         --------
@@ -383,6 +397,7 @@ class FrequencyModel:
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
                 "keep the patterns with reports.tally()"
             )
+        self._refuse_unlisted()
         return frequency_posterior(
             self.evidence.likelihood,
             self.categories,
@@ -395,6 +410,17 @@ class FrequencyModel:
             self.evidence.tables(),
             PosteriorResults,
         )
+
+    def _refuse_unlisted(self) -> None:
+        """Refuse, or warn of, answers that are not among the candidates of a posterior."""
+        if self.incomplete:
+            raise NotAvailable(
+                "posterior of an incomplete list: its likelihood takes the candidates for all "
+                "answers; list more of them, or use fit('inversion')"
+            )
+        if any(counts.mechanism.is_open for counts in self.sources):
+            if doubt := self.misfit(self.fit_quietly("mle")):
+                warnings.warn(doubt, MisfitWarning, stacklevel=3)
 
     def _origin(self) -> Origin:
         """What draws from the posterior are about, but for the prior."""

@@ -17,6 +17,7 @@ __all__ = ["BayesFactor", "bayes_factor", "contrast_range", "dirichlet_density"]
 Array = npt.NDArray[Any]
 
 _FEWEST = 20  # draws on either side of a null whose density is estimated
+_MOST = 700.0  # of the logarithm of a ratio
 _FAR = 1e-9  # of the range of a contrast: nearer to its end the density is zero or infinite
 
 
@@ -89,32 +90,34 @@ def bayes_factor(
     low, high = bounds
     if not low < high:
         raise InvalidArgument("hypothesis", words, "is certain, whatever the reports say")
-    if isfinite(high - low):
-        room = _FAR * (high - low)
-        if not low + room < value < high - room:
-            remedy = f"must have a value inside ({low:g}, {high:g}): at its ends densities vanish"
-            raise InvalidArgument("hypothesis", words, remedy)
-    posterior, error, far = _density(contrast, value, bounds)
+    room = _FAR * (high - low) if isfinite(high - low) else 0.0
+    if not low + room < value < high - room:
+        remedy = f"must have a value inside ({low:g}, {high:g}): at its ends densities vanish"
+        raise InvalidArgument("hypothesis", words, remedy)
+    posterior, error, far = _log_density(contrast, value, bounds)
     if exact is None:
         if prior is None:
             raise InvalidArgument("hypothesis", words, "has no prior density that is known")
-        prior_density, own, beyond = _density(prior[None], value, bounds)
+        before, own, beyond = _log_density(prior[None], value, bounds)
         far = far or beyond
     else:
-        prior_density, own = exact, 0.0
+        before, own = log(exact) if exact > 0.0 else -inf, 0.0
     note = ""
     if far:
         note = (
             "the null lies beyond nearly all draws: its density is that of a law fitted to their "
             "mean and variance, and may be wrong by orders of magnitude"
         )
-    ratio = posterior / prior_density if prior_density > 0.0 else inf
+    ratio = exp(min(posterior - before, _MOST)) if before > -inf else inf
     together = nan if far else sqrt(error**2 + own**2)
-    return BayesFactor(words, ratio, together, posterior, prior_density, note)
+    return BayesFactor(words, ratio, together, exp(posterior), exp(before), note)
 
 
 def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
-    """The least and largest R p, where parameters are shares of the distributions `simplex`."""
+    """The least and largest R p, where parameters are shares of the distributions `simplex`.
+
+    Those of -1 are probabilities, of -2 any numbers, of -3 numbers above zero.
+    """
     low = high = 0.0
     for group in np.unique(simplex).tolist():
         own = R[simplex == group]
@@ -123,8 +126,9 @@ def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
         elif group == -1:
             low += float(np.minimum(own, 0.0).sum())
             high += float(np.maximum(own, 0.0).sum())
-        elif own.any():
-            return -inf, inf
+        elif own.any():  # without bounds, or above zero
+            low = low if group == -3 and own.min() >= 0.0 else -inf
+            high = high if group == -3 and own.max() <= 0.0 else inf
     return low, high
 
 
@@ -141,22 +145,25 @@ def dirichlet_density(R: Array, value: float, alpha: Array) -> float | None:
 
 def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
     low, high = bounds
-    if not isfinite(high - low):
+    if not isfinite(low) and not isfinite(high):
         return x
     with np.errstate(divide="ignore"):
-        found = np.log(x - low) - np.log(high - x)
+        found = np.log(x - low) if isfinite(low) else np.zeros(x.shape)
+        found = found - np.log(high - x) if isfinite(high) else found
     return np.asarray(np.clip(found, -700.0, 700.0))  # draws at an end, by rounding
 
 
 def _slope(x: float, bounds: tuple[float, float]) -> float:
     low, high = bounds
-    if not isfinite(high - low):
+    if not isfinite(low) and not isfinite(high):
         return 1.0
     return 1.0 / (x - low) + 1.0 / (high - x)
 
 
-def _density(draws: Array, value: float, bounds: tuple[float, float]) -> tuple[float, float, bool]:
-    """Density at a value from draws (c, n), its relative error, and whether it lies beyond them."""
+def _log_density(
+    draws: Array, value: float, bounds: tuple[float, float]
+) -> tuple[float, float, bool]:
+    """Log density at a value from draws (c, n), its error, and whether it lies beyond them."""
     if min(int((draws < value).sum()), int((draws > value).sum())) < _FEWEST:
         return _fitted(draws, value, bounds), nan, True
     x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
@@ -170,22 +177,29 @@ def _density(draws: Array, value: float, bounds: tuple[float, float]) -> tuple[f
     weights = np.exp(-0.5 * ((x - at) / bandwidth) ** 2) / (bandwidth * sqrt(2.0 * np.pi))
     mean = float(weights.mean())
     error = float(weights.std(ddof=1)) / sqrt(float(ess_mean(weights))) / mean
-    return mean * _slope(value, bounds), error, False
+    return log(mean) + log(_slope(value, bounds)), error, False
 
 
 def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
-    """Density of the beta law, normal without bounds, with the mean and variance of draws."""
-    centre, spread = float(draws.mean()), float(draws.std())
-    if not spread > 0.0:
-        return 0.0
+    """Log density of the beta law with the mean and variance of draws.
+
+    Without bounds of the normal law; of the lognormal one with a single bound.
+    """
     low, high = bounds
     if not isfinite(high - low):
-        z = (value - centre) / spread
-        return exp(-0.5 * z * z) / (spread * sqrt(2.0 * np.pi))
+        x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
+        spread = float(x.std())
+        if not spread > 0.0:
+            return -inf
+        z = (at - float(x.mean())) / spread
+        return -0.5 * z * z - log(spread * sqrt(2.0 * np.pi)) + log(_slope(value, bounds))
+    centre, spread = float(draws.mean()), float(draws.std())
+    if not spread > 0.0:
+        return -inf
     share, scale = (centre - low) / (high - low), high - low
     total = max(share * (1.0 - share) * (scale / spread) ** 2 - 1.0, _FAR)
     x, a, b = (value - low) / scale, share * total, (1.0 - share) * total
-    return exp(_log_beta(x, a, b)) / scale
+    return _log_beta(x, a, b) - log(scale)
 
 
 def _log_beta(x: float, a: float, b: float) -> float:

@@ -72,7 +72,7 @@ class _Part:
 def _parts(index: pd.Index[Any], simplex: Array, origin: Origin) -> list[_Part]:
     """Frequencies and coefficients are a variable each; a probability by itself is its own."""
     parts = []
-    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex == -2)):
+    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex <= -2)):
         places = np.flatnonzero(chosen)
         if places.size:
             parts.append(_part(name, places, index[places]))

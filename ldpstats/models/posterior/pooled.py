@@ -192,7 +192,7 @@ def pooled_posterior(
     run = Run(engine, *how)
     shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
     deviation = replace(origin, subject="Standard deviation between groups")
-    single = np.array([-2])
+    single = np.array([-3])
     made = GroupedPosterior(
         samples=found[:, :, : g * k],
         index=stacked_index(tuple(likelihoods), categories, by, origin.name),

@@ -29,6 +29,8 @@ class Origin:
         Whether epsilon protects the sensitive categories only.
     without_mode : str
         Why there is no mode, in words; empty where there is one.
+    note : str
+        What a reader of the parameters must know.
     """
 
     nobs: int
@@ -40,6 +42,7 @@ class Origin:
     subject: str = "Frequencies"
     is_partial: bool = False
     without_mode: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class PosteriorResults(Draws, Stored, Presented):
         The engine.
     simplex : array of int, shape (m,)
         Which distribution each parameter is a share of: 0, 1, ... (those of one sum to one); -1
-        for a probability by itself, -2 for any real number.
+        for a probability by itself, -2 for any real number, -3 for one above zero.
     peak : array, shape (m,), or None
         The posterior mode of the parameters; None where it is not known.
     prior_draws : array, shape (s, m), or None

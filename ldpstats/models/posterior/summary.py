@@ -93,6 +93,7 @@ def posterior_summary(
         notes=[
             *_long_prior(origin.prior),
             f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
+            *([origin.note] if origin.note else []),
             *_protection(origin),
             *rest_notes(len(shown), len(frame)),
             *_check_notes(check),

@@ -12,13 +12,12 @@ from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import NotAvailable
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.devices.fitting import fit_with_devices
-from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.fitting import fitted
 from ldpstats.models.regression.planned import planned_information
 from ldpstats.models.regression.posterior import regression_posterior
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
-from ldpstats.priors import Normal
+from ldpstats.priors import Beta, Normal
 
 __all__ = ["PrivatizedRegression"]
 
@@ -66,7 +65,7 @@ class PrivatizedRegression(RegressionStructure):
         start_params: Any = None,
         maxiter: int = 100,
         disp: Any = False,
-    ) -> RegressionResults | DeviceRegressionResults:
+    ) -> RegressionResults:
         """Estimate the coefficients.
 
         Where the response was asked by devices with unknown parameters
@@ -97,7 +96,8 @@ class PrivatizedRegression(RegressionStructure):
 
         Returns
         -------
-        RegressionResults, or DeviceRegressionResults with unknown parameters
+        RegressionResults
+            `DeviceRegressionResults`, which have all that these have, with unknown parameters.
 
         Raises
         ------
@@ -133,11 +133,11 @@ class PrivatizedRegression(RegressionStructure):
     def fit_posterior(
         self,
         rng: np.random.Generator,
-        prior: Normal | Mapping[str, Normal] | None = None,
+        prior: Normal | Mapping[str, Normal | Beta] | None = None,
         draws: int = 4000,
         engine: str = "hmc",
     ) -> PosteriorResults:
-        """The posterior of the coefficients, by draws.
+        """The posterior of the coefficients, by draws, and of unknown parameters of devices.
 
         By default slopes are normal with mean 0 and standard deviation 2.5 over that of the
         covariate, and the probabilities of all categories at the means of the covariates are
@@ -151,23 +151,28 @@ class PrivatizedRegression(RegressionStructure):
         ----------
         rng : numpy Generator
             The same seed gives the same draws.
-        prior : Normal, mapping of str to Normal, or None
+        prior : Normal, mapping of str to Normal or Beta, or None
             Of all coefficients of covariates, the constant included, or of those named; of
-            covariates as they are, not standardised. Others have the default.
+            covariates as they are, not standardised. Others have the default. An unknown parameter
+            of a device has the Beta prior under its name, by default the flat Beta(1, 1).
         draws : int
-            Over all 16 chains, at least 64; rounded up to a multiple of 16.
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Returns
         -------
         PosteriorResults
-            Labels of the coefficients are those of `fit`; "sigma" is added for numbers.
+            Labels of the coefficients are those of `fit`; "sigma" is added for numbers, and
+            unknown parameters of devices by name.
 
         Raises
         ------
         NotAvailable
             With sampling weights or the design of a survey, which leave no likelihood.
+        NotIdentified
+            If the reports leave something open beside unknown parameters of devices, and no prior
+            of what is open was given.
         InvalidArgument
             For an argument that is out of range, and a prior of another coefficient.
 

@@ -23,7 +23,13 @@ Array = npt.NDArray[Any]
 
 def planned_information(model: RegressionStructure, params: Any, exog: Any = None) -> Array:
     """See `RegressionStructure.information`."""
-    data, m = model.data, model.n_shown
+    data = model.data
+    if model.unknown:
+        raise NotAvailable(
+            f"information: the devices have the unknown {', '.join(model.unknown)}: use "
+            "fit().information(), which has their information too"
+        )
+    m = model.n_shown
     if data.predictors or not data.is_categorical:
         raise NotAvailable(
             "information: it is known for private or public categorical responses with public "

@@ -16,6 +16,7 @@ from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.modes import BELOW_ONE
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.beyond import warn_of_wide_priors
 from ldpstats.models.regression.devices.posterior import DevicesTarget
 from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.models.regression.posterior_check import regression_check
@@ -25,7 +26,8 @@ from ldpstats.problems.regression.outcomes import Multinomial, Normal
 
 __all__ = ["coefficient_labels", "refuse_posterior", "regression_posterior"]
 
-_REAL = -2  # parameters that are no probabilities
+_STEPS = "Thresholds: the first, and logarithms of the steps to the next."
+_REAL, _POSITIVE = -2, -3  # parameters that are no probabilities
 _PROBABILITY = -1  # and those that are one by themselves
 
 
@@ -44,14 +46,19 @@ def regression_posterior(
     thetas = density.parameters(chains.z)
     if model.data.predictors and not model.data.is_categorical:
         compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))
+    labels, before = coefficient_labels(model), law.draw(generator, number)
+    warn_of_wide_priors(density, chains.z, before)
+    simplex = np.full(len(labels), _REAL)
+    if isinstance(model.data.outcome, Normal):
+        simplex[-1] = _POSITIVE
     return PosteriorResults.of(
         chains,
         density,
-        coefficient_labels(model),
+        labels,
         _origin(model, prior_in_words(model, prior)),
-        simplex=_REAL,
+        simplex=simplex,
         peak=density.constrained(density.mode()),
-        prior_draws=density.shown(law.draw(generator, number)),
+        prior_draws=density.shown(before),
         check=regression_check(model, thetas.reshape(-1, density.size), generator),
         engine=engine,
     )
@@ -94,6 +101,7 @@ def _origin(model: RegressionStructure, prior: str) -> Origin:
         prior=prior,
         name=model.endog_names,
         subject="Coefficients",
+        note=_STEPS if model.threshold_names else "",
         is_partial=any(
             mechanism.sensitive is not None and len(mechanism.sensitive) < len(mechanism.categories)
             for mechanism in mechanisms

@@ -45,6 +45,8 @@ def regression_prior(model: RegressionStructure, prior: object) -> CoefficientPr
     names = model.all_names
     try:
         return coefficient_prior(model.likelihood, names, own)
+    except InvalidArgument:
+        raise
     except ValueError as error:
         remedy = f"must be given for all of {error} or for none: they have one prior together"
         raise InvalidArgument("prior", "some of the constants", remedy) from None
@@ -72,6 +74,9 @@ def given_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> 
     if isinstance(prior, Normal):
         return dict.fromkeys(range(p), _law(prior))
     if isinstance(prior, pd.Series):
+        if not prior.index.is_unique:
+            again = prior.index[prior.index.duplicated()][0]
+            raise InvalidArgument("prior", again, "is given twice")
         prior = prior.to_dict()
     if not isinstance(prior, Mapping) or not prior:
         example = 'such as {"age": ldp.priors.Normal(0, 1)}'
@@ -83,6 +88,8 @@ def given_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> 
             remedy = "must be ldp.priors.Normal(mean, sd)"
             raise InvalidArgument(f"prior[{name!r}]", one, remedy)
         for place in places(name):
+            if place in found:
+                raise InvalidArgument("prior", name, "has another prior by another name: give one")
             found[place] = _law(one)
     return found
 

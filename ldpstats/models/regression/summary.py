@@ -275,7 +275,9 @@ def _naive(results: Any) -> list[str]:
     constant = results.model.constant
     skipped = {*results.model.threshold_names}
     if constant is not None:
-        skipped.add(results.model.exog_names[constant])
+        name = results.model.exog_names[constant]
+        equations = results.model.equations
+        skipped |= {name, *(f"{equation}: {name}" for equation in equations)}
     parts = []
     for label, value in table["naive"].items():
         name = label[-1] if isinstance(label, tuple) else label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,25 @@ class EvenLevel:
             return value, 1.0 - k * p[..., 1:], second
         value, first, curved = _LOG_SLOPES[getattr(self.outcome, "link", "logit")](eta)
         return value.sum(axis=-1), first, curved[..., None] * np.eye(eta.shape[-1])
+
+    @property
+    def log_scale(self) -> float:
+        """What `evaluate` leaves out of the logarithm of the density of linear predictors."""
+        missing = (
+            0.5 * np.log(2.0 * np.pi) if getattr(self.outcome, "link", "") == "probit" else 0.0
+        )
+        return float(lgamma(self.outcome.k) - missing)
+
+    @property
+    def linear(self) -> Array:
+        """Linear predictors of the place as combinations of parameters (or their steps), (q, size).
+
+        `stretch` is what turns steps between thresholds into parameters, and part of `evaluate`.
+        """
+        q, x = self.design.q, self.design.X
+        if isinstance(self.design, Parallel):
+            return np.hstack([np.repeat(-x, q, axis=0), np.tri(q)])
+        return np.asarray(np.kron(np.eye(q), x))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Linear predictors of the place, shape (size, q)."""

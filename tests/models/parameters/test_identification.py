@@ -10,7 +10,8 @@ import pytest
 from models.parameters.designs import ANSWERS, cheating, lie_detector, mixed, unrelated, warner
 
 import ldpstats as ldp
-from ldpstats.devices import flip, question, spin, truth, unknown
+from ldpstats.devices import flip, opposite, question, spin, truth, unknown
+from ldpstats.errors import NotIdentified
 from ldpstats.problems.parametric.identification import (
     exact_jacobian,
     generic_point,
@@ -104,3 +105,13 @@ def test_a_question_of_known_prevalence_needs_one_group() -> None:
     assert ldp.FrequencyModel(known.counts([60, 40])).fit().params["yes"] == pytest.approx(
         (0.4 - 0.3 * 0.25) / 0.7
     )
+
+
+def test_a_parameter_that_only_an_empty_group_has_is_refused() -> None:
+    known = flip(0.8).when({"heads": truth}, otherwise=opposite).mechanism(ANSWERS)
+    empty = flip(unknown("cheating")).when({"heads": "no"}, otherwise=truth).mechanism(ANSWERS)
+    with pytest.raises(NotIdentified, match=r"nobody reported .* cheating"):
+        ldp.FrequencyModel([known.counts([600, 400]), empty.counts([0, 0])])
+    other = empty.counts([700, 300])
+    fitted = ldp.FrequencyModel([known.counts([600, 400]), empty.counts([0, 0]), other]).fit()
+    assert "cheating" in fitted.params.index

@@ -12,7 +12,7 @@ import pytest
 from models.posterior.quadrature import quadrature
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.diagnostics import ess_mean
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.priors import Dirichlet, LogisticNormal
@@ -222,3 +222,16 @@ def test_a_wrong_epsilon_fails_the_predictive_check() -> None:
     n = right.draw([0.8, 0.15, 0.05], 2000, np.random.default_rng(1)).vector()
     assert posterior_quietly(ldp.FrequencyModel(right.counts(n))).check.pvalue > 0.05
     assert posterior_quietly(ldp.FrequencyModel(wrong.counts(n))).check.pvalue < 0.01
+
+
+def test_answers_that_are_not_listed_are_not_shared_out_in_silence() -> None:
+    """The likelihood takes the candidates for all answers: 50 % of others would be theirs."""
+    rng = np.random.default_rng(1)
+    mechanism = ldp.RAPPOR(16, 2, 8, f=0.0, p=0.25, q=0.75)
+    reports = mechanism.privatize(rng.choice(list("xyuv"), 4000, p=[0.3, 0.2, 0.3, 0.2]), rng)
+    with pytest.raises(NotAvailable, match="incomplete list"):
+        ldp.FrequencyModel(reports, ["x", "y"], incomplete=True).fit_posterior(rng)
+    with pytest.warns(MisfitWarning, match="list more candidates"):
+        ldp.FrequencyModel(reports, ["x", "y"]).fit_posterior(rng, draws=480)
+    whole = ldp.FrequencyModel(reports, list("xyuv")).fit_posterior(rng)  # no warning
+    assert np.abs(whole.params - [0.3, 0.2, 0.3, 0.2]).max() < 0.06

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import InvalidArgument
+from ldpstats.priors import Normal as NormalPrior
 from ldpstats.problems.regression.even import EvenLevel
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Categorical, Multinomial, Normal
@@ -21,6 +24,8 @@ Array = npt.NDArray[Any]
 
 SLOPE = 2.5  # standard deviation of the slope of a standardised covariate
 LEVEL = 10.0  # and of the level of numbers at the means of the covariates
+_RANGE = 1e-9, 1e9  # of a standard deviation, in units of a standardised covariate
+_WIDEST = 100.0  # the same, of a slope of log odds
 SPREAD = 1.0  # and of the logarithm of the standard deviation of a number
 
 
@@ -66,6 +71,17 @@ class CoefficientPrior:
             inside = slice(at, at + level.design.size)
             found[inside, inside] += level.hessian(theta[inside])
         return np.asarray(found)
+
+    @cached_property
+    def log_scale(self) -> float:
+        """What `evaluate` leaves out of the logarithm of the density."""
+        linear, total = [self.rows], float(-np.log(self.sd * np.sqrt(2.0 * np.pi)).sum())
+        for at, level in self.even:
+            place = np.zeros((level.design.q, self.size))
+            place[:, at : at + level.design.size] = level.linear
+            linear.append(place)
+            total += level.log_scale
+        return total + float(np.linalg.slogdet(np.vstack(linear))[1])
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Draws of the parameters, shape (size, d)."""
@@ -156,6 +172,8 @@ def _part(
     basis = np.eye(size)
     for j in range(p * _equations(design)):
         if at + j in own:
+            bounded = isinstance(outcome, Categorical) and j not in levels
+            _check_range(names[at + j], *own[at + j], spread[j % p] / unit, bounded)
             laws.append((basis[j], *own[at + j]))
         elif j not in levels:
             laws.append((basis[j], 0.0, SLOPE * unit / spread[j % p]))
@@ -170,6 +188,23 @@ def _part(
         return laws, None
     place = type(design)(centre[None], design.q)
     return laws, EvenLevel(outcome, place, constant)
+
+
+def _check_range(name: str, mean: float, sd: float, unit: float, bounded: bool) -> None:
+    """Refuse a law of a coefficient that is not on the scale of its covariate.
+
+    Under a very wide law of slopes the reports do not matter: their likelihood does not vanish
+    where probabilities are zero and one.
+    """
+    low, most = _RANGE
+    high = _WIDEST if bounded else most
+    if low <= sd * unit <= high and abs(mean) * unit <= most:
+        return
+    remedy = (
+        f"must have an sd from {low / unit:.3g} to {high / unit:.3g} and a mean up to "
+        f"{most / unit:.3g}, on the scale of this covariate"
+    )
+    raise InvalidArgument(f"prior[{name!r}]", NormalPrior(mean, sd), remedy)
 
 
 def _equations(design: Predictors) -> int:

@@ -125,7 +125,7 @@ def _of_shape(tensor: Any, axis: int, size: int) -> Any:
     """The tensor, which is refused when it is computed if the length of an axis is another."""
     from pytensor import tensor as pt
 
-    shape = [None] * tensor.ndim
+    shape: list[int | None] = [None] * tensor.ndim
     shape[axis] = size
     return pt.specify_shape(tensor, shape)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.regression.bounded import BoundedMaximum, search_bounded
+from ldpstats.estimators.regression.newton import Maximum
+from ldpstats.estimators.regression.search import flat_direction
 from ldpstats.models.parameters.groups import polynomial_matrix
 from ldpstats.models.regression.devices.results import DeviceRegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
@@ -30,6 +33,8 @@ __all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "ref
 Array = npt.NDArray[Any]
 
 _SINGULAR = 1e-8  # eigenvalue of a correlation matrix, that counts as zero
+_APART = 0.01  # unknown parameters that are not the same
+_FLAT = 0.1  # part in a flat direction, from which on a coefficient is at infinity
 _PART = 0.1  # in a direction without information, from which on a parameter is named
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
@@ -61,10 +66,23 @@ def fit_with_devices(
     first = _start(likelihood)
     check_identified(likelihood, names)
     top, rivals = search_bounded(likelihood, first, own)
+    infinite, fixed = _at_infinity(model, likelihood, top)
+    if infinite:  # places there are many, of the same coefficients
+        m = likelihood.m
+        rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
+    top = replace(top, held=top.held | fixed)
     if rivals:
         shown = ", ".join(f"{name} = {v:.4g}" for name, v in _changed(names, top, rivals[0]))
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
-    if not top.converged:
+    if infinite:
+        warnings.warn(
+            "the likelihood has its maximum at infinity, or cannot tell it from there: "
+            f"{in_turn(list(infinite))}. p-values and default intervals are valid, and "
+            "fit_posterior() has finite estimates",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
             ConvergenceWarning,
@@ -80,10 +98,10 @@ def fit_with_devices(
         method="mle",
         penalty=None,
         cov_type="nonrobust",
-        converged=top.converged,
+        converged=top.converged and not infinite,
         n_iter=top.n_iter,
         n_maxima=1,
-        infinite=(),
+        infinite=infinite,
         joint=likelihood,
         top=top,
     )
@@ -218,6 +236,23 @@ def _covariance(
     inverse = units_ @ np.linalg.inv(information) @ units_.T
     found[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
     return found
+
+
+def _at_infinity(
+    model: RegressionStructure, likelihood: ParametricRegression, top: BoundedMaximum
+) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Names of coefficients whose estimate is at infinity, and what has no standard error."""
+    p = likelihood.p
+    known = likelihood.known(top.x[p:])
+    here = Maximum(
+        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
+    )
+    fixed = np.zeros(likelihood.size, dtype=bool)
+    flat = flat_direction(known, here, model.units)
+    if flat is None:
+        return (), fixed
+    fixed[:p] = (flat > _FLAT).any(axis=0)
+    return tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _FLAT)), fixed
 
 
 def _changed(

@@ -140,7 +140,8 @@ class DeviceRegressionResults(RegressionResults):
 
     def profiles(self, quantile: float) -> Array:
         errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
-        steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
+        far = np.maximum(0.05, np.abs(self.theta) / 10.0)  # of what has no standard error
+        steps = np.where(np.isfinite(errors), quantile * errors, far)
         return np.array(
             [
                 bounded_profile(self.joint, self.top, self.units, j, drop, steps[j])

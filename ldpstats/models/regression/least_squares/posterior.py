@@ -35,7 +35,7 @@ __all__ = ["least_squares_posterior"]
 
 Array = npt.NDArray[Any]
 
-_REAL = -2  # parameters that are no probabilities
+_REAL, _POSITIVE = -2, -3  # parameters that are no probabilities
 
 
 def least_squares_posterior(
@@ -61,7 +61,7 @@ def least_squares_posterior(
         density,
         pd.Index(names),
         _origin(model, _in_words(model, prior)),
-        simplex=_REAL,
+        simplex=[_REAL] * len(model.exog_names) + [_POSITIVE] * model.is_observed,
         peak=density.constrained(density.mode()),
         prior_draws=prior_draws,
         engine=engine,
