@@ -127,7 +127,8 @@ class FrequencyModel:
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
         self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
-        lost = {n: 0 for c in groups for n in c.mechanism.unknown if n not in self.unknown}
+        asked = {n: 0 for c in groups for n in c.mechanism.unknown}
+        lost = [n for n in asked if n not in self.unknown]
         if lost and self.nobs:
             raise NotIdentified(
                 f"nobody reported with a device that depends on the unknown {in_turn(lost)}: leave "

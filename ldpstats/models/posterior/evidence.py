@@ -181,25 +181,29 @@ def _log_density(
 
 
 def _fitted(draws: Array, value: float, bounds: tuple[float, float]) -> float:
-    """Log density of the beta law with the mean and variance of draws.
+    """Log density of the law with the mean and variance of draws.
 
-    Without bounds of the normal law; of the lognormal one with a single bound.
+    The beta law; without bounds the normal one, with a single bound the lognormal one.
     """
     low, high = bounds
     if not isfinite(high - low):
-        x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
-        spread = float(x.std())
-        if not spread > 0.0:
-            return -inf
-        z = (at - float(x.mean())) / spread
-        return -0.5 * z * z - log(spread * sqrt(2.0 * np.pi)) + log(_slope(value, bounds))
+        return _fitted_normal(draws, value, bounds)
     centre, spread = float(draws.mean()), float(draws.std())
     if not spread > 0.0:
         return -inf
     share, scale = (centre - low) / (high - low), high - low
     total = max(share * (1.0 - share) * (scale / spread) ** 2 - 1.0, _FAR)
-    x, a, b = (value - low) / scale, share * total, (1.0 - share) * total
-    return _log_beta(x, a, b) - log(scale)
+    a, b = share * total, (1.0 - share) * total
+    return _log_beta((value - low) / scale, a, b) - log(scale)
+
+
+def _fitted_normal(draws: Array, value: float, bounds: tuple[float, float]) -> float:
+    x, at = _scaled(draws, bounds), float(_scaled(np.array(value), bounds))
+    spread = float(x.std())
+    if not spread > 0.0:
+        return -inf
+    z = (at - float(x.mean())) / spread
+    return -0.5 * z * z - log(spread * sqrt(2.0 * np.pi)) + log(_slope(value, bounds))
 
 
 def _log_beta(x: float, a: float, b: float) -> float:

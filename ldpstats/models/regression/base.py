@@ -174,7 +174,14 @@ class PrivatizedRegression(RegressionStructure):
             If the reports leave something open beside unknown parameters of devices, and no prior
             of what is open was given.
         InvalidArgument
-            For an argument that is out of range, and a prior of another coefficient.
+            For an argument that is out of range, and a prior of another coefficient, given twice,
+            or far from the scale of its covariate.
+
+        Warns
+        -----
+        PosteriorWarning
+            Where chains do not agree, or a prior is so wide that most of the posterior lies where
+            they do not come.
 
         References
         ----------
