@@ -88,6 +88,7 @@ def read_column(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "answers.csv").write_text("id,answer\\n1,01\\n2,NA\\n3,\\n")
     ...     chunks = read_column(f"{folder}/answers.csv", "answer", chunk_rows=2)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,12 +13,69 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
-from ldpstats.arguments.labels import sensitive_codes, sensitive_labels
+from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
+from ldpstats.channels.audit import Audit
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Mechanism
 
-__all__ = ["checked_levels", "own_epsilons", "pairs"]
+__all__ = ["Levelled", "checked_levels", "own_epsilons", "pairs"]
 
 Array = npt.NDArray[Any]
+
+
+class Levelled(Mechanism):
+    """A mechanism that protects each sensitive category with an epsilon of its own.
+
+    A subclass has `levels`, those of the sensitive categories where they differ, else None.
+    """
+
+    levels: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
+        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def _at(self) -> npt.NDArray[np.int64]:
+        """Codes of the sensitive categories."""
+        return sensitive_codes(self.sensitive, self.categories)
+
+    @abstractmethod
+    def _realised(self) -> Array:
+        """Epsilon of each sensitive category by Q, in nats."""
+
+    @abstractmethod
+    def _worst(self, realised: Array) -> float:
+        """Where levels differ, the largest, plus what a category leaks beyond its own."""
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon with Q and with the sampler's integer thresholds.
+
+        Where categories differ in epsilon each is compared with its own: the values shown are the
+        largest epsilon, plus what the category that leaks most beyond its own leaks too much.
+        """
+        found = super().audit()
+        return (
+            found if self.levels is None else replace(found, channel=self._worst(self._realised()))
+        )
+
+    def pair_epsilon(self) -> Array:
+        """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
+
+        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: by the epsilon of x,
+        which is reached, if x is sensitive, and by 0 if it is not.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> ldp.URR(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}).pair_epsilon()
+        array([[0. , 0.5, 0.5],
+               [2. , 0. , 2. ],
+               [0. , 0. , 0. ]])
+        """
+        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
 
 
 def own_epsilons(

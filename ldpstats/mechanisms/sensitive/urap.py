@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.labels import as_labels, sensitive_codes
-from ldpstats.channels.audit import Audit
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.arguments.labels import sensitive_codes
 from ldpstats.mechanisms.bits import check_theta, other_bit, sums_of_bits
 from ldpstats.mechanisms.sensitive.bits import SensitiveBits
-from ldpstats.mechanisms.sensitive.levels import own_epsilons, pairs
+from ldpstats.mechanisms.sensitive.levels import Levelled
 from ldpstats.mechanisms.sensitive.revealing import RevealingFormat
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
@@ -30,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class URAP(Mechanism):
+class URAP(Levelled):
     """Utility-optimised RAPPOR (MK19 Definition 4): a bit per category, noise for sensitive ones.
 
     The bit of a sensitive category is 1 with probability `theta` if it is the answer, and with
@@ -110,10 +108,7 @@ class URAP(Mechanism):
     n_cohorts = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
-        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         if self.theta is not None:
             object.__setattr__(self, "theta", check_theta(self.theta, self.levels is not None))
 
@@ -182,11 +177,6 @@ class URAP(Mechanism):
     @cached_property
     def format(self) -> RevealingFormat:
         return RevealingFormat(self.k, sensitive_codes(self.sensitive, self.categories))
-
-    @property
-    def _at(self) -> npt.NDArray[np.int64]:
-        """Codes of the sensitive categories."""
-        return self.format.sensitive
 
     # -- what is known of the reports -----------------------------------------------------------
 
@@ -271,31 +261,8 @@ class URAP(Mechanism):
             return float(raised.max())
         return float(self.epsilon + np.max(raised - np.append(self.levels, 0.0)))
 
-    def audit(self) -> Audit:
-        """Compare the declared epsilon with Q and with the sampler's integer thresholds.
-
-        Where categories differ in epsilon each is compared with its own: the values shown are the
-        largest epsilon, plus what the category that leaks most beyond its own leaks too much.
-        """
-        found = super().audit()
-        if self.levels is None:
-            return found
-        return replace(found, channel=self._worst(self.channel().raised()))
-
-    def pair_epsilon(self) -> Array:
-        """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
-
-        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: by the epsilon of x,
-        which is reached, if x is sensitive, and by 0 if it is not.
-
-        Examples
-        --------
-        >>> URAP(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}).pair_epsilon()
-        array([[0. , 0.5, 0.5],
-               [2. , 0. , 2. ],
-               [0. , 0. , 0. ]])
-        """
-        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
+    def _realised(self) -> Array:
+        return self.channel().raised()
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.labels import as_labels, sensitive_codes
-from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Uniformised
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.mechanisms.sensitive.levels import own_epsilons, pairs
+from ldpstats.mechanisms.sensitive.levels import Levelled
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
@@ -26,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class URR(Enumerated):
+class URR(Levelled, Enumerated):
     """Utility-optimised randomised response (MK19 Definition 3): noise for sensitive answers only.
 
     With S sensitive categories, ``P(y | x)`` is ``c1 = e^eps / (S + e^eps - 1)`` if y = x is
@@ -92,17 +90,6 @@ class URR(Enumerated):
     epsilon: Any = None
     levels: Any = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
-        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def _at(self) -> npt.NDArray[np.int64]:
-        """Codes of the sensitive categories."""
-        return sensitive_codes(self.sensitive, self.categories)
-
     @cached_property
     def _channel(self) -> Uniformised:
         # in powers of e^-eps, which cannot overflow
@@ -114,21 +101,6 @@ class URR(Enumerated):
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
         return self._channel
-
-    def pair_epsilon(self) -> Array:
-        """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
-
-        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: by the epsilon of x,
-        which is reached, if x is sensitive, and by 0 if it is not.
-
-        Examples
-        --------
-        >>> URR(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}).pair_epsilon()
-        array([[0. , 0.5, 0.5],
-               [2. , 0. , 2. ],
-               [0. , 0. , 0. ]])
-        """
-        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
@@ -190,16 +162,8 @@ class URR(Enumerated):
         """Where levels differ, the largest, plus what a category leaks beyond its own."""
         return float(self.epsilon + np.max(realised - np.array(self.levels)))
 
-    def audit(self) -> Audit:
-        """Compare the declared epsilon with Q and with the sampler's integer thresholds.
-
-        Where categories differ in epsilon each is compared with its own: the values shown are the
-        largest epsilon, plus what the category that leaks most beyond its own leaks too much.
-        """
-        found = super().audit()
-        if self.levels is None:
-            return found
-        return replace(found, channel=self._worst(self._channel.ratios(self._at)))
+    def _realised(self) -> Array:
+        return self._channel.ratios(self._at)
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
