@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.chains.diagnostics import ess_mean
 
-__all__ = ["BayesFactor", "bayes_factor", "contrast_range", "dirichlet_density"]
+__all__ = ["BayesFactor", "bayes_factor", "dirichlet_density"]
 
 Array = npt.NDArray[Any]
 
@@ -111,25 +111,6 @@ def bayes_factor(
     ratio = exp(min(posterior - before, _MOST)) if before > -inf else inf
     together = nan if far else sqrt(error**2 + own**2)
     return BayesFactor(words, ratio, together, exp(posterior), exp(before), note)
-
-
-def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
-    """The least and largest R p, where parameters are shares of the distributions `simplex`.
-
-    Those of -1 are probabilities, of -2 any numbers, of -3 numbers above zero.
-    """
-    low = high = 0.0
-    for group in np.unique(simplex).tolist():
-        own = R[simplex == group]
-        if group >= 0:
-            low, high = low + float(own.min()), high + float(own.max())
-        elif group == -1:
-            low += float(np.minimum(own, 0.0).sum())
-            high += float(np.maximum(own, 0.0).sum())
-        elif own.any():  # without bounds, or above zero
-            low = low if group == -3 and own.min() >= 0.0 else -inf
-            high = high if group == -3 and own.max() <= 0.0 else inf
-    return low, high
 
 
 def dirichlet_density(R: Array, value: float, alpha: Array) -> float | None:

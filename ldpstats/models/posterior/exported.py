@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.models.posterior.packages import package
+from ldpstats.models.posterior.ranges import PROBABILITY
 
 if TYPE_CHECKING:
     from ldpstats.models.posterior.record import Origin, Run
@@ -72,11 +73,11 @@ class _Part:
 def _parts(index: pd.Index[Any], simplex: Array, origin: Origin) -> list[_Part]:
     """Frequencies and coefficients are a variable each; a probability by itself is its own."""
     parts = []
-    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex <= -2)):
+    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
         places = np.flatnonzero(chosen)
         if places.size:
             parts.append(_part(name, places, index[places]))
-    for i in np.flatnonzero(simplex == -1).tolist():
+    for i in np.flatnonzero(simplex == PROBABILITY).tolist():
         parts.append(_Part(_free(str(index[i])), np.array([i]), {}))
     return parts
 

@@ -23,6 +23,7 @@ from ldpstats.models.posterior.frequency import (
 )
 from ldpstats.models.posterior.modes import BELOW_ONE
 from ldpstats.models.posterior.predictive import REPLICATES, predictive_check
+from ldpstats.models.posterior.ranges import PROBABILITY
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.priors import Beta, SimplexPrior
@@ -113,7 +114,7 @@ def parameters_posterior(
         density,
         labels,
         replace(origin, prior=prior.words, without_mode=BELOW_ONE if peak is None else ""),
-        simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, -1)],
+        simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, PROBABILITY)],
         peak=peak,
         prior_draws=before,
         check=predictive_check(kept, likelihood.laws, likelihood.counts, rng),

@@ -26,11 +26,11 @@ from ldpstats.models.posterior.draws import Draws
 from ldpstats.models.posterior.evidence import (
     BayesFactor,
     bayes_factor,
-    contrast_range,
     dirichlet_density,
 )
 from ldpstats.models.posterior.labels import index_from_json, index_to_json
 from ldpstats.models.posterior.plots import plot_posterior
+from ldpstats.models.posterior.ranges import PROBABILITY, contrast_range
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.summary import chain_doubts, posterior_summary
 from ldpstats.models.shared.fit import Part
@@ -64,8 +64,8 @@ class PosteriorResults(Draws, Stored, Presented):
     run : Run
         The engine.
     simplex : array of int, shape (m,)
-        Which distribution each parameter is a share of: 0, 1, ... (those of one sum to one); -1
-        for a probability by itself, -2 for any real number, -3 for one above zero.
+        Which distribution each parameter is a share of: 0, 1, ... (those of one sum to one); or
+        PROBABILITY, REAL or POSITIVE, for one by itself.
     peak : array, shape (m,), or None
         The posterior mode of the parameters; None where it is not known.
     prior_draws : array, shape (s, m), or None
@@ -267,7 +267,7 @@ class PosteriorResults(Draws, Stored, Presented):
     @property
     def _are_shares(self) -> bool:
         """Whether all parameters are probabilities."""
-        return bool((self.simplex >= -1).all())
+        return bool((self.simplex >= PROBABILITY).all())
 
     def __repr__(self) -> str:
         chains, n, _ = self.samples.shape

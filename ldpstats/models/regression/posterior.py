@@ -14,6 +14,7 @@ from ldpstats.models.posterior.densities.regression import RegressionDensity
 from ldpstats.models.posterior.engines import ENGINES, chains_by
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
 from ldpstats.models.posterior.modes import BELOW_ONE
+from ldpstats.models.posterior.ranges import POSITIVE, PROBABILITY, REAL
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.beyond import warn_of_wide_priors
@@ -27,8 +28,6 @@ from ldpstats.problems.regression.outcomes import Multinomial, Normal
 __all__ = ["coefficient_labels", "refuse_posterior", "regression_posterior"]
 
 _STEPS = "Thresholds: the first, and logarithms of the steps to the next."
-_REAL, _POSITIVE = -2, -3  # parameters that are no probabilities
-_PROBABILITY = -1  # and those that are one by themselves
 
 
 def regression_posterior(
@@ -48,9 +47,9 @@ def regression_posterior(
         compare_with_corrected(model, thetas.reshape(-1, density.size).mean(axis=0))
     labels, before = coefficient_labels(model), law.draw(generator, number)
     warn_of_wide_priors(density, chains.z, before)
-    simplex = np.full(len(labels), _REAL)
+    simplex = np.full(len(labels), REAL)
     if isinstance(model.data.outcome, Normal):
-        simplex[-1] = _POSITIVE
+        simplex[-1] = POSITIVE
     return PosteriorResults.of(
         chains,
         density,
@@ -82,7 +81,7 @@ def _with_devices(
         density,
         target.labels,
         replace(origin, subject="Coefficients and parameters"),
-        simplex=np.r_[np.full(len(target.labels) - m, _REAL), np.full(m, _PROBABILITY)],
+        simplex=np.r_[np.full(len(target.labels) - m, REAL), np.full(m, PROBABILITY)],
         peak=peak,
         prior_draws=target.drawn(rng, draws),
         check=regression_check(model, some, rng, density.likelihood.matrices),

@@ -9,7 +9,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.posterior.evidence import bayes_factor, contrast_range
+from ldpstats.models.posterior.evidence import bayes_factor
+from ldpstats.models.posterior.ranges import POSITIVE, REAL, contrast_range
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
 
@@ -30,7 +31,7 @@ def test_a_standard_deviation_is_above_zero() -> None:
         found.between.bayes_factor("sd = 0")
     read = type(found.between).from_json(found.between.to_json())
     assert read.bayes_factor("sd = .5").value == found.between.bayes_factor("sd = .5").value
-    R, simplex = np.array([-2.0, 0.0]), np.array([-3, -2])
+    R, simplex = np.array([-2.0, 0.0]), np.array([POSITIVE, REAL])
     assert contrast_range(R, simplex) == (-float("inf"), 0.0)
     assert contrast_range(np.ones(2), simplex) == (-float("inf"), float("inf"))
 

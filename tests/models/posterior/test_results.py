@@ -15,8 +15,9 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.hmc import Chains
-from ldpstats.models.posterior.evidence import contrast_range, dirichlet_density
+from ldpstats.models.posterior.evidence import dirichlet_density
 from ldpstats.models.posterior.intervals import highest_density
+from ldpstats.models.posterior.ranges import PROBABILITY, REAL, contrast_range
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.results import PosteriorResults
 
@@ -177,7 +178,7 @@ def test_the_density_beyond_the_draws_has_the_shape_of_a_share() -> None:
 def test_kernels_do_not_widen_the_law() -> None:
     """Draws without luck: plain kernels give 8 % too much in the tail."""
     x = stats.norm.ppf((np.arange(3000) + 0.5) / 3000).reshape(4, 750, 1, order="F")
-    found = made(x, ["age"], simplex=-2, prior_draws=np.zeros((99, 1)))
+    found = made(x, ["age"], simplex=REAL, prior_draws=np.zeros((99, 1)))
     density = found.bayes_factor("age = 2.4").posterior_density
     assert density == pytest.approx(stats.norm.pdf(2.4), rel=0.03)
 
@@ -189,14 +190,14 @@ def test_the_prior_density_of_shares_and_their_differences() -> None:
     assert dirichlet_density(np.array([1.0, -1.0, 0.0]), 0.1, np.ones(3)) is None
     assert contrast_range(R, np.zeros(3, int)) == (0.0, 1.0)
     assert contrast_range(np.array([1.0, -1.0]), np.array([0, 1])) == (0.0, 0.0)
-    assert contrast_range(np.array([2.0, 0.0]), np.array([-1, -2])) == (0.0, 2.0)
-    assert contrast_range(np.array([2.0, 1.0]), np.array([-1, -2]))[1] == np.inf
+    assert contrast_range(np.array([2.0, 0.0]), np.array([PROBABILITY, REAL])) == (0.0, 2.0)
+    assert contrast_range(np.array([2.0, 1.0]), np.array([PROBABILITY, REAL]))[1] == np.inf
 
 
 def test_real_parameters_have_bayes_factors_too() -> None:
     rng = np.random.default_rng(1)
     samples = rng.normal(1.0, 0.5, (4, 4000, 1))
-    results = made(samples, ["age"], simplex=-2, prior_draws=rng.normal(0.0, 2.0, (16_000, 1)))
+    results = made(samples, ["age"], simplex=REAL, prior_draws=rng.normal(0.0, 2.0, (16_000, 1)))
     exact = stats.norm(1.0, 0.5).pdf(0.0) / stats.norm(0.0, 2.0).pdf(0.0)
     found = results.bayes_factor("age = 0")
     assert abs(np.log(found.value / exact)) < 4.0 * found.error + 0.05

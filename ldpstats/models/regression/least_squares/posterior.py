@@ -22,6 +22,7 @@ from ldpstats.models.posterior.densities.least_squares import EstimateDensity
 from ldpstats.models.posterior.densities.regression import RegressionDensity
 from ldpstats.models.posterior.engines import ENGINES, chains_by
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
+from ldpstats.models.posterior.ranges import POSITIVE, REAL
 from ldpstats.models.posterior.record import Origin
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.prior import given_laws, no_coefficient
@@ -34,8 +35,6 @@ from ldpstats.problems.regression.standard import constant_column
 __all__ = ["least_squares_posterior"]
 
 Array = npt.NDArray[Any]
-
-_REAL, _POSITIVE = -2, -3  # parameters that are no probabilities
 
 
 def least_squares_posterior(
@@ -61,7 +60,7 @@ def least_squares_posterior(
         density,
         pd.Index(names),
         _origin(model, _in_words(model, prior)),
-        simplex=[_REAL] * len(model.exog_names) + [_POSITIVE] * model.is_observed,
+        simplex=[REAL] * len(model.exog_names) + [POSITIVE] * model.is_observed,
         peak=density.constrained(density.mode()),
         prior_draws=prior_draws,
         engine=engine,
