@@ -58,7 +58,8 @@ def check_shared(R: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert np.abs(bias(unbiased, P.ravel())).max() < 4
     assert near(size_of_score(independent, R), ALPHA, R)
     # Control: as if each variable had cohorts of its own.
-    monkeypatch.setattr(ldp.JointCounts, "_cohort_groups", lambda _: [])
+    for module in ("cohorts", "joint"):
+        monkeypatch.setattr(f"ldpstats.reports.{module}.cohort_groups", lambda *_: [])
     inversion, one_step = estimates(P, R // 4)
     assert inversion.mean(axis=0)[0] > 0.5
     assert one_step.mean(axis=0)[0] > 0.44

@@ -133,7 +133,7 @@ def test_a_beta_prior_checks_itself(value: Any) -> None:
 @pytest.mark.slow
 def test_posteriors_are_calibrated(replications: Callable[..., int]) -> None:
     """Ranks of the truth among draws, for truths from the prior: flat but for luck."""
-    R = replications(400, 100)
+    R = replications(400, 64)
     rng = np.random.default_rng(8)
     ranks: dict[str, list[float]] = {"yes": [], "cheating": []}
     for _ in range(R):
