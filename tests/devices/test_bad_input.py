@@ -94,7 +94,7 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     "open below zero": (lambda: flip(unknown("c") - 1), "p=-1 \\+ c: must stay in .* reaches -1"),
     "no name": (lambda: unknown("my cheating"), "name='my cheating': must be a name as Python"),
     "prevalence": (lambda: question(2), r"prevalence=2: must be a probability in \[0, 1\]"),
-    # laws that are none
+    # numbers that are no probability law
     "floats of thirds": (
         lambda: spin({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3}),
         r"sum to 9999999999999999/10000000000000000, .*understood as 'a': 3333.*'1/3'",

@@ -30,8 +30,8 @@ class BayesFactor:
     null : str
         The null in words.
     value : float
-        Posterior density of the null over its prior density: above 1 the reports speak for the
-        null, below 1 against it.
+        Posterior density of the null over its prior density: above 1 the reports favour the
+        null, below 1 they are against it.
     error : float
         Monte Carlo standard error of ``log(value)``; nan where the null lies beyond the draws.
     posterior_density, prior_density : float

@@ -117,7 +117,7 @@ def _places(model: RegressionStructure, name: object) -> list[int]:
 
 
 def no_coefficient(name: object, known: list[str]) -> InvalidArgument:
-    """The error for a name that is none of `known`."""
+    """The error for a name that is not among `known`."""
     hint = did_you_mean(name, known) if isinstance(name, str) else ""
     listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
     return InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")

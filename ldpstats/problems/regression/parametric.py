@@ -19,6 +19,7 @@ from ldpstats.problems.parametric.matrices import PolynomialMatrix
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.many import scores_at
 from ldpstats.problems.regression.outcomes import Multinomial
+from ldpstats.problems.regression.standard import start, units
 
 __all__ = ["ParametricRegression"]
 
@@ -56,6 +57,18 @@ class ParametricRegression:
     def size(self) -> int:
         """p + m."""
         return self.p + self.m
+
+    @cached_property
+    def start(self) -> Array:
+        """Where iterations start, (p + m,): no effects, and parameters of one half."""
+        return np.append(start(self.base), np.full(self.m, 0.5))
+
+    @cached_property
+    def units(self) -> Array:
+        """x from standardised coefficients and theta, (p + m, p + m)."""
+        found = np.eye(self.size)
+        found[: self.p, : self.p] = units(self.base)
+        return found
 
     @cached_property
     def group(self) -> Codes:

@@ -13,7 +13,6 @@ from ldpstats.estimators.regression.bounded import BoundedMaximum, search_bounde
 from ldpstats.inference.chains.density import LogDensity
 from ldpstats.models.posterior.densities.coefficients import CoefficientPrior
 from ldpstats.problems.regression.parametric import ParametricRegression
-from ldpstats.problems.regression.standard import start, units
 
 __all__ = ["DevicesDensity"]
 
@@ -50,7 +49,7 @@ class DevicesDensity(LogDensity):
     @cached_property
     def units(self) -> Array:
         """Coefficients from coordinates, (p, p)."""
-        return units(self.likelihood.base)
+        return self.likelihood.units[: self.likelihood.p, : self.likelihood.p]
 
     def parameters(self, z: Array) -> Array:
         """Coefficients and parameters at coordinates, (..., p + m)."""
@@ -78,8 +77,7 @@ class DevicesDensity(LogDensity):
         spread = theta * (1.0 - theta)
         _, score, hessian = self.likelihood.evaluate(x)
         hessian[:p, :p] += self.prior.hessian(x[:p])
-        units_ = np.eye(self.size)
-        units_[:p, :p] = self.units
+        units_ = self.likelihood.units.copy()
         units_[range(p, self.size), range(p, self.size)] = spread
         found = units_.T @ hessian @ units_
         bend = spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
@@ -99,10 +97,8 @@ class DevicesDensity(LogDensity):
 
     def highest(self, a: Array, b: Array) -> tuple[BoundedMaximum, list[BoundedMaximum]]:
         """The maximum where priors of parameters have these exponents, and others as high."""
-        whole = np.eye(self.size)
-        whole[: self.likelihood.p, : self.likelihood.p] = self.units
-        first = np.append(start(self.likelihood.base), np.full(self.likelihood.m, 0.5))
-        return search_bounded(_Objective(self.likelihood, self.prior, a, b), first, whole)
+        objective = _Objective(self.likelihood, self.prior, a, b)
+        return search_bounded(objective, self.likelihood.start, self.likelihood.units)
 
     def constrained(self, z: Array) -> Array:
         return self.shown(self.parameters(z))

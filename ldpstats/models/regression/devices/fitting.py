@@ -26,7 +26,6 @@ from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.models.shared.spelling import in_turn
 from ldpstats.problems.parametric.identification import generic_point, unidentified
 from ldpstats.problems.regression.parametric import ParametricRegression
-from ldpstats.problems.regression.standard import start, units
 
 __all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "refuse_devices"]
 
@@ -62,10 +61,8 @@ def fit_with_devices(
     refuse_devices(model)
     likelihood = parametric_likelihood(model)
     names = model.all_names
-    own = _units(likelihood)
-    first = _start(likelihood)
     check_identified(likelihood, names)
-    top, rivals = search_bounded(likelihood, first, own)
+    top, rivals = search_bounded(likelihood, likelihood.start, likelihood.units)
     infinite, fixed = _at_infinity(model, likelihood, top)
     if infinite:  # places there are many, of the same coefficients
         m = likelihood.m
@@ -88,7 +85,7 @@ def fit_with_devices(
             ConvergenceWarning,
             stacklevel=4,
         )
-    V = _covariance(likelihood, top, own, names)
+    V = _covariance(likelihood, top, names)
     return DeviceRegressionResults(
         model=model,
         theta=top.x,
@@ -159,16 +156,6 @@ def refuse_devices(model: RegressionStructure) -> None:
             )
 
 
-def _units(likelihood: ParametricRegression) -> Array:
-    found = np.eye(likelihood.size)
-    found[: likelihood.p, : likelihood.p] = units(likelihood.base)
-    return found
-
-
-def _start(likelihood: ParametricRegression) -> Array:
-    return np.append(start(likelihood.base), np.full(likelihood.m, 0.5))
-
-
 def check_identified(
     likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
 ) -> None:
@@ -184,10 +171,9 @@ def check_identified(
     remedy : str
         A further one.
     """
-    own, first = _units(likelihood), _start(likelihood)
-    p, m = likelihood.p, likelihood.m
+    own, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
-    point = first + own @ np.append(drawn, np.zeros(m))
+    point = likelihood.start + own @ np.append(drawn, np.zeros(m))
     point[p:] = [float(v) for v in generic_point(1, m)[1]]
     open_ = _open(own.T @ likelihood.expected(point) @ own)
     left = [names[j] for j in np.flatnonzero(open_)]
@@ -218,12 +204,10 @@ def _open(information: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(none | (np.abs(flat) > _PART).any(axis=1))
 
 
-def _covariance(
-    likelihood: ParametricRegression, top: BoundedMaximum, own: Array, names: list[str]
-) -> Array:
+def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: list[str]) -> Array:
     """Inverse of the observed information of what no bound holds; nan for the rest."""
     free = ~top.held
-    units_ = own[np.ix_(free, free)]
+    units_ = likelihood.units[np.ix_(free, free)]
     information = -units_.T @ top.hessian[np.ix_(free, free)] @ units_
     open_ = _open(information)
     if open_.any() or np.linalg.eigvalsh(information)[0] <= 0.0:

@@ -66,9 +66,7 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def units(self) -> Array:
         """Parameters from standardised ones, (size, size)."""
-        found = np.eye(self.joint.size)
-        found[: self.joint.p, : self.joint.p] = self.model.units
-        return found
+        return self.joint.units
 
     @property
     def index(self) -> pd.Index[Any]:
