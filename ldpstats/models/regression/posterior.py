@@ -10,6 +10,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
+from ldpstats.mechanisms.observed import protect_some
 from ldpstats.models.posterior.densities.regression import RegressionDensity
 from ldpstats.models.posterior.engines import ENGINES, chains_by
 from ldpstats.models.posterior.frequency import checked_draws, checked_generator
@@ -101,10 +102,7 @@ def _origin(model: RegressionStructure, prior: str) -> Origin:
         name=model.endog_names,
         subject="Coefficients",
         note=_STEPS if model.threshold_names else "",
-        is_partial=any(
-            mechanism.sensitive is not None and len(mechanism.sensitive) < len(mechanism.categories)
-            for mechanism in mechanisms
-        ),
+        is_partial=protect_some(mechanisms),
     )
 
 
