@@ -6,6 +6,8 @@ import argparse
 from typing import Any
 
 import ldpstats as ldp
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import as_labels
 from ldpstats.cli.common import HOW, distinct, label_list
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.mechanisms.of_device import OfDevice
@@ -15,9 +17,9 @@ from ldpstats.survey.listing import as_text
 __all__ = ["add_questionnaire"]
 
 _QUESTIONNAIRE = """\
-Write the specification of a questionnaire: named questions, each with the specification of its
-mechanism or dictionary survey, and what all reports of an answer sheet together spend. Without
---question, --group and --observed, print the questionnaire that FILE holds.
+Write the specification of a questionnaire: named questions, each by k-ary randomised response or
+with the specification of its mechanism or dictionary survey, and what all reports of an answer
+sheet together spend. Without questions, print the questionnaire that FILE holds.
 
 Designs with unknown parameters ask two groups with different devices, --group for each. A report
 says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
@@ -35,11 +37,14 @@ def add_questionnaire(commands: Any) -> None:
     two: dict[str, Any] = {"nargs": 2, "action": "append", "default": []}
     words = "a question, which is a column of the table, and the specification of its mechanism"
     add("--question", metavar=("NAME", "SPEC"), help=words, **two)
+    three: dict[str, Any] = {"nargs": 3, "action": "append", "default": []}
+    words = "a question by k-ary randomised response: its labels, separated by commas, or their "
+    words += "number k, and epsilon"
+    add("--krr", metavar=("NAME", "LABELS", "EPSILON"), help=words, **three)
     words = (
         "a device of a question that is asked with another in each group, the name of the group "
     )
     words += "and the specification of the device; once for each group"
-    three: dict[str, Any] = {"nargs": 3, "action": "append", "default": []}
     add("--group", metavar=("NAME", "GROUP", "SPEC"), help=words, **three)
     words = "a question without protection, and its labels: separated by commas, or their number k"
     add("--observed", metavar=("NAME", "LABELS"), help=words, **two)
@@ -54,12 +59,12 @@ def _questionnaire(given: argparse.Namespace) -> int:
     specs = [path for _, path in given.question] + [path for _, _, path in given.group]
     for path in specs:  # several questions may have one specification
         distinct(given.file, path)
-    if specs or given.observed:
+    if specs or given.krr or given.observed:
         _written(given)
     else:
         for name in ("ask", "refused"):
             if getattr(given, name) is not None:
-                raise LDPError(f"--{name} goes with --question: name the questions")
+                raise LDPError(f"--{name} goes with --question or --krr: name the questions")
     print(as_text(ldp.Questionnaire.from_json(given.file)))
     return 0
 
@@ -70,6 +75,9 @@ def _written(given: argparse.Namespace) -> None:
     for name, path in given.question:
         _check_new(name, mechanisms, "--question")
         mechanisms[name] = read_specification(path)
+    for name, labels, epsilon in given.krr:
+        _check_new(name, mechanisms, "--krr")
+        mechanisms[name] = _krr(name, labels, epsilon)
     groups: dict[str, dict[str, Any]] = {}
     for name, group, path in given.group:
         _check_new(name, mechanisms, "--group")
@@ -82,6 +90,17 @@ def _written(given: argparse.Namespace) -> None:
         mechanisms[name] = ldp.Observed(label_list(labels, "--observed"))
     sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
     sheet.to_json(given.file, force=given.force)
+
+
+def _krr(name: str, labels: str, epsilon: str) -> ldp.KRR:
+    """k-ary randomised response of a question, from the words of --krr."""
+    where = f"--krr {name}"
+    try:
+        spent = float(epsilon)
+    except ValueError:
+        raise InvalidArgument(f"{where} epsilon", epsilon, "must be a number: 1.0") from None
+    categories = as_labels(f"{where} labels", label_list(labels, where))
+    return ldp.KRR(categories, positive_epsilon(f"{where} epsilon", spent))
 
 
 def _in_groups(name: str, groups: dict[str, Any]) -> Any:

@@ -77,6 +77,13 @@ def test_a_table_is_privatised(folder: Path, capsys: pytest.CaptureFixture[str])
                  "--missing", "count"]) == 0  # fmt: skip
 
 
+def test_questions_by_k_rr_need_no_specification(folder: Path) -> None:
+    argv = ["questionnaire", "k.json", "--krr", "late", "no,yes", "1", "--krr", "size", "3", "0.5"]
+    assert main(argv) == 0
+    made = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), 1.0), "size": ldp.KRR(3, 0.5)})
+    assert ldp.Questionnaire.from_json("k.json") == made
+
+
 def test_a_personalised_question(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import json
 
@@ -99,6 +106,19 @@ BAD: dict[str, tuple[list[str], str]] = {
         ["questionnaire", "q.json", "--question", "a", "job.json", "--observed", "a", "2"],
         "--observed='a': is the name of two questions",
     ),
+    "twice by k-RR": (
+        ["questionnaire", "q.json", "--question", "a", "job.json", "--krr", "a", "2", "1"],
+        "--krr='a': is the name of two questions",
+    ),
+    "epsilon of k-RR": (
+        ["questionnaire", "q.json", "--krr", "a", "2", "one"],
+        "--krr a epsilon='one': must be a number",
+    ),
+    "epsilon below zero": (
+        ["questionnaire", "q.json", "--krr", "a", "2", "-1"],
+        "--krr a epsilon=-1.0: must be",
+    ),
+    "labels of k-RR": (["questionnaire", "q.json", "--krr", "a", "x", "1"], "--krr a labels="),
     "a questionnaire": (["questionnaire", "q.json", "--question", "a", "sheet.json"], "of one"),
     "ask": ([*MADE[:1], "q.json", *MADE[2:], "--ask", "3"], "ask=3: must be at most 2"),
     "ask zero": ([*MADE[:1], "q.json", *MADE[2:], "--ask", "0"], "ask=0"),

@@ -50,7 +50,7 @@ OPTIONS = {
         "--n-cohorts", "--hashing",
         "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
-    "questionnaire": ("--question", "--observed", "--ask", "--refused", "--force"),
+    "questionnaire": ("--question", "--krr", "--observed", "--ask", "--refused", "--force"),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
