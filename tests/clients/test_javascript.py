@@ -99,7 +99,7 @@ def test_answers_are_texts_as_they_are() -> None:
 
 @needs_node
 def test_the_hash_has_the_cells_of_the_specification() -> None:
-    # the cells of "Z\u00fcrich" in (0, 0) and (0, 1): 20 and 54; random words of zeros draw cohort 0
+    # the cells of "Z\u00fcrich" in (0, 0) and (0, 1); random words of zeros draw cohort 0
     client = client_document(OPEN)
     (said,) = answered({"client": client, "random": ZEROS, "answers": ["Z\u00fcrich"]})
     cohort, bits = said["reports"][0].split(":")
