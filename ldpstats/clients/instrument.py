@@ -78,7 +78,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         >>> import ldpstats as ldp
         >>> document = ldp.Warner(epsilon=1.0).client_document()
         >>> document["question"]["answers"], document["question"]["draw"]
-        (['no', 'yes'], {'kind': 'keep', 'k': 2, 'keep': '8524689226093563904'})
+        (['no', 'yes'], {'kind': 'keep', 'k': 2, 'keep': '8524556932045589504'})
         """
         asked = self._asked_document()  # refuses large tables, of which audits take long
         check_audit(self.audit())
