@@ -24,6 +24,7 @@ import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
 from ldpstats.cli.common import HOW
+from ldpstats.cli.conformance import add_conformance
 from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
@@ -243,4 +244,5 @@ def _parser() -> argparse.ArgumentParser:
     add_questionnaire(commands)
     add_audit(commands)
     add_device(commands)
+    add_conformance(commands)
     return parser
