@@ -41,6 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "io",
         "engines",
         "survey",
+        "collector",
         "ldpstats",
         "cli demo pymc",
     ),
