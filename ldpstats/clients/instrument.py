@@ -11,6 +11,7 @@ from ldpstats.arguments.checks import boolean
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.device import Device
+from ldpstats.clients.document import client_document
 from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
 from ldpstats.clients.specification import Specified
 from ldpstats.sampling.words import Words, system_words
@@ -48,6 +49,40 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     @abstractmethod
     def _client(self, words: Words, budget: Any) -> ClientType:
         """The client with a source of words and a budget."""
+
+    @abstractmethod
+    def _asked_document(self) -> dict[str, Any]:
+        """The question, or the questions, of the client document."""
+
+    def client_document(self) -> dict[str, Any]:
+        """What a device without Python is given: the survey with its probabilities as integers.
+
+        ``ldpstats/clients/SPECIFICATION.md`` says what its fields mean; ``ldpstats client`` writes
+        it beside clients in other languages. It holds no answer.
+
+        Returns
+        -------
+        dict
+            In JSON types, with a fingerprint of its own.
+
+        Raises
+        ------
+        InvalidArgument
+            If the audit finds that the sampler would leak more than `epsilon`.
+        NotAvailable
+            If reports are drawn from a table of more than 2^18 numbers, if a device has unknown
+            parameters, and if a hash is not known here.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> document = ldp.Warner(epsilon=1.0).client_document()
+        >>> document["question"]["answers"], document["question"]["draw"]
+        (['no', 'yes'], {'kind': 'keep', 'k': 2, 'keep': '8524556932045589504'})
+        """
+        asked = self._asked_document()  # refuses large tables, of which audits take long
+        check_audit(self.audit())
+        return client_document(self.fingerprint, self._spent(), asked)
 
     def collector(
         self,

@@ -27,6 +27,7 @@ from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.device import Procedure, plain
+from ldpstats.clients.document import texts
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -277,6 +278,26 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _client(self, words: Words, budget: Budget) -> Client:
         return Client(self, words, budget)
+
+    def _draw_document(self) -> dict[str, Any]:
+        """How `sample` draws the report of one respondent, as client documents say it."""
+        raise NotAvailable(f"{self} does not say how a device draws its reports")
+
+    def _reports_document(self) -> Any:
+        """What reports are in a client document."""
+        return {"bits": self.n_bits} if self.n_bits else self.n_outputs
+
+    def _question_document(self) -> dict[str, Any]:
+        """The answers, reports and draw of a client document."""
+        answers = None if self.is_open else texts(self.categories)
+        return {
+            "answers": answers,
+            "reports": self._reports_document(),
+            "draw": self._draw_document(),
+        }
+
+    def _asked_document(self) -> dict[str, Any]:
+        return {"question": self._question_document()}
 
     def _single(self, value: object, words: Words) -> Any:
         """What a device sends for one answer."""

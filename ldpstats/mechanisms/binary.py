@@ -110,6 +110,9 @@ class Warner(_Binary):
     def sample(self, codes: Array, words: Words) -> Array:
         return self._krr.sample(codes, words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        return self._krr._draw_document()
+
     def _sampler_epsilon(self) -> float:
         return self._krr.audit().sampler
 

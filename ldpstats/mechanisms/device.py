@@ -134,6 +134,9 @@ class DeviceMechanism(OfDevice):
     def sample(self, codes: Array, words: Words) -> Array:
         return self._sampler.draw(codes, words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        return self._sampler.document()
+
     def _sampler_epsilon(self) -> float:
         return nearest_log(self._sampler.ratio())
 

@@ -13,6 +13,7 @@ from ldpstats.arguments.checks import counts_vector, real_number, whole_below
 from ldpstats.arguments.labels import align, as_labels, sensitive_codes, sensitive_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense, Uniformised
+from ldpstats.clients.document import check_table, texts
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Array, Mechanism, check_document
 from ldpstats.mechanisms.label_equations import label_moments
@@ -135,6 +136,15 @@ class Enumerated(Mechanism):
             present, codes = np.unique(codes, return_inverse=True)
             Q = Q[present] if present.size else Q
         return samplers.sample_rows(codes, samplers.integer_rows(Q), words)
+
+    def _reports_document(self) -> Any:
+        return texts(self.outputs)
+
+    def _draw_document(self) -> dict[str, Any]:
+        if type(self).sample is not Enumerated.sample:  # of a subclass with a sampler of its own
+            return super()._draw_document()
+        check_table(self, self.k * self.n_outputs)
+        return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))

@@ -83,6 +83,9 @@ class KRR(Enumerated):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_krr(codes, self.k, self._keep(), words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
+
     def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_krr(self.k, self._keep())
 

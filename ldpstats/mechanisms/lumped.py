@@ -19,6 +19,7 @@ from ldpstats.arguments.checks import probability
 from ldpstats.arguments.labels import as_labels, encode
 from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits, Uniformised
+from ldpstats.clients.document import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import sums_of_bits
@@ -323,9 +324,18 @@ class LumpedUnary(Mechanism):
         up, down = ("up", "down") if self.p1 > self.p0 else ("down", "up")
         return samplers.threshold(self.p1, down), samplers.threshold(self.p0, up)  # type: ignore[arg-type]
 
-    def sample(self, codes: Array, words: Words) -> Array:
-        # the last category owns one more bit, which is never set and not reported
+    def _with_last(self) -> tuple[list[int], list[int]]:
+        """Thresholds of own and of other bits, (k,): the last is never set and not reported."""
         own, rest = ([value] * self.n_bits + [0] for value in self._thresholds())
+        return own, rest
+
+    def _draw_document(self) -> dict[str, Any]:
+        check_table(self, 2 * self.k)
+        own, rest = map(numbers, self._with_last())
+        return {"kind": "bits", "bits": self.k, "own": own, "other": rest, "sent": self.n_bits}
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        own, rest = self._with_last()
         drawn = samplers.sample_bits(codes[:, None], self.k, own, rest, words)
         return drawn[:, : -(-self.n_bits // 8)]
 

@@ -77,6 +77,9 @@ class Observed(Enumerated):
     def sample(self, codes: Array, words: Words) -> Array:
         return np.array(codes, dtype=np.int64)  # their range is checked with the reports
 
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "same"}
+
     def _sampler_epsilon(self) -> float:
         return float("inf")
 

@@ -191,6 +191,13 @@ class Product(Enumerated):
             y = y * part.n_outputs + part.sample(answers, words)
         return y
 
+    def _draw_document(self) -> dict[str, Any]:
+        parts = [
+            {"answers": part.k, "reports": part.n_outputs, "draw": part._draw_document()}
+            for part in self._parts
+        ]
+        return {"kind": "parts", "parts": parts}
+
     def _sampler_epsilon(self) -> float:
         return float(sum(part._sampler_epsilon() for part in self._parts))
 

@@ -114,6 +114,10 @@ class KRAPPOR(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        own, other = map(str, self._thresholds())
+        return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
+
     def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_bits(*self._thresholds())
 

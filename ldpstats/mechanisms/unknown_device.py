@@ -234,6 +234,9 @@ class UnknownDevice(OfDevice):
     def sample(self, codes: Array, words: Words) -> Array:
         self._refuse("law to draw reports from")
 
+    def _draw_document(self) -> dict[str, Any]:
+        self._refuse("draw for a device")
+
     def audit(self) -> Audit:
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
         self._refuse("audit")

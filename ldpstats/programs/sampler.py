@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ldpstats.clients.document import check_table, fraction
 from ldpstats.programs.privacy import ratio_of_rows
 from ldpstats.programs.rows import Law, Row
 from ldpstats.sampling.exact import (
@@ -33,6 +34,10 @@ class Sampler(ABC):
     @abstractmethod
     def draw(self, codes: Array, words: Words) -> Array:
         """Numbers of the outputs that users of these categories report, shape (n,)."""
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The draw, as client documents say it."""
 
     @abstractmethod
     def ratio(self) -> Fraction | float:
@@ -85,6 +90,10 @@ class _Kept(Sampler):
     def draw(self, codes: Array, words: Words) -> Array:
         return sample_krr(codes, self.k, self.keep, words, self.rest)
 
+    def document(self) -> dict[str, Any]:
+        rest = {"rest": fraction(self.rest)} if self.rest else {}
+        return {"kind": "keep", "k": self.k, "keep": str(self.keep), **rest}
+
     def ratio(self) -> Fraction | float:
         kept = self.keep + self.rest
         return _over(self.k * kept + CERTAIN - kept, CERTAIN - kept)
@@ -99,6 +108,9 @@ class _Own(Sampler):
 
     def draw(self, codes: Array, words: Words) -> Array:
         return sample_own(codes, self.k, self.common, words)
+
+    def document(self) -> dict[str, Any]:
+        return {"kind": "own", "law": self.common.document()}
 
     def ratio(self) -> Fraction | float:
         own, *common = self.common.law()
@@ -117,6 +129,10 @@ class _Others(Sampler):
 
     def draw(self, codes: Array, words: Words) -> Array:
         return sample_others(codes, self.k, self.common, self.accepted, words)
+
+    def document(self) -> dict[str, Any]:
+        accepted = [fraction(chance) for chance in self.accepted]
+        return {"kind": "others", "law": self.common.document(), "accepted": accepted}
 
     def ratio(self) -> Fraction | float:
         common = self.common.law()
@@ -148,6 +164,11 @@ class _ByRow(Sampler):
         for label, p in row.items():
             weights[self.places[label]] = p.numerator * (total // p.denominator)  # type: ignore[union-attr]
         return inversion(weights)
+
+    def document(self) -> dict[str, Any]:
+        k = len(self.law.categories)
+        check_table("this device", k * len(self.places))
+        return {"kind": "exact", "rows": [self.row(x).document() for x in range(k)]}
 
     def ratio(self) -> Fraction | float:
         k = len(self.law.categories)

@@ -59,6 +59,14 @@ class Inversion:
             found[i] = start + _settled(self.rest[start:stop], self.total, words)
         return found
 
+    def document(self) -> dict[str, Any]:
+        """The law, as client documents say it."""
+        return {
+            "upper": [str(word) for word in self.upper.tolist()],
+            "rest": [str(value) for value in self.rest],
+            "total": str(self.total),
+        }
+
     def law(self) -> list[Fraction]:
         """The probabilities of the outcomes that the integers realise."""
         pairs = zip(self.upper.tolist(), self.rest, strict=True)

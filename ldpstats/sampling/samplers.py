@@ -305,6 +305,14 @@ class IntegerRows:
     outputs: tuple[I64, ...]
     upper: tuple[U64, ...]
 
+    def document(self, n_outputs: int) -> dict[str, Any]:
+        """The draw "rows" of a client document, of a channel with so many outputs."""
+        rows: list[dict[str, Any]] = []
+        for outputs, upper in zip(self.outputs, self.upper, strict=True):
+            row: dict[str, Any] = {"upper": [str(word) for word in upper.tolist()]}
+            rows.append(row if outputs.size == n_outputs else row | {"outputs": outputs.tolist()})
+        return {"kind": "rows", "rows": rows}
+
 
 def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> IntegerRows:
     """Turn each row of a channel into integer weights that sum to 2**64 exactly.

@@ -26,6 +26,7 @@ from ldpstats.survey.documents import (
 )
 from ldpstats.survey.listing import as_html
 from ldpstats.survey.privatizing import privatized
+from ldpstats.survey.questions import Question
 from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
 from ldpstats.survey.worked import checked_parameters
 
@@ -220,6 +221,16 @@ class Questionnaire(AskedQuestions):
             failure = error
         del tags  # of what a logger may write of this frame
         raise bare(failure)
+
+    def _asked_document(self) -> dict[str, Any]:
+        return {"questions": [self._entry(question) for question in self.entries], "ask": self.ask}
+
+    def _entry(self, question: Question) -> dict[str, Any]:
+        """A question in the client document."""
+        name, refused = question.name, self.refused.get(question.name)
+        document: dict[str, Any] = question.made_by._question_document()
+        head = {"name": name, "private": question.private}
+        return head | document | ({} if refused is None else {"refused": str(refused)})
 
     def _spent(self) -> float:
         return self.epsilon

@@ -89,6 +89,11 @@ class BlockMechanism(Mechanism):
             out[start : start + _TOGETHER] = np.where(kept, own, other)
         return out
 
+    def _draw_document(self) -> dict[str, Any]:
+        own, design = self.design.size, self.design.document()
+        others, keep = self.n_outputs - own, str(self._keep())
+        return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}
+
     def _sampler_epsilon(self) -> float:
         keep, size = self._keep(), self.design.size
         others = self.n_outputs - size

@@ -150,6 +150,9 @@ class SubsetSelection(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         return sample_subsets(codes, self.k, self.d, self._keep(), words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "subset", "k": self.k, "size": self.d, "keep": str(self._keep())}
+
     def _sampler_epsilon(self) -> float:
         keep, k, d = self._keep(), self.k, self.d
         return abs(realised.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))

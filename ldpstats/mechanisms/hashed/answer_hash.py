@@ -35,6 +35,11 @@ class AnswerHash:
     is_known: ClassVar[bool] = True
     is_compiled: ClassVar[bool] = True  # whether the kernels compute it
 
+    @property
+    def document_name(self) -> str:
+        """Its name in client documents."""
+        return "ldpstats"
+
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
         hashes = hash_strings(name, labels)
@@ -49,6 +54,10 @@ class MD5Hash(AnswerHash):
     """The hash of google/rappor's Python client."""
 
     is_compiled = False
+
+    @property
+    def document_name(self) -> str:
+        return "md5"
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
@@ -73,6 +82,10 @@ class UnknownHash(AnswerHash):
     mechanism: str
     is_known = False
     is_compiled = False
+
+    @property
+    def document_name(self) -> str:
+        raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         raise self._refusal()

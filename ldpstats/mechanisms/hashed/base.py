@@ -88,6 +88,19 @@ class Hashed(Mechanism):
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
 
+    @abstractmethod
+    def _then_document(self) -> dict[str, Any]:
+        """How `_randomise` draws, as client documents say it."""
+
+    def _hash_document(self) -> dict[str, Any]:
+        """The cells of answers, as client documents say it."""
+        name = "permutation" if self.alphabet is not None else self.answer_hash.document_name
+        sizes = {"cohorts": self.n_cohorts, "cells": self.n_cells, "hashes": self.n_owned}
+        return sizes | {"hash": name}
+
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "hash", **self._hash_document(), "then": self._then_document()}
+
     @property
     @abstractmethod
     def cell_law(self) -> CellLaw:

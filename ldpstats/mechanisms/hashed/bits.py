@@ -84,6 +84,10 @@ class HashedBits(Hashed):
     def _randomise(self, cells: Array, words: Words) -> Array:
         return samplers.sample_bits(cells, self.n_bits, *self._thresholds(), words)
 
+    def _then_document(self) -> dict[str, Any]:
+        own, other = map(str, self._thresholds())
+        return {"kind": "bits", "own": own, "other": other}
+
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         others = rng.binomial(n[:, None] - owners, self.p0)
         return np.asarray(rng.binomial(owners, self.p1) + others)

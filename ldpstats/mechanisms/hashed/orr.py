@@ -92,6 +92,9 @@ class ORR(Hashed):
     def _randomise(self, cells: Array, words: Words) -> Array:
         return self._krr.sample(cells[:, 0], words)
 
+    def _then_document(self) -> dict[str, Any]:
+        return {"kind": "keep", "keep": str(self._krr._keep())}
+
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         kept = rng.binomial(owners, self._krr.channel().a)
         uniform = np.full(self.n_outputs, 1.0 / self.n_outputs)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import boolean, one_of, probability
 from ldpstats.arguments.labels import labels_to_json
 from ldpstats.channels.audit import Audit
+from ldpstats.clients.document import client_document
 from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, MD5Hash, UnknownHash
@@ -226,6 +227,34 @@ class RAPPOR(HashedBits):
         self._permitted(spent, max_epsilon, allow_no_privacy)
         check_audit(self.lifetime_audit())
         return opened_client(self, system_words(entropy), secret, state, 1 if once else None)
+
+    def client_document(self) -> dict[str, Any]:
+        """What a device without Python is given, see `Mechanism.client_document`.
+
+        Its `epsilon` is that of all reports of one answer; at f = 0, of the one report. In a
+        questionnaire a device draws each report anew, without a permanent response.
+
+        Raises
+        ------
+        InvalidArgument, NotAvailable
+            As for `Mechanism.client_document`.
+
+        Examples
+        --------
+        >>> rappor = RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.25, q=0.75)
+        >>> draw = rappor.client_document()["question"]["draw"]
+        >>> draw["kind"], draw["absent"], draw["once"]
+        ('rappor', '4611686018427387904', False)
+        """
+        once = self.f == 0.0
+        check_audit(self.audit())
+        check_audit(self.lifetime_audit())
+        names = ("owned", "absent", "one", "zero")
+        thresholds = dict(zip(names, map(str, self._steps()), strict=True))
+        draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
+        question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
+        spent = self.epsilon if once else self.lifetime_epsilon
+        return client_document(self.fingerprint, spent, {"question": question})
 
     @cached_property
     def filter_digest(self) -> str:

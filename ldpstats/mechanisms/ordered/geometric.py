@@ -14,6 +14,7 @@ from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.intervals import midpoints
 from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.ordered import Geometric
+from ldpstats.clients.document import check_table
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.sampling import realised, samplers
@@ -86,6 +87,10 @@ class GeometricResponse(Enumerated):
 
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_rows(codes, self._rows, words)
+
+    def _draw_document(self) -> dict[str, Any]:
+        check_table(self, self.k * self.k)
+        return self._rows.document(self.k)
 
     def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_rows(self._rows)

@@ -141,6 +141,10 @@ class SquareWave(Enumerated):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_band(codes, self.k, self._channel.width, self._keep(), words)
 
+    def _draw_document(self) -> dict[str, Any]:
+        width, keep = self._channel.width, str(self._keep())
+        return {"kind": "band", "k": self.k, "width": width, "keep": keep}
+
     def _sampler_epsilon(self) -> float:
         Q = self._channel
         return realised.realised_epsilon_kept(self._keep(), Q.width, Q.shape[1])

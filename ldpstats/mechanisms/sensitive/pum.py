@@ -17,6 +17,8 @@ from ldpstats.arguments.labels import as_labels, as_series, column_name, encode,
 from ldpstats.arguments.markup import html_table
 from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.document import client_document, texts
+from ldpstats.clients.limits import check_audit
 from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
@@ -202,6 +204,34 @@ class PUM(Specified):
             failure = error
         del tags  # of what a logger may write of this frame
         raise bare(failure)
+
+    def _question_document(self) -> dict[str, Any]:
+        """The answers, reports and draw of a client document."""
+        tags = [str(tag) for tag in self.tags.tolist()]
+        draw = {"kind": "personal", "tags": tags, "draw": self.common._draw_document()}
+        common = self.common._question_document()
+        return common | {"answers": texts(self.categories), "draw": draw}
+
+    def client_document(self) -> dict[str, Any]:
+        """What a device without Python is given, see `Mechanism.client_document`.
+
+        The tags are in it, but nobody's categories: these stay on the device.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.client_document`.
+
+        Examples
+        --------
+        >>> pum = PUM(URR(("centre", "park", "hospital"), {"hospital"}, 1.0), tags=("home",))
+        >>> draw = pum.client_document()["question"]["draw"]
+        >>> draw["kind"], draw["tags"], draw["draw"]["by"]
+        ('personal', ['home'], [2, 3])
+        """
+        check_audit(self.common.audit())
+        asked = {"question": self._question_document()}
+        return client_document(self.fingerprint, self.common._spent(), asked)
 
     def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
         """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.labels import sensitive_codes
+from ldpstats.clients.document import check_table, numbers
 from ldpstats.mechanisms.bits import check_theta, other_bit, sums_of_bits
 from ldpstats.mechanisms.sensitive.bits import SensitiveBits
 from ldpstats.mechanisms.sensitive.levels import Levelled
@@ -233,11 +234,22 @@ class URAP(Levelled):
             return own, other, samplers.threshold(self.told, "down")
         return own, other, certain - max(samplers.threshold(self.d2, "up"), 1)
 
-    def sample(self, codes: Array, words: Words) -> Array:
-        S = self._at.size
+    def _each(self) -> tuple[list[int], list[int], int]:
+        """As `_thresholds`, of each sensitive category."""
         own, other, told = self._thresholds()
         if self.levels is None:
-            own, other = own[:1] * S, other[:1] * S
+            own, other = own[:1] * self._at.size, other[:1] * self._at.size
+        return own, other, told
+
+    def _draw_document(self) -> dict[str, Any]:
+        check_table(self, 3 * self._at.size)
+        own, other, told = self._each()
+        thresholds = {"own": numbers(own), "other": numbers(other), "told": str(told)}
+        return {"kind": "reveal", "sensitive": self._at.tolist(), **thresholds}
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        S = self._at.size
+        own, other, told = self._each()
         # the others own one more bit, which is set where the answer is revealed
         place = np.full(self.k, S)
         place[self._at] = np.arange(S)

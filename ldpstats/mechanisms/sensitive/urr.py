@@ -150,6 +150,11 @@ class URR(Levelled, Enumerated):
         out[replaced] = self._at[drawn]
         return out
 
+    def _draw_document(self) -> dict[str, Any]:
+        law, by = self._replacements, self._at.tolist()
+        draw = {"kind": "replace", "keep": str(self._keep()), "by": by}
+        return draw if law is None else draw | {"law": law.document(len(by))["rows"][0]}
+
     def _sampler_epsilon(self) -> float:
         keep, S = self._keep(), self._at.size
         if self._replacements is None:

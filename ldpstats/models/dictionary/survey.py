@@ -231,6 +231,24 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         """How a device makes a report, and the privacy that one report spends."""
         return Procedure(self._report, self._message, self._spent, self._single)
 
+    def _question_document(self) -> dict[str, Any]:
+        """The answers, reports and draw of a client document."""
+        draw = {
+            "kind": "grams",
+            "length": self.length,
+            "gram": self.gram,
+            "step": self.layout.step,
+            "alphabet": self.layout.alphabet,
+            "pad": self.pad,
+            "replace": self.replace,
+            "gram_question": self.gram_mechanism._question_document(),
+            "string_question": self.string_mechanism._question_document(),
+        }
+        return {"answers": None, "reports": None, "draw": draw}
+
+    def _asked_document(self) -> dict[str, Any]:
+        return {"question": self._question_document()}
+
     def _single(self, value: object, words: Words) -> dict[str, Any]:
         """What a device sends for one answer."""
         return self._message(self._report([value], words, "raise"))

@@ -30,6 +30,10 @@ class BlockDesign(ABC):
         """Labels whose block holds two given categories; None where that depends on the two."""
 
     @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """The design in client documents."""
+
+    @abstractmethod
     def masses(self, p: Array) -> Array:
         """Sums of p, shape (k,), over the block of each label, shape (l,)."""
 

@@ -75,6 +75,9 @@ class HadamardDesign(BlockDesign):
         """Inverse of `_spread`."""
         return np.ascontiguousarray(found[:, 1:]).reshape(-1)[: self.k]
 
+    def document(self) -> dict[str, Any]:
+        return {"kind": "hadamard", "order": self.order}
+
     def masses(self, p: Array) -> Array:
         full = self._spread(p)
         return np.asarray((full.sum(axis=1, keepdims=True) + walsh_hadamard(full)) / 2).reshape(-1)

@@ -54,6 +54,9 @@ class ProjectiveDesign(BlockDesign):
     def common(self) -> int:
         return _points(self.q, self.t - 2)
 
+    def document(self) -> dict[str, Any]:
+        return {"kind": "projective", "q": self.q, "t": self.t}
+
     def masses(self, p: Array) -> Array:
         full = np.zeros(self.n_labels)
         full[: self.k] = p

@@ -36,6 +36,9 @@ class SingleDesign(BlockDesign):
     def common(self) -> int:
         return 0
 
+    def document(self) -> dict[str, Any]:
+        return {"kind": "single"}
+
     def masses(self, p: Array) -> Array:
         return np.array(p)
 

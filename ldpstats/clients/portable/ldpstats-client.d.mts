@@ -1,0 +1,101 @@
+/** The version of the specification that the client follows. */
+export declare const VERSION: 1;
+
+/** Why something was refused: section 11 of the specification. */
+export type Reason = "document" | "epsilon" | "tags" | "budget" | "answer" | "random";
+
+/** What a client refuses. The message shows no answer. */
+export declare class Refused extends Error {
+  constructor(reason: Reason, message?: string);
+  readonly reason: Reason;
+}
+
+/** A client document, as `ldpstats client` writes it and `JSON.parse` reads it. */
+export interface ClientDocument {
+  readonly format: "ldpstats-client";
+  readonly version: 1;
+  readonly survey: string;
+  readonly epsilon: string;
+  readonly fingerprint: string;
+  readonly question?: Question;
+  readonly questions?: readonly NamedQuestion[];
+  readonly ask?: number | null;
+}
+
+export interface Question {
+  /** The texts of answers, or how many there are of 0, 1, ...; null where any text is an answer. */
+  readonly answers: readonly string[] | number | null;
+  readonly reports: readonly string[] | number | { readonly bits: number } | null;
+  readonly draw: { readonly kind: string; readonly [field: string]: unknown };
+}
+
+export interface NamedQuestion extends Question {
+  readonly name: string;
+  readonly private: boolean;
+  /** The answer that stands for a missing one. */
+  readonly refused?: string;
+}
+
+/** The report of a question about strings. */
+export interface StringReport {
+  readonly positions: readonly [number, number];
+  readonly grams: readonly [string, string];
+  readonly string: string;
+}
+
+export type Report = string | StringReport;
+
+/** The reports of a sheet by name of question: null where it was not asked, or not answered. */
+export type Sheet = Readonly<Record<string, Report | null>>;
+
+/** Answers by name of question: those that are null or left out are missing. */
+export type Answers = Readonly<Record<string, string | null | undefined>>;
+
+/** The respondent's own categories: lists of answers by tag. */
+export type Tags = Readonly<Record<string, readonly string[]>>;
+
+export interface Options {
+  /** Gives n random bytes; by default `crypto.getRandomValues`. Only tests pass another. */
+  random?: (n: number) => Uint8Array;
+  /** How many reports, or sheets, the client may make in all; null lifts the limit. */
+  reports?: number | null;
+  /** How many of them were made before, as the device remembers. */
+  made?: number;
+  /** RAPPOR's secret: 32 random bytes, which are drawn if none are given. */
+  secret?: Uint8Array | null;
+  /** The respondent's own categories, in a questionnaire by name of question. */
+  tags?: Tags | Readonly<Record<string, Tags>>;
+  /** The largest epsilon of one report, or sheet, that the device accepts, in nats. */
+  maxEpsilon?: number | string | null;
+}
+
+/** One respondent's client. All reports together spend their number times `epsilon`. */
+export declare class Client {
+  /**
+   * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist.
+   * @throws {RangeError} A number, a secret or a limit that is none.
+   */
+  constructor(document: unknown, options?: Options);
+
+  /**
+   * The report of an answer, or the sheet of answers by name of question.
+   *
+   * @throws {Refused} If no report is left, or the answer cannot be; then none is spent.
+   */
+  report(answer: Answers): Sheet;
+  report(answer: string): Report;
+
+  /** The fingerprint of the survey, which goes with every report. */
+  readonly survey: string;
+  /** What one report, or one sheet, spends, in nats. */
+  readonly epsilon: number;
+  /** How many were made, those before this client was opened included. */
+  readonly made: number;
+  /** The questions of the next sheet; null for a client of one mechanism. */
+  readonly asked: readonly string[] | null;
+  /** A copy of RAPPOR's secret, for the device to keep; null for other mechanisms. */
+  readonly secret: Uint8Array | null;
+}
+
+/** The fingerprint of a client document, without regard to the one that it has. */
+export declare function fingerprint(document: unknown): string;
