@@ -122,7 +122,12 @@ function canonical(value) {
 
 /** The fingerprint of a client document, without regard to the one that it has. */
 export function fingerprint(document) {
-  const { fingerprint: _, ...rest } = copied(document);
+  return fingerprinted(copied(document));
+}
+
+function fingerprinted(copy) {
+  if (!isObject(copy)) broken("it is no object");
+  const { fingerprint: _, ...rest } = copy;
   return hexadecimal(sha256(utf8(canonical(rest)))).slice(0, 12);
 }
 
@@ -178,14 +183,21 @@ class Words {
 
 /** A threshold: its halves, its first twelve binary digits, and what they leave. */
 class Threshold {
+  #digits = null;
   #rest = null;
 
   constructor(value) {
     this.value = value;
     this.hi = Number(value >> 32n);
     this.lo = Number(value & 0xffffffffn);
-    const digits = value.toString(2).padStart(64, "0").replace(/0+$/, "");
-    this.digits = Array.from(digits.slice(0, 12), Number);
+  }
+
+  get digits() {
+    if (this.#digits === null) {
+      const digits = this.value.toString(2).padStart(64, "0").replace(/0+$/, "");
+      this.#digits = Array.from(digits.slice(0, 12), Number);
+    }
+    return this.#digits;
   }
 
   get rest() {
@@ -1063,7 +1075,7 @@ function openedDocument(document) {
   const found = copied(document);
   if (!isObject(found) || found.format !== "ldpstats-client") broken("it has another format");
   if (found.version !== VERSION) broken("it has another version");
-  if (field(found, "fingerprint") !== fingerprint(found))
+  if (field(found, "fingerprint") !== fingerprinted(found))
     broken("its fingerprint is of another one");
   text(field(found, "survey"));
   const decimal = /^(inf|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)$/;
@@ -1234,7 +1246,7 @@ function sha256(message, start = SQUARE_ROOTS, before = 0) {
 
 /** The first n words of a message under a secret (section 8). */
 function keyedWords(secret, message, n) {
-  const key64 = (mask) => Uint8Array.from({ length: 64 }, (_, i) => (secret[i] ?? 0) ^ mask);
+  const key64 = (mask) => joined(secret, new Uint8Array(32)).map((byte) => byte ^ mask);
   const inner = joined(key64(0x36), message);
   const size = inner.length & ~63;
   const start = absorbed(SQUARE_ROOTS, new DataView(inner.buffer, 0, size));
