@@ -7,7 +7,7 @@ import json
 import secrets
 from typing import Any
 
-from ldpstats.arguments.checks import positive_integer, positive_number
+from ldpstats.arguments.checks import positive_number
 from ldpstats.cli.common import HOW, output_files
 from ldpstats.clients.conformance import compared
 from ldpstats.clients.fresh import fresh_vectors
@@ -15,7 +15,7 @@ from ldpstats.clients.vectors import chosen, stored_vectors
 
 __all__ = ["add_conformance"]
 
-_MOST_SECONDS = 86_400.0
+_MOST_SECONDS, _MOST_RANDOM = 86_400.0, 100_000
 
 
 def add_conformance(commands: Any) -> None:
@@ -46,7 +46,7 @@ def add_conformance(commands: Any) -> None:
 
 def _conformance(given: argparse.Namespace) -> int:
     timeout = positive_number("--timeout", given.timeout, (0.001, _MOST_SECONDS))
-    number = positive_integer("--random", given.random, least=0)
+    number = int(positive_number("--random", given.random, (0, _MOST_RANDOM)))
     seed = secrets.randbits(32) if given.seed is None else given.seed
     vectors = chosen([*stored_vectors(), *fresh_vectors(number, seed)], given.only)
     with output_files(given) as write:

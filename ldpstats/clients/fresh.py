@@ -92,7 +92,7 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
         return {**document, "fingerprint": document["fingerprint"][::-1] + "0"}
     if what == 1:
         return {name: value for name, value in document.items() if name != "fingerprint"}
-    damaged = json.loads(json.dumps(document))
+    damaged: dict[str, Any] = json.loads(json.dumps(document))
     del damaged["fingerprint"]
     question = dice.choice(damaged.get("questions", [damaged.get("question")]))
     if what == 2:
@@ -154,6 +154,7 @@ def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if draw.get("kind") == "rappor" and dice.random() < 0.7:
         found["secret"] = dice.randbytes(32).hex()
+    tags: dict[str, Any]
     if "questions" in document:
         tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
     else:
@@ -197,7 +198,18 @@ def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
     """An answer to a question."""
     answers, draw = question.get("answers"), question.get("draw") or {}
     if dice.randrange(one_in) == 0:
-        wrong = (None, 0, 1, True, [], {}, "\ud800", "a\udc00b", "no answer", *TEXTS)
+        wrong: tuple[Any, ...] = (
+            None,
+            0,
+            1,
+            True,
+            [],
+            {},
+            "\ud800",
+            "a\udc00b",
+            "no answer",
+            *TEXTS,
+        )
         return dice.choice(wrong)
     if draw.get("kind") == "grams":
         letters = draw["alphabet"] * 5 + draw["pad"] + "?"

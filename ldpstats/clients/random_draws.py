@@ -133,19 +133,21 @@ def _replace(dice: Random, k: int | None = None) -> Made:
 def _block(dice: Random) -> Made:
     keep = str(random_threshold(dice))
     kind = dice.choice(("single", "hadamard", "projective"))
+    design: Draw = {"kind": kind}
     if kind == "single":
         k = dice.choice((2, 3, 10, 2**40 // 2**10))
-        own, others, n, design = 1, k - 1, k, {"kind": kind}
+        own, others, n = 1, k - 1, k
     elif kind == "hadamard":
         order, parts = dice.choice((2, 4, 16, 128)), dice.randrange(1, 5)
         k, n = dice.randrange((parts - 1) * (order - 1), parts * (order - 1)) + 1, parts * order
-        own, others, design = order // 2, n - order // 2, {"kind": kind, "order": order}
+        own, others = order // 2, n - order // 2
+        design["order"] = order
     else:
         q, t = dice.choice(((2, 2), (2, 5), (3, 3), (5, 2), (5, 4), (101, 2)))
         n = (q**t - 1) // (q - 1)
         k = dice.randrange(1, n + 1)
         own, others = (q ** (t - 1) - 1) // (q - 1), q ** (t - 1)
-        design = {"kind": kind, "q": q, "t": t}
+        design |= {"q": q, "t": t}
     return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}, k, n
 
 
@@ -217,8 +219,8 @@ def _rappor(dice: Random) -> Question:
     shape, answers = _hashing(dice)
     names = ("owned", "absent", "one", "zero")
     limits = dict(zip(names, _thresholds(dice, 4), strict=True))
-    draw = {"kind": "rappor", **shape, **limits, "digest": f"{dice.getrandbits(48):012x}"}
-    draw["once"] = dice.random() < 0.5
+    draw = {"kind": "rappor", **shape, **limits, "once": dice.random() < 0.5}
+    draw["digest"] = f"{dice.getrandbits(48):012x}"
     return {"answers": answers, "reports": {"bits": shape["cells"]}, "draw": draw}
 
 
