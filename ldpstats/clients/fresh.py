@@ -110,6 +110,8 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
 def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     """Random bytes: independent ones, or many that tie with a threshold or must be rejected."""
     crafted = _crafted(dice, document)
+    if dice.random() < 0.5:  # the same few again and again
+        crafted = [W - 1, *dice.sample(crafted, 3)]
     share = dice.choice((0.0, 0.2, 0.6, 0.9))
     ones = dice.choice((0.0, 0.0, 0.8))
     words = []
