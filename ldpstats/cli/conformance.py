@@ -34,8 +34,8 @@ def add_conformance(commands: Any) -> None:
     add("rest", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
     words = "run these vectors alone: the name of one, or a kind of draw; may be repeated"
     add("--only", action="append", default=[], metavar="NAME_OR_KIND", help=words)
-    words = "how many random vectors to add, which nobody can have stored (default: 300)"
-    add("--random", type=int, default=300, metavar="N", help=words)
+    words = "how many random vectors to add, which nobody can have stored (default: 500)"
+    add("--random", type=int, default=500, metavar="N", help=words)
     words = "makes the same random vectors again (default: another one each time)"
     add("--seed", type=int, metavar="S", help=words)
     words = "seconds that the client may take for a line (default: 10)"

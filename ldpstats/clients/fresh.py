@@ -12,14 +12,14 @@ from typing import Any
 
 from ldpstats.clients.document import document_fingerprint
 from ldpstats.clients.portable.ldpstats_client import conformance_answer
-from ldpstats.clients.random_draws import DRAWS, TEXTS, random_question
+from ldpstats.clients.random_draws import COMPOSED, DRAWS, TEXTS, random_question
 from ldpstats.clients.vectors import Vector
 
 __all__ = ["fresh_vectors"]
 
 W = 1 << 64
 _MOST_WORDS = 400
-_KINDS = (*DRAWS, "questionnaire")
+_KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "questionnaire")
 
 
 def fresh_vectors(n: int, seed: int) -> tuple[Vector, ...]:
@@ -68,18 +68,19 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
 
 
 def _questions(dice: Random) -> dict[str, Any]:
-    """A questionnaire of up to six questions."""
-    names = dice.sample(TEXTS, dice.randrange(1, 7))
+    """A questionnaire of up to nine questions, some of any kind."""
+    names = dice.sample(TEXTS, dice.randrange(1, 10))
+    several = [kind for kind in DRAWS if kind != "rappor"]
     questions: list[dict[str, Any]] = []
     for name in names:
-        kind = dice.choice([kind for kind in DRAWS if kind != "rappor"])
+        kind = dice.choice(several) if dice.random() < 0.4 else dice.choice(("same", "keep"))
         question = random_question(dice, kind)
         question |= {"name": name, "private": dice.random() < 0.8}
         if isinstance(question["answers"], list) and dice.random() < 0.3:
             question["refused"] = dice.choice(question["answers"])
         questions.append(question)
     n = sum(question["private"] for question in questions)
-    ask = dice.choice((None, dice.randrange(1, n + 1))) if n else None
+    ask = dice.choice((None, n // 2 or 1, n // 2 or 1, dice.randrange(1, n + 1))) if n else None
     return {"questions": questions, "ask": ask}
 
 
@@ -111,39 +112,34 @@ def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     """Random bytes: independent ones, or many that tie with a threshold or must be rejected."""
     crafted = _crafted(dice, document)
     if dice.random() < 0.5:  # the same few again and again
-        crafted = [W - 1, *dice.sample(crafted, 3)]
+        crafted = [[W - 1], *dice.sample(crafted, 3)]
     share = dice.choice((0.0, 0.2, 0.6, 0.9))
-    ones = dice.choice((0.0, 0.0, 0.8))
-    words = []
-    for _ in range(dice.choice((3, 40, _MOST_WORDS, _MOST_WORDS))):
-        word = dice.choice(crafted) if dice.random() < share else dice.getrandbits(64)
+    ones = dice.choice((0.0, 0.0, 0.0, 0.8))
+    words: list[int] = []
+    most = dice.choice((3, 40, *[_MOST_WORDS] * 5))
+    while len(words) < most:
+        words += dice.choice(crafted) if dice.random() < share else [dice.getrandbits(64)]
         if dice.random() < ones:  # bits that are tied for long
-            word |= dice.getrandbits(64) | dice.getrandbits(64) | dice.getrandbits(64)
-        words.append(word)
-    return b"".join(word.to_bytes(8, "little") for word in words)
+            words[-1] |= dice.getrandbits(64) | dice.getrandbits(64) | dice.getrandbits(64)
+    return b"".join(word.to_bytes(8, "little") for word in words[:most])
 
 
-def _crafted(dice: Random, document: dict[str, Any]) -> list[int]:
-    """Words at which a draw of the document may turn."""
+def _crafted(dice: Random, document: dict[str, Any]) -> list[list[int]]:
+    """Runs of words at which a draw of the document may turn."""
     text = json.dumps(document)
-    found = [0, W - 1, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1]
+    half = dice.getrandbits(32)
+    found = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
+    found += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
     limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
     for limit in [*limits][:20]:
-        high, low = limit >> 32 << 32, limit % (1 << 32) << 32
-        near = (
-            limit - 1,
-            limit,
-            limit + 1,
-            high + dice.getrandbits(32),
-            low + (1 << 32),
-            low,
-            low - 1,
-        )
-        found += [word % W for word in near]
+        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
+        found += [[word % W] for word in (limit - 1, limit, limit + 1)]
+        for tie in (low - 1, low, low, low + (1 << 32)):
+            found.append([high + dice.getrandbits(32), tie % W])
     for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
         if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
             j = dice.randrange(k)
-            found += [(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)]
+            found.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
     return found
 
 
@@ -218,4 +214,4 @@ def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
         return "".join(dice.choice(letters) for _ in range(dice.randrange(1, 12)))
     if isinstance(answers, int):
         return str(dice.choice((0, answers - 1, dice.randrange(answers))))
-    return dice.choice(answers or TEXTS)
+    return dice.choice(answers or dice.choice((TEXTS, COMPOSED)))

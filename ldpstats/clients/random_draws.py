@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["DRAWS", "random_question", "random_threshold"]
+__all__ = ["COMPOSED", "DRAWS", "TEXTS", "random_question", "random_threshold"]
 
 W = 1 << 64
 
@@ -16,6 +16,9 @@ TEXTS = (
     "</script>", "\ufeff", "\ufb00", "__proto__", "constructor", "toString", "hasOwnProperty",
     "длинный", "日本", "a:b", "0110",
 )  # fmt: skip
+
+COMPOSED = ("\u00e9", "e\u0301", "\u212b", "\u1100\u1161", "a\u0323\u0307", "\u2126", "\ufb01")
+"""Texts that some normalisation of Unicode takes for others."""
 
 Draw = dict[str, Any]
 Question = dict[str, Any]
