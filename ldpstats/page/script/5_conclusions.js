@@ -28,13 +28,15 @@ function conclusions(question, report, again) {
 
 function reportWords(question, report, again) {
   if (report === null) return say(emptyWords(question, again));
-  if (typeof report !== "string") return make("span", { class: "sent" }, JSON.stringify(report));
-  const marked = bitsWords(question, report);
-  if (marked !== null) return [make("span", { class: "sent" }, report), paragraph(marked, "soft")];
-  const y = reportNumber(question, report);
-  const words = y === null ? null : question.reportLabels?.[y];
-  return words ?? make("span", { class: "sent" }, report);
+  if (!question.isPrivate && question.size === null) return report;
+  const label = question.reportLabels?.[reportNumber(question, report)];
+  if (label !== undefined) return label;
+  const text = typeof report === "string" ? report : JSON.stringify(report);
+  const words = bitsWords(question, report) ?? say(codeWords(question));
+  return [make("span", { class: "sent" }, text), paragraph(words, "soft")];
 }
+
+const codeWords = ({ size }) => (size === null ? "report_of_text" : "report_code");
 
 /** Why there is no report: of reports that were made before it is not known who was asked what. */
 function emptyWords({ name, isPrivate }, again) {
