@@ -48,8 +48,7 @@ function emptyWords({ name, isPrivate }, again) {
 function bitsWords(question, report) {
   const { reports } = question.document;
   const names = question.size === null ? [] : question.bitLabels;
-  if (typeof reports !== "object" || reports.bits === undefined || names === null) return null;
-  if (names.length !== report.length) return null;
+  if (reports?.bits === undefined || names?.length !== report.length) return null;
   const marked = names.filter((_, j) => report[j] === "1");
   if (marked.length === 0) return say("report_no_bits");
   return say("report_bits", { answers: marked.join(say("list_separator")) });
@@ -59,7 +58,7 @@ function reportNumber(question, report) {
   const { reports } = question.document;
   if (typeof reports === "number") return Number(report);
   if (Array.isArray(reports)) return reports.indexOf(report);
-  return /^[01]{1,30}$/.test(report) ? parseInt(report, 2) : null;
+  return reports?.bits === undefined ? null : parseInt(report, 2);
 }
 
 function concluded(question, report) {
