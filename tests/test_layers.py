@@ -42,6 +42,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "engines",
         "survey",
         "page",
+        "collector",
         "ldpstats",
         "cli demo pymc",
     ),

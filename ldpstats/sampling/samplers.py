@@ -309,7 +309,7 @@ class IntegerRows:
         """The draw "rows" of a client document, of a channel with so many outputs."""
         rows: list[dict[str, Any]] = []
         for outputs, upper in zip(self.outputs, self.upper, strict=True):
-            row: dict[str, Any] = {"upper": [str(word) for word in upper[:-1].tolist()]}
+            row: dict[str, Any] = {"upper": [str(word) for word in upper.tolist()]}
             rows.append(row if outputs.size == n_outputs else row | {"outputs": outputs.tolist()})
         return {"kind": "rows", "rows": rows}
 

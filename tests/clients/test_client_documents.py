@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from grid import MECHANISMS
 
 import ldpstats as ldp
 from ldpstats import mechanisms
 from ldpstats.channels import Dense
 from ldpstats.clients.document import document_fingerprint
 from ldpstats.errors import NotAvailable
-from tests.grid import MECHANISMS
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -60,7 +60,7 @@ def test_a_sampler_of_ones_own_is_not_taken_for_that_of_the_matrix():
             return np.array(codes)
 
     draw = Own().client_document()["question"]["draw"]
-    assert draw == {"kind": "rows", "rows": [{"upper": [str(2**63 - 1)]}] * 2}
+    assert draw == {"kind": "rows", "rows": [{"upper": [str(2**63 - 1), str(2**64 - 1)]}] * 2}
     with pytest.raises(NotAvailable, match="does not say how"):
         Sampled().client_document()
 
