@@ -71,6 +71,9 @@ const numbers = (value, size) => list(value).map((entry) => integer(entry, 0, si
 
 const text = (value) => (typeof value === "string" ? value : broken("a text is missing"));
 
+const character = (value) =>
+  Array.from(text(value)).length === 1 ? value : broken("a text is no character");
+
 /** An integer of any size, as text. */
 function big(value) {
   if (typeof value !== "string" || !/^(0|[1-9][0-9]*)$/.test(value)) broken("a text is no integer");
@@ -505,16 +508,9 @@ function openParts(draw, answers, reports) {
     const made = integer(field(part, "reports"), 1);
     return { own, made, draw: openLabels(field(part, "draw"), own, made) };
   });
-  integer(
-    answers,
-    1,
-    parts.reduce((size, { own }) => size * own, 1),
-  );
-  integer(
-    parts.reduce((size, { made }) => size * made, 1),
-    1,
-    reports,
-  );
+  const product = (name) => parts.reduce((total, part) => total * part[name], 1);
+  integer(answers, 1, product("own"));
+  integer(product("made"), 1, reports);
   return (x, words) => {
     const own = [];
     for (let i = parts.length - 1, left = x; i >= 0; i -= 1) {
@@ -653,7 +649,7 @@ function thresholds(value, m) {
 }
 
 function openBits(draw, answers, reports) {
-  const m = integer(field(draw, "bits"), answers);
+  const m = integer(field(draw, "bits"), answers, MOST_BITS);
   const own = thresholds(field(draw, "own"), m);
   const groups = spans(thresholds(field(draw, "other"), m));
   const sent = integer(field(draw, "sent"), reports, Math.min(m, reports));
@@ -661,7 +657,7 @@ function openBits(draw, answers, reports) {
 }
 
 function openSubset(draw, answers, reports) {
-  const k = integer(field(draw, "k"), Math.max(answers, reports, 2), reports);
+  const k = integer(field(draw, "k"), Math.max(answers, reports, 2), Math.min(reports, MOST_BITS));
   const size = integer(field(draw, "size"), 1, k - 1);
   const keep = threshold(field(draw, "keep"));
   return (x, words) => {
@@ -697,7 +693,7 @@ function openReveal(draw, answers, reports) {
   const own = [...list(field(draw, "own"), S).map(threshold), threshold(field(draw, "told"))];
   const groups = spans([...list(field(draw, "other"), S).map(threshold), NEVER]);
   const place = new Map(sensitive.map((x, i) => [x, i]));
-  integer(answers, reports, reports);
+  integer(answers, reports, Math.min(reports, MOST_BITS));
   return (x, words) => {
     words.next();
     const found = drawnBits(S + 1, groups, [place.get(x) ?? S], (p) => own[p], words);
@@ -746,9 +742,10 @@ function md5Cells(answer, c, { m, h }) {
 
 function permutedCells(answer, c, { m, h, size }) {
   const cells = Array.from({ length: h }, (_, j) => {
-    const own = mix64(BigInt(answer.x) ^ key(c, j));
+    const own = key(c, j);
+    const mixed = mix64(BigInt(answer.x) ^ own);
     let rank = 0;
-    for (let i = 0; i < size; i += 1) if (mix64(BigInt(i) ^ key(c, j)) < own) rank += 1;
+    for (let i = 0; i < size; i += 1) if (mix64(BigInt(i) ^ own) < mixed) rank += 1;
     return rank % m;
   });
   return cells.map((cell, j) => (cells.indexOf(cell) < j ? cells[0] : cell));
@@ -912,8 +909,8 @@ function openGrams(draw) {
   const gram = integer(field(draw, "gram"), 1, length);
   const step = integer(field(draw, "step"), 1, length);
   const letters = new Set(text(field(draw, "alphabet")));
-  const pad = text(field(draw, "pad"));
-  const replace = field(draw, "replace");
+  const pad = character(field(draw, "pad"));
+  const replace = field(draw, "replace") === null ? null : character(draw.replace);
   const grams = openQuestion(field(draw, "gram_question"), "part");
   const strings = openQuestion(field(draw, "string_question"), "part");
   const starts = [];
