@@ -161,7 +161,7 @@ for (const wrong of [
 const hash = { cohorts: 1000, cells: 8, hashes: 2, hash: "ldpstats", digest: "d", once: false };
 const limits = { owned: String(3n << 62n), absent: String(1n << 62n), one: always, zero: "0" };
 const rappor = sealed({
-  question: { answers: null, draw: { kind: "rappor", ...hash, ...limits } },
+  question: { answers: null, reports: null, draw: { kind: "rappor", ...hash, ...limits } },
 });
 const first = new Client(rappor);
 const again = new Client(rappor, { secret: first.secret });

@@ -376,21 +376,23 @@ function reached(rest, total, words) {
   return passed;
 }
 
-function increasing(values) {
-  if (values.some((value, i) => i > 0 && value < values[i - 1])) broken("a list decreases");
-  return values;
-}
-
-/** Cumulative probabilities, as the last words of so many outcomes at most. */
-function upperWords(value, outcomes) {
-  const upper = increasing(list(value).map(big));
-  if (upper.some((word) => word >= W)) broken("a word is above 64 bits");
-  integer(count(upper, W - 1n, false) + 1, 1, outcomes);
+/** Words that do not decrease. */
+function increasing(value) {
+  const upper = list(value).map(big);
+  if (upper.some((word, i) => word >= W || word < upper[i - 1])) broken("words decrease");
   return BigUint64Array.from(upper);
 }
 
+/** The last words of so many outcomes at most, the last of which is certain. */
+function upperWords(value, outcomes) {
+  const upper = increasing(value);
+  integer(upper.length, 1, outcomes);
+  if (upper[upper.length - 1] !== W - 1n) broken("probabilities do not sum to one");
+  return upper;
+}
+
 function inversion(value, outcomes) {
-  const upper = upperWords(field(value, "upper"), Infinity);
+  const upper = increasing(field(value, "upper"));
   const rest = list(field(value, "rest"), upper.length).map(big);
   const total = big(field(value, "total"));
   if (total === 0n || rest.some((one) => one > total)) broken("a rest is above its total");
@@ -436,7 +438,8 @@ function openKeep(draw, answers, reports) {
 function openRows(draw, answers, reports) {
   const rows = list(field(draw, "rows"), answers).map((row) => {
     const outputs = "outputs" in row ? numbers(row.outputs, reports) : null;
-    return { upper: upperWords(field(row, "upper"), outputs?.length ?? reports), outputs };
+    const upper = upperWords(field(row, "upper"), reports);
+    return { upper, outputs: outputs && list(outputs, upper.length) };
   });
   return (x, words) => {
     const { upper, outputs } = rows[x];
@@ -778,13 +781,14 @@ const QUESTIONS = new Map([
 function openQuestion(question, place) {
   const given = field(question, "answers");
   const labels = given === null ? null : texts(given);
+  const reports = field(question, "reports");
   const draw = field(question, "draw");
   const kind = field(draw, "kind");
   const open = QUESTIONS.get(kind);
-  if (open !== undefined) return open(draw, labels, question, place);
+  if (open !== undefined) return open(draw, labels, reports, place);
   if (labels === null && kind === "same") return { read: wellFormed, send: (answer) => answer };
   if (labels === null) broken("its answers are not listed");
-  const send = openSent(draw, labels.size, field(question, "reports"));
+  const send = openSent(draw, labels.size, reports);
   return { read: listed(labels), send };
 }
 
@@ -847,7 +851,7 @@ function hashedBits(then, m) {
 }
 
 /** RAPPOR (sections 5.4 and 8): its permanent response follows from the secret that `begin` gets. */
-function openRappor(draw, labels, question, place) {
+function openRappor(draw, labels, reports, place) {
   if (place !== "alone") broken("RAPPOR is a survey of its own");
   const { C, m, cells } = openHash(draw, labels);
   const limits = ["owned", "absent", "one", "zero"].map((name) => threshold(field(draw, name)));
@@ -875,12 +879,12 @@ function openRappor(draw, labels, question, place) {
 }
 
 /** A question with categories of the respondent's own, which only her device knows. */
-function openPersonal(draw, labels, question, place) {
+function openPersonal(draw, labels, reports, place) {
   if (place === "part" || labels === null) broken("it has categories of the respondent's own");
   const inner = field(draw, "draw");
   if (!["replace", "reveal"].includes(field(inner, "kind"))) broken("its draw is of another kind");
   const names = texts(list(field(draw, "tags")));
-  const send = openSent(inner, labels.size + names.size, field(question, "reports"));
+  const send = openSent(inner, labels.size + names.size, reports);
   const tags = new Map(); // numbers of tags by those of answers
   const tag = (given) => {
     for (const [name, answers] of given) {
