@@ -66,6 +66,9 @@ function list(value, length = null) {
   return value;
 }
 
+/** Numbers of things of which there are so many. */
+const numbers = (value, size) => list(value).map((entry) => integer(entry, 0, size - 1));
+
 const text = (value) => (typeof value === "string" ? value : broken("a text is missing"));
 
 /** An integer of any size, as text. */
@@ -363,16 +366,16 @@ function increasing(values) {
   return values;
 }
 
-/** Cumulative probabilities of words, the last of which is certain. */
-function upperWords(value, complete) {
+/** Cumulative probabilities, as the last words of so many outcomes at most. */
+function upperWords(value, outcomes) {
   const upper = increasing(list(value).map(big));
   if (upper.some((word) => word >= W)) broken("a word is above 64 bits");
-  if (complete && upper[upper.length - 1] !== W - 1n) broken("probabilities do not sum to one");
+  integer(count(upper, W - 1n, false) + 1, 1, outcomes);
   return BigUint64Array.from(upper);
 }
 
 function inversion(value, outcomes) {
-  const upper = upperWords(field(value, "upper"), false);
+  const upper = upperWords(field(value, "upper"), Infinity);
   const rest = list(field(value, "rest"), upper.length).map(big);
   const total = big(field(value, "total"));
   if (total === 0n || rest.some((one) => one > total)) broken("a rest is above its total");
@@ -417,11 +420,8 @@ function openKeep(draw, answers, reports) {
 
 function openRows(draw, answers, reports) {
   const rows = list(field(draw, "rows"), answers).map((row) => {
-    const upper = upperWords(field(row, "upper"), true);
-    if (!("outputs" in row)) integer(upper.length, 1, reports);
-    const outputs = "outputs" in row ? list(row.outputs, upper.length) : null;
-    outputs?.forEach((y) => integer(y, 0, reports - 1));
-    return { upper, outputs };
+    const outputs = "outputs" in row ? numbers(row.outputs, reports) : null;
+    return { upper: upperWords(field(row, "upper"), outputs?.length ?? reports), outputs };
   });
   return (x, words) => {
     const { upper, outputs } = rows[x];
@@ -476,9 +476,8 @@ function openBand(draw, answers, reports) {
 
 function openReplace(draw, answers, reports) {
   const keep = threshold(field(draw, "keep"));
-  const by = list(field(draw, "by")).map((y) => integer(y, 0, reports - 1));
-  const law = "law" in draw ? upperWords(field(draw.law, "upper"), true) : null;
-  if (law !== null) integer(law.length, 1, by.length);
+  const by = numbers(field(draw, "by"), reports);
+  const law = "law" in draw ? upperWords(field(draw.law, "upper"), by.length) : null;
   if (!by.length && keep.value !== W) broken("it replaces answers by none");
   integer(answers, 1, reports);
   return (x, words) => {
@@ -680,7 +679,7 @@ function chosen(k, n, words) {
 }
 
 function openReveal(draw, answers, reports) {
-  const sensitive = list(field(draw, "sensitive")).map((x) => integer(x, 0, answers - 1));
+  const sensitive = numbers(field(draw, "sensitive"), answers);
   const S = sensitive.length;
   if (sensitive.some((x, i) => i > 0 && x <= sensitive[i - 1])) broken("a list does not increase");
   const own = [...list(field(draw, "own"), S).map(threshold), threshold(field(draw, "told"))];
@@ -1077,9 +1076,8 @@ function openedDocument(document) {
 function accepted(epsilon, most) {
   const spent = epsilon === "inf" ? Infinity : Number(epsilon);
   if (most === undefined || most === null) return spent;
-  const limit = Number(most);
-  if (!(limit > 0)) throw new RangeError("maxEpsilon must be a positive number");
-  if (spent === Infinity || spent > limit) {
+  const limit = most === "inf" ? Infinity : Number(most);
+  if (spent === Infinity || !(spent <= limit)) {
     refuse("epsilon", `the survey spends ${epsilon}, more than this device accepts`);
   }
   return spent;
@@ -1183,10 +1181,12 @@ function padded(message, before, littleEndian) {
 
 const turned = (x, n) => (x >>> n) | (x << (32 - n));
 
+const SCHEDULE = new Int32Array(64);
+
 /** The state of SHA-256 after blocks of 64 bytes. */
 function absorbed(start, view) {
-  const state = Int32Array.from(start);
-  const w = new Int32Array(64);
+  const state = start.slice();
+  const w = SCHEDULE;
   for (let at = 0; at < view.byteLength; at += 64) {
     for (let i = 0; i < 16; i += 1) w[i] = view.getInt32(at + 4 * i);
     for (let i = 16; i < 64; i += 1) {
@@ -1200,12 +1200,19 @@ function absorbed(start, view) {
 }
 
 function mixed(state, w) {
-  let [a, b, c, d, e, f, g, h] = state;
+  let a = state[0],
+    b = state[1],
+    c = state[2],
+    d = state[3];
+  let e = state[4],
+    f = state[5],
+    g = state[6],
+    h = state[7];
   for (let i = 0; i < 64; i += 1) {
     const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
     const first = (h + s1 + ((e & f) ^ (~e & g)) + CUBE_ROOTS[i] + w[i]) | 0;
     const s0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22);
-    const second = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    const second = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
     g = f;
     f = e;
