@@ -38,7 +38,7 @@ def same_but_for_rounding(first: Any, second: Any) -> bool:
 
 
 def test_the_file_is_what_the_script_makes():
-    found, kept = made(), shipped()
+    found, kept = json.loads(text(made())), shipped()
     assert found["clients"].keys() == kept["clients"].keys()
     other = {name for name, own in found["clients"].items() if own != kept["clients"][name]}
     for name in other:  # a processor whose exponentials differ in the last digit
