@@ -107,7 +107,7 @@ def opened_desk(
         raise InvalidArgument("limits", limits, "must be Limits(...)")
     size, behind = positive_integer("batch", batch), boolean("behind_proxy", behind_proxy)
     allowed = tuple(map(_origin, listed("origins", origins, "must be a list of origins")))
-    document = questionnaire.client_document()  # type: ignore[attr-defined]
+    document = questionnaire.client_document()
     checks = Checks.of(document)
     _check_texts(document)
     store = opened_store(

@@ -135,6 +135,8 @@ def _object(key: str, value: Any) -> Mapping[str, Any]:
 def _text(key: str, value: Any, empty: bool = False) -> str:
     if not isinstance(value, str) or not (empty or value.strip()):
         raise InvalidArgument(key, value, "must be text" + ("" if empty else " that is not empty"))
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InvalidArgument(key, value, "must be text of Unicode characters, without surrogates")
     return str(value)
 
 
@@ -200,7 +202,9 @@ def _question(question: Mapping[str, Any], given: Any) -> dict[str, Any]:
     answers = words.get("answers")
     tag_texts = words.get("tags")
     return {
-        "question": _text(f"{where}['question']", words.get("question", name)),
+        "question": _text(f"{where}['question']", words["question"])
+        if "question" in words
+        else name,
         "help": _text(f"{where}['help']", words.get("help", ""), empty=True),
         "skip": skip,
         "answers": _labels(f"{where}['answers']", answers, question["answers"]),

@@ -1076,9 +1076,8 @@ function openedDocument(document) {
 function accepted(epsilon, most) {
   const spent = epsilon === "inf" ? Infinity : Number(epsilon);
   if (most === undefined || most === null) return spent;
-  const limit = Number(most);
-  if (!(limit > 0)) throw new RangeError("maxEpsilon must be a positive number");
-  if (spent === Infinity || spent > limit) {
+  const limit = most === "inf" ? Infinity : Number(most);
+  if (spent === Infinity || !(spent <= limit)) {
     refuse("epsilon", `the survey spends ${epsilon}, more than this device accepts`);
   }
   return spent;

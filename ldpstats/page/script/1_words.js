@@ -54,6 +54,7 @@ const headline = (text) => make("h1", { tabindex: "-1" }, text);
 /** Show a step in place of the one before, and take the reader to its heading. */
 function show(...children) {
   const page = document.getElementById("page");
+  document.querySelector("header").hidden = children[0].textContent === DATA.texts.title;
   page.replaceChildren(...children.flat(Infinity).filter((child) => child !== null));
   window.scrollTo(0, 0);
   page.querySelector("h1").focus({ preventScroll: true });

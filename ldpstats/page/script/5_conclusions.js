@@ -28,13 +28,15 @@ function conclusions(question, report, again) {
 
 function reportWords(question, report, again) {
   if (report === null) return say(emptyWords(question, again));
-  if (typeof report !== "string") return make("span", { class: "sent" }, JSON.stringify(report));
-  const marked = bitsWords(question, report);
-  if (marked !== null) return [make("span", { class: "sent" }, report), paragraph(marked, "soft")];
-  const y = reportNumber(question, report);
-  const words = y === null ? null : question.reportLabels?.[y];
-  return words ?? make("span", { class: "sent" }, report);
+  if (!question.isPrivate && question.size === null) return report;
+  const label = question.reportLabels?.[reportNumber(question, report)];
+  if (label !== undefined) return label;
+  const text = typeof report === "string" ? report : JSON.stringify(report);
+  const words = bitsWords(question, report) ?? say(codeWords(question));
+  return [make("span", { class: "sent" }, text), paragraph(words, "soft")];
 }
+
+const codeWords = ({ size }) => (size === null ? "report_of_text" : "report_code");
 
 /** Why there is no report: of reports that were made before it is not known who was asked what. */
 function emptyWords({ name, isPrivate }, again) {
@@ -46,8 +48,7 @@ function emptyWords({ name, isPrivate }, again) {
 function bitsWords(question, report) {
   const { reports } = question.document;
   const names = question.size === null ? [] : question.bitLabels;
-  if (typeof reports !== "object" || reports.bits === undefined || names === null) return null;
-  if (names.length !== report.length) return null;
+  if (reports?.bits === undefined || names?.length !== report.length) return null;
   const marked = names.filter((_, j) => report[j] === "1");
   if (marked.length === 0) return say("report_no_bits");
   return say("report_bits", { answers: marked.join(say("list_separator")) });
@@ -57,7 +58,7 @@ function reportNumber(question, report) {
   const { reports } = question.document;
   if (typeof reports === "number") return Number(report);
   if (Array.isArray(reports)) return reports.indexOf(report);
-  return /^[01]{1,30}$/.test(report) ? parseInt(report, 2) : null;
+  return reports?.bits === undefined ? null : parseInt(report, 2);
 }
 
 function concluded(question, report) {

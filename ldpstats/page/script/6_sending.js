@@ -1,6 +1,6 @@
 // How reports leave the device: to a collector, as a file, or as text to copy.
 
-const PATIENCE = [0, 1500, 4000]; // milliseconds before each attempt
+const PATIENCE = [0, 1000, 2000]; // milliseconds before each attempt
 const LONGEST = 30000; // milliseconds of one
 
 /** The text that is sent: these characters and no others. */

@@ -191,17 +191,21 @@ async function privatise(pressed) {
   if (busy) return;
   busy = true;
   pressed.disabled = true;
-  const first = await alone(async () => {
-    if (ended || recalled() !== null) return false;
-    const text = sheetText(reported());
-    if (!(await claimed(text))) return false;
-    ended = true;
-    forget();
-    reports(text, false);
-    return true;
-  });
+  const first = await alone(made).catch(() => null);
   busy = false;
-  if (!first) arrive();
+  if (first === null) broken();
+  else if (!first) arrive();
+}
+
+/** Whether this window was the first to make reports. */
+async function made() {
+  if (ended || recalled() !== null) return false;
+  const text = sheetText(reported());
+  if (!(await claimed(text))) return false;
+  ended = true;
+  forget();
+  reports(text, false);
+  return true;
 }
 
 function reported() {
@@ -324,8 +328,14 @@ addEventListener("storage", (event) => {
   if (event.key === PLACE && !busy && !ended) arrive(); // another window has made reports
 });
 
+/** Without the error: nothing of a page with answers is logged. */
+function broken() {
+  forget();
+  show(headline(say("broken")));
+}
+
 try {
   arrive();
 } catch {
-  show(headline(say("broken"))); // without the error: nothing of a page with answers is logged
+  broken();
 }
