@@ -40,7 +40,8 @@ def test_every_import_is_a_declared_dependency():
     core = distributions(PROJECT["dependencies"])
     extras = {key: distributions(value) for key, value in PROJECT["optional-dependencies"].items()}
     bayes = extras["bayes"] | {"pytensor", "xarray"}  # which PyMC and ArviZ are made of
-    assert imported("ldpstats") <= core | extras["spark"] | extras["svy"] | bayes
+    others = extras["spark"] | extras["svy"] | extras["collect"]
+    assert imported("ldpstats") <= core | others | bayes
     assert imported("tests") <= core | extras["test"] | extras["spark"] | bayes
     assert imported("vignettes") <= core | extras["vignettes"] | extras["spark"]
 

@@ -3,8 +3,9 @@
 Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
 on standard error and nothing on standard output; 130, an interruption once it has started; 141,
 that nobody reads the output. After SIGTERM and SIGHUP the process ends by the signal, which a shell
-shows as 143 and 129. However it ends, files appear complete or not at all, and those of one run
-together; only SIGKILL or a crash leaves a temporary file, whose name begins with ".ldpstats-".
+shows as 143 and 129; `collect` ends with status 0 after SIGTERM and SIGINT. However it ends, files
+appear complete or not at all, and those of one run together; only SIGKILL or a crash leaves a
+temporary file, whose name begins with ".ldpstats-".
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from typing import Any, NoReturn, TextIO
 import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
+from ldpstats.cli.collect import add_collect
 from ldpstats.cli.common import HOW
+from ldpstats.cli.conformance import add_conformance
 from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
+from ldpstats.cli.page import add_page
 from ldpstats.cli.plan import add_plan
 from ldpstats.cli.privatize import add_privatize
 from ldpstats.cli.questionnaire import add_questionnaire
@@ -60,11 +64,13 @@ examples:
   ldpstats privatize answers.csv cards.csv --column used --device forced-dice --write-spec die.json
   ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
   ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
+  ldpstats page sheet.json --to survey.html --post https://survey.example/sheets
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
       --where "age >= 18 and sex == 'f'" --csv jobs.csv
   ldpstats associate sheets.csv --questionnaire sheet.json --column job --column region
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --weights weight \\
       --strata region --clusters town --by sex
+  ldpstats collect sheet.json --to sheets --port 8000
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
@@ -241,6 +247,9 @@ def _parser() -> argparse.ArgumentParser:
     add_survey(commands)
     add_discover(commands)
     add_questionnaire(commands)
+    add_page(commands)
+    add_collect(commands)
     add_audit(commands)
     add_device(commands)
+    add_conformance(commands)
     return parser

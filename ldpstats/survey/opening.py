@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage.files import checked_path
 from ldpstats.io.tables import names
 from ldpstats.survey.coded import refuse_empty_labels, refuse_labels
 from ldpstats.survey.files import ONLY_CSV, Csv, table_of
@@ -15,7 +17,26 @@ from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
 from ldpstats.survey.tables import Table, check_names
 
-__all__ = ["held_on", "rows_of"]
+__all__ = ["QUESTIONNAIRE_FILE", "held_on", "questionnaire_of", "rows_of"]
+
+QUESTIONNAIRE_FILE = "questionnaire.json"  # in the folder of a collector, beside the tables
+
+
+def questionnaire_of(given: object, data: object) -> Questionnaire:
+    """The questionnaire of a survey: as given, or the one that is in the folder of its tables."""
+    if isinstance(given, Questionnaire):
+        return given
+    if isinstance(given, Mapping):
+        return Questionnaire(given)
+    remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
+    if given is not None:
+        raise InvalidArgument("questionnaire", given, remedy)
+    if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
+        found = checked_path(data) / QUESTIONNAIRE_FILE
+        if found.exists():
+            return Questionnaire.from_json(found)
+        remedy += f"; {found} is not there, as it is in the folder of a collector"
+    raise InvalidArgument("questionnaire", None, remedy)
 
 
 def rows_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -14,8 +14,7 @@ from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.masks import masked
-from ldpstats.survey.opening import held_on, rows_of
-from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.opening import held_on, questionnaire_of, rows_of
 from ldpstats.survey.sample.cells import weigh, whole_of
 from ldpstats.survey.sample.design import SampleDesign
 from ldpstats.survey.sample.replicates import ReplicateWeights
@@ -30,7 +29,7 @@ class SurveyRows:
     """Rows of reports and public columns, and how their respondents were sampled: see `Survey`."""
 
     data: Any
-    questionnaire: Any
+    questionnaire: Any = None
     weights: Any = None
     strata: Any = None
     clusters: Any = None
@@ -48,12 +47,7 @@ class SurveyRows:
         check_changes(self.changes)
         if isinstance(self.data, Held):  # rows of another survey
             return
-        sheet = self.questionnaire
-        if not isinstance(sheet, Questionnaire):
-            if not isinstance(sheet, Mapping):
-                remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
-                raise InvalidArgument("questionnaire", sheet, remedy)
-            sheet = Questionnaire(sheet)
+        sheet = questionnaire_of(self.questionnaire, self.data)
         rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
         held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)

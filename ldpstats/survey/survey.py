@@ -32,8 +32,9 @@ class Survey(SeveralQuestions):
         files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
         Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
         ("part-*.parquet").
-    questionnaire : Questionnaire, or mapping from column to mechanism
-        What the private columns hold.
+    questionnaire : Questionnaire, or mapping from column to mechanism, optional
+        What the private columns hold. May be left out where `data` is the folder of a collector,
+        which has it in questionnaire.json.
     weights : str, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
         respondent stands for. May be left out where `fpc` is given for every stage, as weights then

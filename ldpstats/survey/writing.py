@@ -22,12 +22,13 @@ from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_ch
 from ldpstats.io.values import answers_in, label_of, missing_texts, present, refuse_guarded
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
 from ldpstats.survey.privatizing import marks, report_columns
+from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.questions import Named, Question
 from ldpstats.survey.sheets import SheetCollector
 from ldpstats.survey.tables import Table
 from ldpstats.survey.worked import assigned
 
-__all__ = ["privatize_sheets"]
+__all__ = ["as_written", "privatize_sheets", "stored_notes", "stored_types"]
 
 
 @without_answers
@@ -109,8 +110,30 @@ def privatize_sheets(
         beside = {specification: client.mechanism.to_json()}
     chunks = writer.chunks(totals, chunk_rows=chunk_rows, advance=advance)
     how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
-    write_table(chunks, target, writer.types, writer.stored, beside=beside, **how)
+    types = stored_types(client.mechanism)
+    write_table(chunks, target, types, writer.stored, beside=beside, **how)
     return totals
+
+
+def stored_types(sheet: Questionnaire) -> dict[str, str]:
+    """Arrow's types of the columns of a questionnaire's reports that are not text."""
+    found: dict[str, str] = {}
+    for question in sheet.entries:
+        if question.private:
+            found |= dict.fromkeys(question.columns, "int64")
+            for column, mechanism in question.mechanisms.items():
+                found[column] = ARROW_TYPES.get(cell_type(mechanism), "string")
+    return found
+
+
+def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:
+    """What Parquet stores beside the columns of a questionnaire: who made them."""
+    own = {STORED_FINGERPRINT: sheet.fingerprint.encode("ascii")}
+    return {
+        column: {**stored, **own}
+        for question in sheet.entries
+        for column, stored in question.stored.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -148,24 +171,11 @@ class _Sheets:
         return cls(client, kept, names("na", na))
 
     @property
-    def types(self) -> dict[str, str]:
-        """Arrow's types of the columns of reports that are not text."""
-        found: dict[str, str] = {}
-        for question in self.client.mechanism.entries:
-            if question.private:
-                found |= dict.fromkeys(question.columns, "int64")
-                for column, mechanism in question.mechanisms.items():
-                    found[column] = ARROW_TYPES.get(cell_type(mechanism), "string")
-        return found
-
-    @property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:
         """What Parquet stores beside the columns."""
-        sheet, found = self.client.mechanism, dict(self.kept.stored)
-        own = {STORED_FINGERPRINT: sheet.fingerprint.encode("ascii")}
-        for question in sheet.entries:
-            for column, stored in question.stored.items():
-                found[column] = {**found.get(column, {}), **stored, **own}
+        found: dict[str, Mapping[bytes, bytes]] = dict(self.kept.stored)
+        for column, own in stored_notes(self.client.mechanism).items():
+            found[column] = {**found.get(column, {}), **own}
         return found
 
     def chunks(self, totals: dict[str, int], **how: Any) -> Iterator[pd.DataFrame]:
@@ -200,7 +210,7 @@ class _Sheets:
         found: dict[str, pd.Series[Any]] = {}
         for name in sheet.questions:
             if name in reports:
-                cells = {c: _cells(v) for c, v in reports[name].items()}
+                cells = {c: as_written(v) for c, v in reports[name].items()}
                 totals[name] += int(next(iter(cells.values())).notna().sum())
                 found |= cells
             else:
@@ -224,7 +234,7 @@ class _Sheets:
         return filled(values, absent)
 
 
-def _cells(column: pd.Series[Any]) -> pd.Series[Any]:
+def as_written(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of objects, or one of Arrow as it is."""
     if isinstance(column.dtype, pd.ArrowDtype):
         return column

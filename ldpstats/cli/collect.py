@@ -1,0 +1,63 @@
+"""ldpstats collect: take the answer sheets of a questionnaire over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import ldpstats as ldp
+from ldpstats.cli.common import HOW
+from ldpstats.collector import Limits, collect
+
+__all__ = ["add_collect"]
+
+_COLLECT = """\
+Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
+and Survey(DIR) read at any time. SIGTERM or Ctrl-C stops it: what waits is written first.
+
+  GET /              the questionnaire as a page
+  GET /client.json   the client document, for other clients
+  POST /sheets       a sheet; it is acknowledged when it is on the disk
+  GET /health        200 while sheets can be kept, else 503
+  GET /counts        how many sheets are in files
+
+Use a reverse proxy for TLS, with --behind-proxy. vignettes/collector.md shows how, and says what is
+protected against whom.
+"""
+
+
+def add_collect(commands: Any) -> None:
+    words = "take the answer sheets of a questionnaire over HTTP"
+    command = commands.add_parser("collect", help=words, description=_COLLECT, **HOW)
+    command.set_defaults(run=_collect)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("--to", metavar="DIR", required=True, help="where to keep the sheets")
+    add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
+    add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
+    words = "origin of another page that may send sheets, such as https://survey.example; null for "
+    words += "pages that are opened from a disk; may be repeated"
+    add("--origin", action="append", default=[], metavar="URL", help=words)
+    words = "all requests come through a proxy, which appends the address to X-Forwarded-For"
+    add("--behind-proxy", action="store_true", help=words)
+    limits, of = Limits(), "sheets in a minute"
+    words = f"{of}, of all senders together (default: {limits.per_minute})"
+    add("--max-per-minute", type=int, default=limits.per_minute, metavar="N", help=words)
+    words = f"{of} from one address (default: {limits.per_address})"
+    add("--max-per-address", type=int, default=limits.per_address, metavar="N", help=words)
+    words = "sheets in a file (default: 1000); fewer at the turn of the hour and at the end"
+    add("--batch", type=int, default=1000, metavar="N", help=words)
+
+
+def _collect(given: argparse.Namespace) -> int:
+    collect(
+        ldp.Questionnaire.from_json(given.questionnaire),
+        given.to,
+        host=given.host,
+        port=given.port,
+        origins=given.origin,
+        behind_proxy=given.behind_proxy,
+        batch=given.batch,
+        limits=Limits(given.max_per_minute, given.max_per_address),
+    )
+    return 0

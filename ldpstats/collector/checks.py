@@ -1,0 +1,161 @@
+"""What a sheet of a survey is: the JSON that a device sends, checked field by field.
+
+A sheet is checked against the client document of its questionnaire (`clients/SPECIFICATION.md`), in
+plain Python and before anything else is done with it. What no client can have sent is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
+
+from ldpstats.collector.reports import Shape, shape_of
+
+__all__ = ["Checks", "NotASheet"]
+
+FORMAT, VERSION = "ldpstats-sheet", 1
+_FIELDS = ("format", "version", "survey", "token", "sheet")
+_TOKEN = re.compile("[0-9a-fA-F]{32}")
+_FRAME = 1_000  # bytes of a sheet beside its questions and reports, with room for spaces
+_OUTDATED = (
+    "these are reports to another questionnaire, or this page is outdated: load the page again, or "
+    "fetch the collector's client document"
+)
+
+
+class NotASheet(Exception):
+    """What was sent is no sheet of this survey: `status` of HTTP, and why, without its content."""
+
+    def __init__(self, why: str, status: int = 400) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A question, as a collector sees it."""
+
+    name: str
+    shape: Shape
+    private: bool
+    always: bool  # whether a missing answer has a report too
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Reads the sheets of one survey.
+
+    Attributes
+    ----------
+    survey : str
+        The fingerprint of the questionnaire.
+    ask : int or None
+        How many private questions each respondent is asked.
+    """
+
+    survey: str
+    ask: int | None
+    items: tuple[_Item, ...]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Checks:
+        """Those of a questionnaire's client document."""
+        items = tuple(
+            _Item(q["name"], shape_of(q["reports"], q["draw"]), q["private"], "refused" in q)
+            for q in document["questions"]
+        )
+        return cls(document["survey"], document["ask"], items)
+
+    @cached_property
+    def largest(self) -> int:
+        """Bytes of the longest sheet, every character escaped, twice over."""
+        reports = sum(len(json.dumps(item.name)) + item.shape.longest + 2 for item in self.items)
+        return 2 * (reports + _FRAME)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.items)
+
+    def read(self, body: bytes) -> tuple[bytes, str]:
+        """The token of a sheet, and its reports as JSON, in the order of the questions.
+
+        Raises
+        ------
+        NotASheet
+            For anything that is none.
+        """
+        sent = _object(_json(body), "the message")
+        if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
+            raise NotASheet(f'must be an object of format "{FORMAT}", version {VERSION}')
+        if not isinstance(sent.get("survey"), str):
+            raise NotASheet("survey: must be the fingerprint of the questionnaire")
+        if sent["survey"] != self.survey:
+            raise NotASheet(_OUTDATED, 409)
+        if set(sent) != set(_FIELDS):
+            raise NotASheet(f"must have the fields {', '.join(_FIELDS)}, and no others")
+        token = sent["token"]
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise NotASheet("token: must be 32 hexadecimal digits")
+        reports = self._reports(_object(sent["sheet"], "sheet"))
+        return bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
+
+    def _reports(self, sheet: dict[str, Any]) -> list[Any]:
+        """The reports of a sheet, in the order of the questions."""
+        if sheet.keys() != self._names:
+            raise NotASheet("sheet: must have a report, or null, for every question, and no other")
+        found = []
+        for item in self.items:
+            report = sheet[item.name]
+            if report is not None and not item.shape.fits(report):
+                raise NotASheet(f"sheet: the report to {item.name!r} is none of its mechanism")
+            found.append(report)
+        self._check_asked(found)
+        return found
+
+    def _check_asked(self, reports: list[Any]) -> None:
+        """Refuse sheets that were asked other questions than any respondent is."""
+        asked = missing = private = 0
+        for item, report in zip(self.items, reports, strict=True):
+            private += item.private
+            asked += item.private and report is not None
+            missing += item.private and report is None and not item.always
+        ask = private if self.ask is None else self.ask
+        if not asked <= ask <= asked + missing:
+            raise NotASheet(f"sheet: {ask} private questions are asked, not as many as here")
+
+
+def _is(value: object, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+def _object(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise NotASheet(f"{what}: must be an object")
+    return value
+
+
+def _json(body: bytes) -> object:
+    """JSON in UTF-8, strictly: no field twice, no NaN, no number that only some programs read."""
+    try:
+        return json.loads(
+            body.decode("utf-8"), object_pairs_hook=_fields, parse_constant=_no_number
+        )
+    except NotASheet:
+        raise
+    except (ValueError, RecursionError):  # json.JSONDecodeError and UnicodeDecodeError among them
+        raise NotASheet("must be JSON in UTF-8") from None
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise NotASheet("must not have a field twice")
+    return made
+
+
+def _no_number(text: str) -> NoReturn:
+    raise NotASheet("must not have numbers that are not finite")

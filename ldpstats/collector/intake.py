@@ -1,0 +1,119 @@
+"""Sheets on their way to the disk: those that come together are written together."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ldpstats.collector.store import HOUR, DiskFailure, Store
+
+__all__ = ["Intake"]
+
+_RETRY = 10.0  # seconds after a batch could not be written
+
+
+@dataclass
+class Intake:
+    """Takes sheets in an event loop, and answers when they are on the disk.
+
+    One thread writes to the database, another the batches: one when `size` sheets wait, one at the
+    turn of the hour if a tenth of that do, and one when it is closed.
+    """
+
+    store: Store
+    size: int
+    _sheets: list[tuple[bytes, str]] = field(default_factory=list)
+    _senders: list[asyncio.Future[None]] = field(default_factory=list)
+    _adding: asyncio.Task[None] | None = None
+    _batching: asyncio.Task[None] | None = None
+    _hours: asyncio.Task[None] | None = None
+    _not_before: float = 0.0
+    _writer: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _batcher: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+
+    def open(self) -> None:
+        """Begin; within the event loop."""
+        self._hours = asyncio.create_task(self._each_hour())
+        self._batch_if(self.size)
+
+    async def take(self, token: bytes, sheet: str) -> None:
+        """Return when a sheet is on the disk.
+
+        Raises
+        ------
+        DiskFailure
+            If it is not, and is not kept.
+        """
+        sender = asyncio.get_running_loop().create_future()
+        self._sheets.append((token, sheet))
+        self._senders.append(sender)
+        if self._adding is None or self._adding.done():
+            self._adding = asyncio.create_task(self._add())
+        await sender
+
+    async def close(self) -> None:
+        """Write all that waits, and give the folder back."""
+        if self._hours is not None:
+            self._hours.cancel()
+        if self._adding is not None:
+            await self._adding
+        if self._batching is not None:
+            await self._batching
+        await self._batch(1)
+        self._writer.shutdown()
+        self._batcher.shutdown()
+        self.store.close()
+
+    async def _add(self) -> None:
+        """Write the sheets that came while others were written, all at once, until none is left."""
+        loop = asyncio.get_running_loop()
+        while self._sheets:
+            sheets, self._sheets = self._sheets, []
+            senders, self._senders = self._senders, []
+            failure: Exception | None = None
+            try:
+                await loop.run_in_executor(self._writer, self.store.add, sheets)
+            except Exception as error:  # every sender hears of it
+                failure = error
+            for sender in senders:
+                if sender.done():  # who sent it has gone
+                    continue
+                if failure is None:
+                    sender.set_result(None)
+                else:
+                    sender.set_exception(failure)
+            self._batch_if(self.size)
+
+    def _batch_if(self, least: int) -> None:
+        """Begin a batch if enough sheets wait for one."""
+        busy = self._batching is not None and not self._batching.done()
+        if busy or self.store.waiting < least or time.monotonic() < self._not_before:
+            return
+        self._batching = asyncio.create_task(self._batch(least))
+
+    async def _batch(self, least: int) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            made = await loop.run_in_executor(self._batcher, self.store.batch, least)
+            if made:
+                _say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
+        except DiskFailure as error:
+            self._not_before = time.monotonic() + _RETRY
+            _say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
+
+    async def _each_hour(self) -> None:
+        """Write what waits at each turn of the hour, and retry what failed."""
+        while True:
+            now = time.time()
+            await asyncio.sleep(min(_RETRY, HOUR - now % HOUR + 0.1))
+            turned = now // HOUR != time.time() // HOUR
+            self._batch_if(max(self.size // 10, 1) if turned else self.size)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):
+        print(f"ldpstats: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""The server of HTTP: connections that say nothing are closed, and signals end it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+
+__all__ = ["listening", "packages", "server", "stopping"]
+
+_GRACE = 30  # seconds for requests that have begun when it is told to stop
+_MORE = 10  # seconds that a connection has beyond those of its request
+
+
+def packages() -> Any:
+    """The package uvicorn.
+
+    Raises
+    ------
+    NotAvailable
+        If it, or starlette, is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise NotAvailable(
+            f"a collector needs the package {error.name}: pip install 'ldpstats[collect]'"
+        ) from None
+    return uvicorn
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises
+    ------
+    InvalidArgument
+        If nothing can listen there.
+    """
+    if type(port) is not int or not 0 <= port < 1 << 16:
+        raise InvalidArgument("port", port, "must be a whole number from 0 to 65535")
+    if not isinstance(host, str) or not host.strip():
+        raise InvalidArgument("host", host, "must be a name or an address, such as 127.0.0.1")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        raise InvalidArgument(
+            "host and port", f"{host}:{port}", f"cannot listen ({reason})"
+        ) from None
+
+
+def server(app: Any, seconds: int, connections: int) -> Any:
+    """A server of an application, which `run(sockets=)` starts and `should_exit` stops.
+
+    A request has `seconds` to arrive, and there are so many connections at most.
+    """
+    uvicorn = packages()
+    config = uvicorn.Config(
+        app,
+        http=_protocol(seconds + _MORE, connections),
+        ws="none",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def stopping(running: Any) -> Iterator[None]:
+    """Let signals stop a server in order: uvicorn raises them again when it has stopped."""
+
+    def stop(*given: object) -> None:
+        running.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _protocol(seconds: float, most: int) -> Any:
+    """The protocol of uvicorn, which drops connections that dawdle, and those beyond `most`."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        """A connection that makes no new request for `seconds` is dropped."""
+
+        _alarm: asyncio.TimerHandle | None = None
+        _seen: Any = None  # the request of the last look
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > most:
+                transport.abort()
+            self._alarm = self.loop.call_later(seconds, self._look)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            super().connection_lost(exc)
+
+        def _look(self) -> None:
+            if self.cycle is self._seen:
+                self.transport.abort()
+                return
+            self._seen = self.cycle
+            self._alarm = self.loop.call_later(seconds, self._look)
+
+    return Protocol

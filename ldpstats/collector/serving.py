@@ -1,0 +1,139 @@
+"""A collector as a program: one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from ldpstats.arguments.checks import boolean, listed, positive_integer
+from ldpstats.collector.app import Desk, application
+from ldpstats.collector.batches import BatchWriter
+from ldpstats.collector.checks import Checks
+from ldpstats.collector.folder import opened_folder
+from ldpstats.collector.intake import Intake
+from ldpstats.collector.limits import Limits
+from ldpstats.collector.server import listening, packages, server, stopping
+from ldpstats.collector.store import opened_store
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage.files import FilePath
+from ldpstats.survey.questionnaire import Questionnaire
+
+__all__ = ["collect"]
+
+_CONNECTIONS = 2_000  # at a time
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+_NO_PAGE = """<!doctype html>
+<html lang="en"><title>Collector</title><p>This collector shows no questionnaire.</html>
+"""
+
+
+def collect(
+    questionnaire: Questionnaire,
+    folder: FilePath,
+    *,
+    page: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    origins: Sequence[str] = (),
+    behind_proxy: bool = False,
+    batch: int = 1000,
+    limits: Limits | None = None,
+) -> None:
+    """Take answer sheets over HTTP until SIGTERM or SIGINT, and write them to Parquet files.
+
+    ``Survey(folder)`` reads them at any time. A sheet is acknowledged when it is on the disk. The
+    files hold the reports of many sheets in an order of chance; no address, no program's name and
+    no time is kept, but the hour in which a file was written. See `vignettes/collector.md` for its
+    use behind a reverse proxy, and for what it protects against.
+
+    Parameters
+    ----------
+    questionnaire : Questionnaire
+    folder : path-like
+        Where to keep the sheets; it is made if there is none. It belongs to this questionnaire, and
+        to one collector at a time.
+    page : str, optional
+        HTML of the page to show at /.
+    host, port : str, int
+        Where to listen. Port 0 takes any that is free.
+    origins : sequence of str
+        Origins of other pages that may send sheets, such as "https://survey.example"; "null" for a
+        page that is opened from a disk.
+    behind_proxy : bool
+        Whether all requests come through a proxy that appends the sender's address to
+        X-Forwarded-For. It is used for limits only.
+    batch : int
+        Sheets in a file. Fewer are written at the turn of the hour, if a tenth of that wait, and
+        when the collector is stopped.
+    limits : Limits, optional
+
+    Raises
+    ------
+    NotAvailable
+        If the packages of the extra `collect` are not installed, or the questionnaire has no client
+        document.
+    InvalidArgument, MechanismMismatch
+        For a folder that cannot be used, is that of another questionnaire, or in which another
+        collector works.
+    """
+    packages()
+    with closing(listening(host, port)) as where:
+        desk = opened_desk(questionnaire, folder, page, origins, behind_proxy, batch, limits)
+        with closing(desk.intake.store):
+            running = server(application(desk), desk.limits.seconds, _CONNECTIONS)
+            with stopping(running):
+                shown = f"[{host}]" if ":" in host else host
+                print(f"collecting at http://{shown}:{where.getsockname()[1]}/", flush=True)
+                running.run(sockets=[where])
+
+
+def opened_desk(
+    questionnaire: Questionnaire,
+    folder: FilePath,
+    page: str | None = None,
+    origins: Sequence[str] = (),
+    behind_proxy: bool = False,
+    batch: int = 1000,
+    limits: Limits | None = None,
+) -> Desk:
+    """The desk of a collector, with its folder open; see `collect`."""
+    if not isinstance(questionnaire, Questionnaire):
+        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+    limits = Limits() if limits is None else limits
+    if not isinstance(limits, Limits):
+        raise InvalidArgument("limits", limits, "must be Limits(...)")
+    size, behind = positive_integer("batch", batch), boolean("behind_proxy", behind_proxy)
+    allowed = tuple(map(_origin, listed("origins", origins, "must be a list of origins")))
+    document = questionnaire.client_document()
+    checks = Checks.of(document)
+    _check_texts(document)
+    store = opened_store(
+        opened_folder(folder, questionnaire), BatchWriter(questionnaire, document).write
+    )
+    shown = _NO_PAGE if page is None else page
+    client = json.dumps(document).encode("ascii")
+    intake = Intake(store, size)
+    return Desk(checks, intake, limits, shown.encode("utf-8"), client, allowed, behind)
+
+
+def _check_texts(document: Mapping[str, Any]) -> None:
+    """Refuse reports that no file can hold."""
+    for question in document["questions"]:
+        texts = question["reports"] if isinstance(question["reports"], list) else []
+        for text in texts:
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                remedy = f"a report to {question['name']!r} has no UTF-8 form: rename the label"
+                raise InvalidArgument("questionnaire", text, remedy) from None
+
+
+def _origin(given: object) -> str:
+    """An origin, as browsers write it."""
+    if isinstance(given, str) and (given == "null" or _ORIGIN.fullmatch(given)):
+        return given
+    remedy = 'must be an origin, such as "https://survey.example" without a path, or "null"'
+    raise InvalidArgument("origins", given, remedy)
