@@ -8,6 +8,7 @@ from typing import Any
 import ldpstats as ldp
 from ldpstats.cli.common import HOW
 from ldpstats.collector import Limits, collect
+from ldpstats.page import page_text
 
 __all__ = ["add_collect"]
 
@@ -33,6 +34,8 @@ def add_collect(commands: Any) -> None:
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("--to", metavar="DIR", required=True, help="where to keep the sheets")
+    words = "words that replace those of the page (JSON); see ldpstats page --write-texts"
+    add("--texts", metavar="FILE", help=words)
     add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
     add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
     words = "origin of another page that may send sheets, such as https://survey.example; null for "
@@ -50,9 +53,11 @@ def add_collect(commands: Any) -> None:
 
 
 def _collect(given: argparse.Namespace) -> int:
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
     collect(
-        ldp.Questionnaire.from_json(given.questionnaire),
+        sheet,
         given.to,
+        page=page_text(sheet, given.texts, "/sheets"),
         host=given.host,
         port=given.port,
         origins=given.origin,
