@@ -85,6 +85,7 @@ _ON_DEMAND = (
     "devices",
     "inference",
     "io",
+    "page",
     "planning",
     "priors",
     "pymc",

@@ -41,6 +41,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "io",
         "engines",
         "survey",
+        "page",
         "collector",
         "ldpstats",
         "cli demo pymc",

@@ -26,9 +26,11 @@ from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
 from ldpstats.cli.collect import add_collect
 from ldpstats.cli.common import HOW
+from ldpstats.cli.conformance import add_conformance
 from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
+from ldpstats.cli.page import add_page
 from ldpstats.cli.plan import add_plan
 from ldpstats.cli.privatize import add_privatize
 from ldpstats.cli.questionnaire import add_questionnaire
@@ -62,6 +64,7 @@ examples:
   ldpstats privatize answers.csv cards.csv --column used --device forced-dice --write-spec die.json
   ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
   ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
+  ldpstats page sheet.json --to survey.html --post https://survey.example/sheets
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
       --where "age >= 18 and sex == 'f'" --csv jobs.csv
   ldpstats associate sheets.csv --questionnaire sheet.json --column job --column region
@@ -244,7 +247,9 @@ def _parser() -> argparse.ArgumentParser:
     add_survey(commands)
     add_discover(commands)
     add_questionnaire(commands)
+    add_page(commands)
     add_collect(commands)
     add_audit(commands)
     add_device(commands)
+    add_conformance(commands)
     return parser

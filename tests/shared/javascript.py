@@ -14,6 +14,7 @@ import pytest
 import ldpstats as ldp
 
 PORTABLE = Path(ldp.__file__).parent / "clients" / "portable"
+CLIENTS_TESTS = Path(__file__).parents[1] / "clients"
 NODE = shutil.which("node")
 
 needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")

@@ -1076,9 +1076,8 @@ function openedDocument(document) {
 function accepted(epsilon, most) {
   const spent = epsilon === "inf" ? Infinity : Number(epsilon);
   if (most === undefined || most === null) return spent;
-  const limit = Number(most);
-  if (!(limit > 0)) throw new RangeError("maxEpsilon must be a positive number");
-  if (spent === Infinity || spent > limit) {
+  const limit = most === "inf" ? Infinity : Number(most);
+  if (spent === Infinity || !(spent <= limit)) {
     refuse("epsilon", `the survey spends ${epsilon}, more than this device accepts`);
   }
   return spent;
@@ -1182,10 +1181,12 @@ function padded(message, before, littleEndian) {
 
 const turned = (x, n) => (x >>> n) | (x << (32 - n));
 
+const SCHEDULE = new Int32Array(64);
+
 /** The state of SHA-256 after blocks of 64 bytes. */
 function absorbed(start, view) {
-  const state = Int32Array.from(start);
-  const w = new Int32Array(64);
+  const state = start.slice();
+  const w = SCHEDULE;
   for (let at = 0; at < view.byteLength; at += 64) {
     for (let i = 0; i < 16; i += 1) w[i] = view.getInt32(at + 4 * i);
     for (let i = 16; i < 64; i += 1) {
@@ -1199,12 +1200,19 @@ function absorbed(start, view) {
 }
 
 function mixed(state, w) {
-  let [a, b, c, d, e, f, g, h] = state;
+  let a = state[0],
+    b = state[1],
+    c = state[2],
+    d = state[3];
+  let e = state[4],
+    f = state[5],
+    g = state[6],
+    h = state[7];
   for (let i = 0; i < 64; i += 1) {
     const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
     const first = (h + s1 + ((e & f) ^ (~e & g)) + CUBE_ROOTS[i] + w[i]) | 0;
     const s0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22);
-    const second = s0 + ((a & b) ^ (a & c) ^ (b & c));
+    const second = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
     g = f;
     f = e;

@@ -1,0 +1,1 @@
+"""What is copied to respondents' devices; it imports nothing of the package."""

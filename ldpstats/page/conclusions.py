@@ -1,0 +1,125 @@
+"""What the page says of each question: its words, and what a report lets anyone believe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.privacy.beliefs import posterior
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.questions import Question
+
+__all__ = ["conclusions", "spent"]
+
+_MOST = 1 << 10  # probabilities of a question that the page lists
+_BITS = 6  # bits of a report, up to which all patterns are listed
+
+
+def conclusions(
+    questionnaire: Questionnaire, client: Mapping[str, Any], texts: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What the page shows of each question, in order, beside its client document."""
+    pairs = zip(questionnaire.entries, client["questions"], strict=True)
+    return [_shown(question, document, texts) for question, document in pairs]
+
+
+def spent(epsilon: float) -> dict[str, float] | None:
+    """An epsilon, and how many times as likely it may make an answer; None if it is infinite."""
+    if math.isinf(epsilon):
+        return None
+    return {"epsilon": epsilon, "factor": math.exp(min(epsilon, 700.0))}
+
+
+def _shown(
+    question: Question, document: Mapping[str, Any], texts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the page shows of one question."""
+    words = texts["questions"][question.name]
+    tags = None if words["tags"] is None else list(words["tags"].values())
+    kind = texts["words"]["tag_belief"]
+    of_tags = [kind.replace("{tag}", tag) for tag in tags or []]
+    labels = words["answers"]
+    believed = None if labels is None else [*labels, *of_tags]
+    return {
+        "text": words["question"],
+        "help": words["help"],
+        "skip": words["skip"],
+        "labels": labels,
+        "tags": tags,
+        "tagQuestion": words["tag_question"],
+        "protected": _protected(question, labels, of_tags),
+        "spent": spent(question.epsilon),
+        "believed": believed,
+        "beliefs": _beliefs(question, document),
+        "reportLabels": _report_labels(question, document, believed),
+        "bitLabels": _bit_labels(document, believed),
+    }
+
+
+def _protected(question: Question, labels: list[str] | None, tags: list[str]) -> list[str] | None:
+    """The answers that are protected, as the page shows them; None if all are."""
+    sensitive = question.sensitive
+    if sensitive is None or labels is None or len(sensitive) == len(labels):
+        return None
+    assert question.labels is not None
+    return [*(labels[i] for i in question.labels.get_indexer(sensitive)), *tags]
+
+
+def _report_labels(
+    question: Question, document: Mapping[str, Any], believed: list[str] | None
+) -> list[str] | None:
+    """Reports as the page shows them, where they are answers; None where they are not."""
+    if believed is None or not isinstance(document["reports"], list | int):
+        return None
+    own = _texts(document["answers"]) + _texts(document["draw"].get("tags", []))
+    return believed if _texts(document["reports"]) == own else None
+
+
+def _bit_labels(document: Mapping[str, Any], believed: list[str] | None) -> list[str] | None:
+    """What each bit of a report stands for, where there is one for each answer."""
+    reports = document["reports"]
+    bits = reports["bits"] if isinstance(reports, Mapping) and "bits" in reports else None
+    return believed if believed is not None and bits == len(believed) else None
+
+
+def _texts(listed: Any) -> list[str]:
+    return [str(i) for i in range(listed)] if isinstance(listed, int) else list(listed)
+
+
+# -- beliefs ---------------------------------------------------------------------------------------
+
+
+def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float] | None] | None:
+    """P(answer | report) of equally likely answers, a row a report; None where there are too many.
+
+    Bits stand in the order of the number that they write. A report that cannot be has no row.
+    """
+    made_by = question.made_by
+    mechanism = made_by.common if isinstance(made_by, PUM) else made_by
+    if not question.private or question.labels is None or not isinstance(mechanism, Mechanism):
+        return None
+    k = len(mechanism.labels())
+    reports = document["reports"]
+    if isinstance(reports, Mapping):
+        bits = reports.get("bits", 0)
+        if not 0 < bits <= _BITS or document["draw"]["kind"] == "hash":
+            return None
+        listed = [f"{i:0{bits}b}" for i in range(1 << bits)]
+    else:
+        listed = _texts(reports)
+    if k * len(listed) > _MOST:
+        return None
+    return [_row(mechanism, np.full(k, 1.0 / k), report) for report in listed]
+
+
+def _row(mechanism: Mechanism, law: Any, report: str) -> list[float] | None:
+    try:
+        table = posterior(mechanism, law, reports=[report])
+    except (InvalidArgument, UnicodeError):  # it cannot be, or no table shows its label
+        return None
+    return [float(f"{share:.12g}") for share in table.to_numpy()[0]]

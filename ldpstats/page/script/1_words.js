@@ -1,0 +1,66 @@
+// What the page is made of: its data, its words, its elements. All words come from data, and reach
+// the page as text alone, never as markup.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const LANGUAGE = document.documentElement.lang || undefined;
+
+/** A text of the page, with values in its places: {name}. */
+function say(key, values = {}) {
+  return DATA.texts.words[key].replace(/\{([a-z]+)\}/g, (_, name) => String(values[name]));
+}
+
+function numberText(value, options) {
+  try {
+    return new Intl.NumberFormat(LANGUAGE, options).format(value);
+  } catch {
+    return new Intl.NumberFormat(undefined, options).format(value);
+  }
+}
+
+function percent(value) {
+  const digits = value > 0.0995 && value < 0.9005 ? 0 : value > 0.9995 || value < 0.0005 ? 2 : 1;
+  return numberText(value, { style: "percent", maximumFractionDigits: digits });
+}
+
+/** How many times as likely an epsilon may make something; never rounded down. */
+function factorText(factor) {
+  const step = 10 ** (Math.floor(Math.log10(factor)) - (factor < 100 ? 2 : 1));
+  const up = Math.ceil(factor / step - 1e-9) * step;
+  return numberText(up, { maximumSignificantDigits: 3 });
+}
+
+/** An element with attributes, listeners ("onclick") and children; text is text. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null));
+  return element;
+}
+
+const paragraph = (text, kind = null) => make("p", { class: kind }, text);
+const paragraphs = (texts) => texts.map((text) => paragraph(text));
+const bullets = (texts) => make("ul", { class: "plain" }, texts.map((text) => make("li", {}, text)));
+
+function button(key, act, kind = null) {
+  return make("button", { type: "button", class: kind, onclick: act }, say(key));
+}
+
+const headline = (text) => make("h1", { tabindex: "-1" }, text);
+
+/** Show a step in place of the one before, and take the reader to its heading. */
+function show(...children) {
+  const page = document.getElementById("page");
+  document.querySelector("header").hidden = children[0].textContent === DATA.texts.title;
+  page.replaceChildren(...children.flat(Infinity).filter((child) => child !== null));
+  window.scrollTo(0, 0);
+  page.querySelector("h1").focus({ preventScroll: true });
+}
+
+/** Say something to those who hear the page. */
+function announce(text) {
+  document.getElementById("live").textContent = text;
+}

@@ -1,0 +1,55 @@
+// What the device keeps: that it has taken part in this survey, and reports until they are
+// delivered. Never an answer.
+
+const PLACE = `ldpstats ${DATA.client.survey}`;
+
+/** Whether the browser keeps anything for this page. */
+function remembers() {
+  try {
+    localStorage.setItem(`${PLACE} test`, "1");
+    localStorage.removeItem(`${PLACE} test`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const KEEPS = remembers();
+
+/** What is kept, null if this device has not taken part. What cannot be read counts as taken part. */
+function recalled() {
+  const text = KEEPS ? localStorage.getItem(PLACE) : null;
+  if (text === null) return null;
+  try {
+    const { made, left, pending } = JSON.parse(text);
+    return { made, left: left === true, pending: typeof pending === "string" ? pending : null };
+  } catch {
+    return { made: 1, left: true, pending: null };
+  }
+}
+
+/** Keep that reports were made, whether they may have left, and those that are not delivered. */
+function keep(pending, left) {
+  if (!KEEPS) return;
+  const { survey } = DATA.client;
+  localStorage.setItem(PLACE, JSON.stringify({ survey, made: 1, left, pending }));
+}
+
+/** Run what only one window may do at a time; false if another one does it now. */
+async function alone(act) {
+  if (globalThis.navigator?.locks && globalThis.origin !== "null") {
+    return navigator.locks.request(PLACE, { ifAvailable: true }, (lock) => lock !== null && act());
+  }
+  return act();
+}
+
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+/** Keep new reports, unless another window was first; whether these are the ones kept. */
+async function claimed(pending) {
+  if (recalled() !== null) return false;
+  keep(pending, false);
+  if (!KEEPS) return true;
+  await pause(100); // without locks, two windows may both have found nothing: the later one has won
+  return recalled()?.pending === pending;
+}

@@ -1,0 +1,102 @@
+// What will be sent, in words, and what anyone could conclude from it.
+
+const FAR = 1e4; // times as likely: hardly any protection
+
+/** What epsilon allows at most, in words. */
+function boundText(keys, spent) {
+  if (spent === null) return say(keys.none);
+  const values = {
+    factor: factorText(spent.factor),
+    epsilon: numberText(spent.epsilon, { maximumFractionDigits: 3 }),
+  };
+  return say(spent.factor > FAR ? keys.huge : keys.bound, values);
+}
+
+function totalText() {
+  return boundText({ bound: "total", huge: "total_huge", none: "total_none" }, DATA.total);
+}
+
+/** What is sent for a question, and what follows from it. */
+function conclusions(question, report, again) {
+  const sent = make("dd", {}, reportWords(question, report, again));
+  const rows = [make("dt", {}, say("report")), sent];
+  if (report !== null) {
+    rows.push(make("dt", {}, say("conclude")), make("dd", {}, concluded(question, report)));
+  }
+  return make("section", { class: "entry" }, make("h2", {}, question.text), make("dl", {}, rows));
+}
+
+function reportWords(question, report, again) {
+  if (report === null) return say(emptyWords(question, again));
+  if (!question.isPrivate && question.size === null) return report;
+  const label = question.reportLabels?.[reportNumber(question, report)];
+  if (label !== undefined) return label;
+  const text = typeof report === "string" ? report : JSON.stringify(report);
+  const words = bitsWords(question, report) ?? say(codeWords(question));
+  return [make("span", { class: "sent" }, text), paragraph(words, "soft")];
+}
+
+const codeWords = ({ size }) => (size === null ? "report_of_text" : "report_code");
+
+/** Why there is no report: of reports that were made before it is not known who was asked what. */
+function emptyWords({ name, isPrivate }, again) {
+  if (again && isPrivate && DATA.client.ask !== null) return "report_empty";
+  return again || asked.includes(name) ? "report_none" : "report_not_asked";
+}
+
+/** Answers that bits mark, where there is a bit for each. */
+function bitsWords(question, report) {
+  const { reports } = question.document;
+  const names = question.size === null ? [] : question.bitLabels;
+  if (reports?.bits === undefined || names?.length !== report.length) return null;
+  const marked = names.filter((_, j) => report[j] === "1");
+  if (marked.length === 0) return say("report_no_bits");
+  return say("report_bits", { answers: marked.join(say("list_separator")) });
+}
+
+function reportNumber(question, report) {
+  const { reports } = question.document;
+  if (typeof reports === "number") return Number(report);
+  if (Array.isArray(reports)) return reports.indexOf(report);
+  return reports?.bits === undefined ? null : parseInt(report, 2);
+}
+
+function concluded(question, report) {
+  if (!question.isPrivate) return paragraph(say("observed_report"));
+  const y = question.beliefs === null ? null : reportNumber(question, report);
+  const some = question.protected === null ? "bound" : "bound_some";
+  const bound = boundText({ bound: some, huge: "bound_huge", none: "bound_none" }, question.spent);
+  if (y === null || !question.beliefs[y]) return paragraph(bound);
+  const law = question.beliefs[y];
+  const certain = law.findIndex((share) => share > 1 - 1e-9);
+  if (certain >= 0) return paragraph(say("shows", { answer: question.believed[certain] }));
+  return [believedTable(question, law), paragraph(bound, "soft small")];
+}
+
+const SHOWN = 6; // answers in a table; of the others the likeliest is named
+
+function believedTable(question, law) {
+  const order = law.map((_, x) => x).sort((a, b) => law[b] - law[a] || a - b);
+  const many = order.length > SHOWN;
+  const rows = order
+    .slice(0, many ? SHOWN - 1 : SHOWN)
+    .map((x) => believedRow(question.believed[x], law[x]));
+  if (many) {
+    const number = numberText(order.length - rows.length);
+    rows.push(believedRow(say("believe_rest", { number }), law[order[rows.length]]));
+  }
+  const before = percent(1 / law.length);
+  return [paragraph(say("believe", { before })), make("table", {}, make("tbody", {}, rows))];
+}
+
+function believedRow(text, share) {
+  const bar = make("span");
+  bar.style.inlineSize = `${100 * share}%`;
+  return make(
+    "tr",
+    {},
+    make("th", { scope: "row" }, text),
+    make("td", { class: "percent" }, percent(share)),
+    make("td", { class: "bars", "aria-hidden": "true" }, make("div", { class: "bar" }, bar)),
+  );
+}

@@ -1,0 +1,341 @@
+// The steps of the page: introduction, questions, review, reports, end.
+
+let client = null; // opened anew with the respondent's own categories, from the same random bytes
+let openingBytes = [];
+let asked = [];
+let answers = new Map(); // true answers by name of question, in memory alone; null if skipped
+let own = new Map(); // the respondent's own category of an answer, by name of question
+let busy = false;
+let ended = false; // this window has made reports, or was refused
+
+function open(tags) {
+  const replayed = openingBytes.slice();
+  const random = (n) => {
+    const bytes = replayed.shift() ?? crypto.getRandomValues(new Uint8Array(n));
+    if (tags === undefined) openingBytes.push(bytes);
+    return bytes;
+  };
+  return new Client(DATA.client, { reports: 1, made: recalled()?.made ?? 0, random, tags });
+}
+
+/** Forget all answers, and what shows them. */
+function forget() {
+  answers = new Map();
+  own = new Map();
+  client = null;
+  openingBytes = [];
+}
+
+// ---- Introduction -------------------------------------------------------------------------------
+
+function introduction() {
+  const { title, introduction: words } = DATA.texts;
+  const happens = ["happens_device", "happens_review"].map((key) => say(key));
+  if (DATA.total !== null) happens.push(say("happens_anybody"));
+  if (QUESTIONS.some((question) => !question.isPrivate)) {
+    happens.push(say("happens_observed", { observed: say("observed") }));
+  }
+  const some = DATA.total !== null && QUESTIONS.some((one) => one.protected !== null);
+  show(
+    headline(title),
+    paragraphs(words),
+    paragraph(countText(), "soft"),
+    make("h2", {}, say("what_happens")),
+    bullets(happens),
+    make("h2", {}, say("how_protected")),
+    paragraph(totalText()),
+    some ? paragraph(say("total_some")) : null,
+    make("h2", {}, say("what_is_kept")),
+    paragraph(say(KEEPS ? "kept" : "kept_not")),
+    make("div", { class: "buttons" }, button("start", () => ask(0), "main")),
+  );
+}
+
+function countText() {
+  const all = QUESTIONS.filter((question) => question.isPrivate).length;
+  const { ask: drawn } = DATA.client;
+  const total = numberText(asked.length);
+  if (drawn === null || drawn === all) return say("how_many", { total });
+  return say("how_many_asked", { total, private: numberText(drawn), all: numberText(all) });
+}
+
+// ---- Questions ----------------------------------------------------------------------------------
+
+/** Show question number i of those that are asked; `back` leads to the review. */
+function ask(i, toReview = false) {
+  const question = byName(asked[i]);
+  const given = answers.get(question.name) ?? null;
+  const field = answerField(question, given);
+  const tag = tagField(question, own.get(question.name) ?? null);
+  const wrong = make("p", { class: "wrong", role: "alert", id: "wrong" });
+  const go = () => (toReview || i + 1 === asked.length ? review() : ask(i + 1));
+  const take = (event) => {
+    event.preventDefault();
+    const problem = refusal(question, field.read());
+    wrong.textContent = problem ?? "";
+    if (problem !== null) return field.first()?.focus();
+    answers.set(question.name, field.read());
+    own.set(question.name, tag === null ? null : tag.read());
+    return go();
+  };
+  const skip = () => {
+    answers.set(question.name, null);
+    own.delete(question.name);
+    go();
+  };
+  const form = { autocomplete: "off", novalidate: true, onsubmit: take };
+  show(
+    above(question, i),
+    make(
+      "form",
+      form,
+      make("fieldset", {}, make("legend", {}, headline(question.text)), help(question), field.element),
+      tag === null ? null : tag.element,
+      wrong,
+      questionButtons(question, i, toReview, skip),
+      paragraph(skipText(question), "soft small skipping"),
+    ),
+  );
+  announce(progressText(i));
+}
+
+const progressText = (i) =>
+  say("progress", { number: numberText(i + 1), total: numberText(asked.length) });
+
+function above({ isPrivate }, i) {
+  const kind = isPrivate ? "badge good" : "badge warn";
+  const bar = { max: asked.length, value: i + 1, "aria-label": progressText(i) };
+  return make(
+    "div",
+    { class: "above" },
+    make("progress", bar),
+    paragraph(progressText(i), "soft small"),
+    make("span", { class: kind }, say(isPrivate ? "protected" : "observed")),
+  );
+}
+
+function help(question) {
+  const { isPrivate, protected: some } = question;
+  const notes = [question.help ? paragraph(question.help) : null];
+  if (!isPrivate) notes.push(make("div", { class: "note warn" }, paragraph(say("observed_help"))));
+  else if (some === null) notes.push(paragraph(say("protected_help"), "soft small"));
+  else {
+    const text = say("some_protected", { answers: some.join(say("list_separator")) });
+    notes.push(make("div", { class: "note warn" }, paragraph(text)));
+  }
+  return notes;
+}
+
+function questionButtons({ skip: allowed }, i, toReview, skip) {
+  const back = () => (toReview ? review() : i === 0 ? introduction() : ask(i - 1));
+  return make(
+    "div",
+    { class: "buttons" },
+    make("button", { type: "submit", class: "main" }, say("next")),
+    button("back", back),
+    allowed ? button("skip", skip, "quiet") : null,
+  );
+}
+
+function skipText(question) {
+  if (!question.skip) return say("required");
+  if (question.refused === null) return say("skip_empty");
+  return say("skip_refused", { answer: shownAnswer(question, question.refused) });
+}
+
+/** Why an answer cannot be taken, in words; null if it can. */
+function refusal(question, answer) {
+  const verb = question.size === null ? "write" : "choose";
+  if (answer === null) return say(question.skip ? `${verb}_or_skip` : verb);
+  return question.size !== null || usable(question, answer) ? null : say("cannot_use");
+}
+
+// ---- Review -------------------------------------------------------------------------------------
+
+function review() {
+  show(
+    headline(say("review")),
+    paragraph(say("review_help"), "soft"),
+    asked.map((name, i) => reviewed(byName(name), i)),
+    make("div", { class: "note" }, paragraph(say("make_help"))),
+    make(
+      "div",
+      { class: "buttons" },
+      button("make", (event) => privatise(event.currentTarget), "main"),
+      button("back", () => ask(asked.length - 1)),
+    ),
+  );
+  announce("");
+}
+
+function reviewed(question, i) {
+  const label = say("change_one", { question: question.text });
+  const change = button("change", () => ask(i, true), "little");
+  change.setAttribute("aria-label", label);
+  const words = make("dl", {}, make("dt", {}, question.text), make("dd", {}, answerWords(question)));
+  return make("div", { class: "entry row" }, words, change);
+}
+
+function answerWords(question) {
+  const given = answers.get(question.name) ?? null;
+  if (given === null) return say("skipped");
+  const answer = shownAnswer(question, given);
+  const tag = own.get(question.name) ?? null;
+  if (tag === null) return answer;
+  const words = question.tags[question.document.draw.tags.indexOf(tag)];
+  return say("under_tag", { answer, tag: words });
+}
+
+/** Make the reports, once on this device, and forget the answers. */
+async function privatise(pressed) {
+  if (busy) return;
+  busy = true;
+  pressed.disabled = true;
+  const first = await alone(made).catch(() => null);
+  busy = false;
+  if (first === null) broken();
+  else if (!first) arrive();
+}
+
+/** Whether this window was the first to make reports. */
+async function made() {
+  if (ended || recalled() !== null) return false;
+  const text = sheetText(reported());
+  if (!(await claimed(text))) return false;
+  ended = true;
+  forget();
+  reports(text, false);
+  return true;
+}
+
+function reported() {
+  const given = Object.create(null);
+  for (const name of asked) given[name] = answers.get(name) ?? null;
+  const tags = Object.create(null);
+  for (const [name, tag] of own) {
+    if (tag !== null && given[name] !== null) tags[name] = { [tag]: [given[name]] };
+  }
+  return Object.keys(tags).length ? open(tags).report(given) : client.report(given);
+}
+
+// ---- Reports ------------------------------------------------------------------------------------
+
+function reports(text, again) {
+  const { sheet } = JSON.parse(text);
+  const exact = make("pre", { tabindex: "0", role: "region", "aria-labelledby": "exact" }, text);
+  show(
+    headline(say("reports")),
+    paragraph(say(again ? "reports_again" : "reports_help")),
+    QUESTIONS.map((one) => conclusions(one, sheet[one.name], again)),
+    make("h2", {}, say("together")),
+    paragraph(totalText()),
+    make("h2", { id: "exact" }, say("exact")),
+    paragraph(say("exact_help"), "soft small"),
+    exact,
+    DATA.post === null ? handing(text, exact) : sending(text),
+  );
+  announce("");
+}
+
+function sending(text) {
+  const state = make("p", { role: "status" });
+  const withdraw = button("withdraw", () => gone("withdrawn"), "quiet");
+  if (recalled()?.left) withdraw.hidden = true;
+  const send = button("send", () => deliver(text, send, withdraw, state), "main");
+  return [state, make("div", { class: "buttons" }, send, withdraw)];
+}
+
+async function deliver(text, send, withdraw, state) {
+  if (busy) return;
+  busy = true;
+  send.disabled = true;
+  withdraw.hidden = true;
+  state.textContent = say("sending");
+  const status = await alone(async () => {
+    if (KEEPS && recalled()?.pending !== text) return -1; // another window has sent or deleted them
+    keep(text, true);
+    return posted(text);
+  });
+  busy = false;
+  if (status === false) return show(headline(say("other_tab")), paragraph(say("other_tab_help")));
+  if (status === -1) return arrive();
+  if (status === 200) return gone("sent");
+  if (status === 409) return gone("outdated");
+  send.disabled = false;
+  send.textContent = say("again");
+  state.textContent = problem(status);
+  return send.focus();
+}
+
+function problem(status) {
+  if (status === 0) return say(KEEPS ? "offline" : "offline_not_kept");
+  return status === 429 || status >= 500 ? say("busy") : say("not_accepted", { status });
+}
+
+function handing(text, exact) {
+  const state = make("p", { role: "status" });
+  const file = `reports-${DATA.client.survey}-${JSON.parse(text).token.slice(0, 8)}.json`;
+  const leave = () => keep(text, true);
+  const save = () => {
+    leave();
+    saveFile(text, file);
+    state.textContent = say("saved", { file });
+  };
+  const copy = async () => {
+    leave();
+    state.textContent = say((await copyText(text, exact)) ? "copied" : "copy_failed");
+  };
+  const remove = button("delete", () => gone("deleted"), "quiet");
+  const row = make("div", { class: "buttons" }, button("save", save, "main"), button("copy", copy), remove);
+  return [make("div", { class: "note" }, paragraph(say("save_help"))), row, state];
+}
+
+/** The end: the device keeps that it has taken part, and nothing else. */
+function gone(how) {
+  keep(null, true);
+  const thanks = how === "sent" || how === "deleted" ? paragraphs(DATA.texts.thanks) : null;
+  show(headline(say(how)), thanks, paragraph(say(`${how}_help`)));
+}
+
+// ---- Arrival ------------------------------------------------------------------------------------
+
+/** The first step, which depends on what the device keeps. */
+function arrive() {
+  const kept = recalled();
+  if (kept !== null && kept.pending !== null) {
+    ended = true;
+    forget();
+    return reports(kept.pending, true);
+  }
+  if (kept !== null) {
+    ended = true;
+    forget();
+    return show(headline(say("before")), paragraph(say("before_help")));
+  }
+  client = open();
+  asked = client.asked;
+  return introduction();
+}
+
+addEventListener("pagehide", () => {
+  forget(); // of what a browser may keep of a page that was left
+  document.getElementById("page").replaceChildren();
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
+addEventListener("storage", (event) => {
+  if (event.key === PLACE && !busy && !ended) arrive(); // another window has made reports
+});
+
+/** Without the error: nothing of a page with answers is logged. */
+function broken() {
+  forget();
+  show(headline(say("broken")));
+}
+
+try {
+  arrive();
+} catch {
+  broken();
+}

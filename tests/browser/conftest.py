@@ -1,0 +1,54 @@
+"""One headless Chromium for all tests of pages."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.walk import Respondent
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def driver(downloads: Path) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="needs the extra browser")
+    from selenium.webdriver.chrome.service import Service
+
+    chromium, tool = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or tool is None:
+        pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    found = webdriver.Chrome(options=options, service=Service(tool))
+    how = {"behavior": "allow", "downloadPath": str(downloads)}
+    found.execute_cdp_cmd("Browser.setDownloadBehavior", how)
+    try:
+        yield found
+    finally:
+        found.quit()
+
+
+@pytest.fixture
+def respondent(driver: Any) -> Iterator[Respondent]:
+    """A respondent in a window of her own."""
+    first = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    made = Respondent(driver)
+    made.width(1280)
+    driver.get_log("browser")  # of other tests
+    yield made
+    for window in driver.window_handles:
+        if window != first:
+            driver.switch_to.window(window)
+            driver.close()
+    driver.switch_to.window(first)

@@ -1,0 +1,383 @@
+"""Pages in a browser: filled in by keys alone, they send reports and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.walk import Collector, Respondent, collecting
+from shared.page_sheets import AWKWARD, GERMAN, six
+
+import ldpstats as ldp
+from ldpstats.page import page_text
+
+pytestmark = pytest.mark.browser
+SECRET = "quokka-7731.example"  # what is typed
+SHORT = ldp.Questionnaire({name: six()[name] for name in ("job", "site")})
+TAKEN = {"made": 1, "left": True, "pending": None}  # what is kept at the end
+
+
+def look(respondent: Respondent) -> None:
+    """Each step is accessible."""
+    assert respondent.violations() == [] and not respondent.overflows()
+    assert respondent.focused() == respondent.heading()
+
+
+def fill_in(respondent: Respondent, each: Callable[[Respondent], None] = lambda _: None) -> None:
+    """The six questions in English, from the introduction to the review."""
+    each(respondent)
+    respondent.button("Start")
+    while respondent.heading() != "Check your answers":
+        each(respondent)
+        answer(respondent)
+        respondent.go_on()
+    each(respondent)
+
+
+def answer(respondent: Respondent) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    if respondent.heading() == "site":
+        respondent.write(SECRET)
+    else:
+        respondent.choose(1)
+    if respondent.heading() == "place":
+        respondent.press(Keys.TAB, Keys.ARROW_DOWN)  # from "none of these" to "home"
+        assert respondent.focused() == "home"
+
+
+def check_report(respondent: Respondent, sheet: ldp.Questionnaire) -> dict[str, Any]:
+    """What is said to be sent is a sheet of the survey."""
+    sent = json.loads(respondent.exact())
+    assert sent["survey"] == sheet.fingerprint and len(sent["token"]) == 32
+    assert list(sent["sheet"]) == list(sheet)
+    for name, report in sent["sheet"].items():
+        if report is not None and name != "place":
+            sheet[name].parse(name, [report])
+    found: dict[str, Any] = sent["sheet"]
+    return found
+
+
+def sends_at(respondent: Respondent, collector: Collector, mark: str = "Send the reports") -> str:
+    text = respondent.exact()
+    respondent.button(mark)
+    respondent.awaits("Your reports have arrived")
+    assert collector.posted == [text]
+    return text
+
+
+def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
+    sheet = six()
+    with collecting(page_text(sheet, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        fill_in(respondent, look)
+        assert respondent.kept() == {} and respondent.entered == [
+            "teacher", "sometimes", "park", SECRET, "male", "1",
+        ]  # fmt: skip
+        assert all(entered in respondent.text() for entered in respondent.entered)
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        look(respondent)
+        assert check_report(respondent, sheet)["sex"] == "male"
+        assert SECRET not in respondent.run("return document.documentElement.outerHTML")
+        text = sends_at(respondent, collector)
+        look(respondent)
+        (request,) = respondent.log()
+        assert (request["method"], request["url"]) == ("POST", f"{collector.url}sheets")
+        assert request["postData"] == text and not request["headers"].get("Referer")
+        assert SECRET not in json.dumps(request)
+        place = f"ldpstats {sheet.fingerprint}"
+        assert respondent.kept() == {place: {"survey": sheet.fingerprint, **TAKEN}}
+        nothing = json.dumps([{}, "", collector.url, "Questionnaire", "", None, [], []])
+        assert respondent.traces() == nothing.replace(", ", ",") + "[]"
+
+        respondent.visit(collector.url)  # a second time
+        assert respondent.heading() == "This device has taken part already"
+        look(respondent)
+        assert "Start" not in respondent.text() and len(collector.posted) == 1
+        assert set(collector.asked) == {"/", "/sheets"}
+
+
+def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
+    with collecting(page_text(six(ask=2), post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        assert "2 were drawn at random for you from 5" in respondent.text()
+        fill_in(respondent)
+        assert len(respondent.entered) == 3
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        sheet = check_report(respondent, six(ask=2))
+        assert sum(report is not None for report in sheet.values()) == 3
+        assert respondent.text().count("this question was not drawn for you") == 3
+        respondent.run("location.reload()")
+        respondent.until(lambda: "not been delivered yet" in respondent.text(), "the reports")
+        assert json.loads(respondent.exact())["sheet"] == sheet
+        sends_at(respondent, collector)
+
+
+def test_reports_wait_on_the_device_until_they_are_delivered(respondent: Respondent) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        collector.status = 503
+        respondent.visit(collector.url)
+        fill_in(respondent)
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        text = respondent.exact()
+        respondent.run("document.querySelector('button.main').focus()")
+        respondent.go_on()
+        respondent.until(lambda: "busy at the moment" in respondent.text(), "busy")
+        look_again = respondent.violations()
+        assert look_again == [] and collector.asked.count("/sheets") == 3
+        (kept,) = respondent.kept().values()
+        assert kept["pending"] == text and SECRET not in text
+
+        respondent.visit(collector.url)
+        assert "not been delivered yet" in respondent.text() and respondent.exact() == text
+        assert "Delete without sending" not in respondent.text()  # they may have arrived
+        collector.status = 200
+        assert sends_at(respondent, collector) == text
+
+
+def test_an_outdated_page_says_so(respondent: Respondent) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        collector.status = 409
+        respondent.visit(collector.url)
+        fill_in(respondent)
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        respondent.button("Send the reports")
+        respondent.awaits("This page is out of date")
+        look(respondent)
+        assert [kept["pending"] for kept in respondent.kept().values()] == [None]
+
+
+def test_reports_can_be_deleted_before_they_are_sent(respondent: Respondent) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        fill_in(respondent)
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        respondent.button("Delete without sending")
+        respondent.awaits("The reports were deleted")
+        respondent.visit(collector.url)
+        assert respondent.heading() == "This device has taken part already"
+        assert collector.posted == []
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_of_two_windows_one_makes_reports(respondent: Respondent, locks: bool) -> None:
+    """Both are at the review, and make reports in the same moment."""
+    driver = respondent.driver
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        windows = [driver.current_window_handle]
+        for _ in range(2):
+            if not locks:
+                without = "Object.defineProperty(navigator, 'locks', {value: undefined})"
+                before = {"source": without}
+                driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
+            respondent.visit(collector.url)
+            fill_in(respondent)
+            if len(windows) == 1:
+                driver.switch_to.new_window("tab")
+                windows.append(driver.current_window_handle)
+        at = respondent.run("return Date.now() + 600")
+        press = "const go = document.querySelector('button.main');"
+        press += "setTimeout(() => go.click(), arguments[0] - Date.now())"
+        for window in windows:
+            driver.switch_to.window(window)
+            respondent.run(press, at)
+        texts = []
+        for window in windows:
+            driver.switch_to.window(window)
+            respondent.awaits("What will be sent")
+            texts.append(respondent.exact())
+        assert texts[0] == texts[1] == next(iter(respondent.kept().values()))["pending"]
+        sends_at(respondent, collector)
+        driver.switch_to.window(windows[0])
+        respondent.button("Send the reports")
+        respondent.awaits("This device has taken part already")
+        assert len(collector.posted) == 1
+
+
+def test_a_page_without_network_saves_a_file(
+    respondent: Respondent, tmp_path: Path, downloads: Path
+) -> None:
+    page = tmp_path / "survey.html"
+    ldp.page.write_page(SHORT, page)
+    respondent.visit(page.as_uri())
+    fill_in(respondent)
+    respondent.button("Make the reports")
+    respondent.awaits("What will be sent")
+    look(respondent)
+    text = respondent.exact()
+    respondent.button("Save as a file")
+    name = f"reports-{SHORT.fingerprint}-{json.loads(text)['token'][:8]}.json"
+    respondent.until((downloads / name).exists, name)
+    assert (downloads / name).read_text(encoding="utf-8") == text
+    assert name in respondent.text() and respondent.violations() == []
+    respondent.visit(page.as_uri())
+    assert respondent.exact() == text
+    respondent.button("Delete the reports from this device")
+    respondent.awaits("The reports were deleted from this device")
+    look(respondent)
+    assert [one["url"] for one in respondent.log()] == []
+    respondent.visit(page.as_uri())
+    assert respondent.heading() == "This device has taken part already"
+
+
+def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None:
+    without = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
+    before = {"source": without}
+    respondent.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        assert "please fill it in only once" in respondent.text()
+        fill_in(respondent)
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        sends_at(respondent, collector)
+
+
+def test_a_page_that_was_left_has_forgotten(respondent: Respondent) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        for _ in range(2):
+            answer(respondent)
+            respondent.go_on()
+        respondent.driver.get("about:blank")
+        respondent.driver.back()
+        respondent.until(lambda: "Start" in respondent.text(), "the introduction")
+        respondent.button("Start")
+        assert respondent.run("return document.querySelector('input:checked')") is None
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def test_skipping(respondent: Respondent) -> None:
+    """A missing answer is its own, is protected as another, or cannot be."""
+    sheet = ldp.Questionnaire(
+        {
+            "job": ldp.KRR(("nurse", "cook", "none"), 1.0),
+            "ill": ldp.Warner(1.0),
+            "age": ldp.KRR(("young", "old"), 1.0),
+        },
+        refused={"job": "none"},
+    )
+    texts = {"questions": {"age": {"skip": False}}}
+    with collecting(page_text(sheet, texts, "/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        assert "counts as the answer “none”" in respondent.text()
+        assert respondent.run("return document.querySelectorAll('input').length") == 2
+        respondent.button("Skip this question")
+        assert "see that you gave no answer" in respondent.text()
+        respondent.button("Next")
+        assert "Please choose an answer, or skip the question." in respondent.text()
+        assert respondent.violations() == []
+        respondent.button("Skip this question")
+        assert "cannot be skipped" in respondent.text()
+        assert "Skip this question" not in respondent.text()
+        respondent.choose(1)
+        respondent.go_on()
+        assert respondent.text().count("Skipped") == 2
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        found = json.loads(respondent.exact())["sheet"]
+        assert found["ill"] is None and found["job"] in sheet["job"].categories
+
+
+def test_many_answers_are_searched(respondent: Respondent) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    towns = [f"Town {i}" for i in range(3000)] + ["Zürich"]
+    sheet = ldp.Questionnaire({"town": ldp.KRR(towns, 1.0), "n": ldp.KRR(500, 1.0)})
+    with collecting(page_text(sheet, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        assert "60 of 3,001 answers are shown" in respondent.text()
+        assert respondent.violations() == []
+        respondent.press(Keys.TAB, "zuric", Keys.ENTER)
+        assert respondent.run("return document.querySelectorAll('input[type=radio]').length") == 1
+        respondent.press(Keys.TAB)
+        if "Zürich" not in respondent.focused():  # the list that scrolls
+            respondent.press(Keys.TAB)
+        respondent.press(Keys.SPACE, Keys.ENTER)
+        assert respondent.heading() == "n"
+        respondent.press(Keys.TAB, "zzz")
+        assert "No answer contains this text." in respondent.text()
+        respondent.button("Back")
+        checked = "return document.querySelector('input:checked').closest('label').textContent"
+        assert respondent.run(checked) == "Zürich" and respondent.violations() == []
+
+
+def test_texts_that_a_question_cannot_take(respondent: Respondent) -> None:
+    strings = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc ", epsilon=6.0, pad="_")
+    parts = {"positions", "grams", "string"}
+    sheet = ldp.Questionnaire({"url": strings})
+    with collecting(page_text(sheet, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        assert "Up to 6 characters count. These can be used: a b c space" in respondent.text()
+        respondent.write("xyz")
+        respondent.go_on()
+        assert "This answer cannot be used." in respondent.text()
+        assert "xyz" not in json.dumps(respondent.driver.get_log("browser"))
+        respondent.run("document.querySelector('input').value = ''")
+        respondent.press("cab")
+        respondent.go_on()
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        assert set(json.loads(respondent.exact())["sheet"]["url"]) == parts
+
+
+def test_awkward_labels_are_texts(respondent: Respondent) -> None:
+    sheet = ldp.Questionnaire(
+        {
+            "__proto__": ldp.KRR(AWKWARD, 1.0),
+            "constructor": ldp.KRAPPOR(("toString", "__proto__", "<b>"), 1.0),
+            "<img src=x onerror=alert(1)>": ldp.Observed(AWKWARD),
+        }
+    )
+    with collecting(page_text(sheet, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        for name in sheet:
+            assert respondent.heading() == name
+            respondent.press("\ue004", " ")
+            respondent.go_on()
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        sends_at(respondent, collector)
+        (found,) = collector.sheets
+        assert list(found) == list(sheet) and found["__proto__"] in AWKWARD
+        assert found["<img src=x onerror=alert(1)>"] == AWKWARD[0]
+        assert respondent.driver.get_log("browser") == []
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_a_narrow_screen_in_another_language(respondent: Respondent, direction: str) -> None:
+    texts = json.loads(GERMAN.read_text(encoding="utf-8")) | {"dir": direction}
+    respondent.width(320)
+    with collecting(page_text(six(), texts, "/sheets")) as collector:
+        respondent.visit(collector.url)
+        look(respondent)
+        respondent.button("Beginnen")
+        while respondent.heading() != "Ihre Antworten":
+            look(respondent)
+            if respondent.heading().startswith("Welche Webseite"):
+                respondent.write(SECRET)
+            else:
+                respondent.choose(1)
+            respondent.go_on()
+        look(respondent)
+        respondent.button("Meldungen machen")
+        respondent.awaits("Was gesendet wird")
+        look(respondent)
+        respondent.button("Meldungen senden")
+        respondent.awaits("Ihre Meldungen sind angekommen")
+        look(respondent)

@@ -1,0 +1,231 @@
+# Draws of labels (sections 5.1 and 5.2) and of bits (5.3). Each maker reads the fields of its draw
+# and gives sub (x), which gives y, a number or a text of bits.
+use v5.28;
+use strict;
+use warnings;
+no warnings qw(portable surrogate nonchar non_unicode recursion);
+
+# ---------------------------------------------------------------- Draws of labels (5.1, 5.2)
+
+# Each maker reads the fields of its document and gives sub (x), which gives y.
+
+our %LABELS = (
+    same => sub { sub { $_[0] } },
+    keep => sub {
+        my ($draw) = @_;
+        my ($k, $T) = (need_integer($draw, 'k'), need_threshold($draw, 'keep'));
+        my $rest = exists $draw->{rest} ? as_fraction($draw->{rest}) : undef;
+        return sub { KEEP($_[0], $k, $T, $rest) };
+    },
+    rows => sub {
+        my ($draw, $k) = @_;
+        my @rows = map {
+            { upper => need_thresholds($_, 'upper'),
+              outputs => exists $_->{outputs} && [map { as_integer($_) } @{need_list($_, 'outputs')}] }
+        } @{need_list($draw, 'rows')};
+        refuse('document') if @rows != $k;
+        return sub {
+            my ($row) = $rows[$_[0]];
+            my $y = count_upper($row->{upper}, NEXT());
+            return $row->{outputs} ? $row->{outputs}[$y] : $y;
+        };
+    },
+    exact => sub {
+        my ($draw, $k) = @_;
+        my @rows = map { need_law($_) } @{need_list($draw, 'rows')};
+        refuse('document') if @rows != $k;
+        return sub { INVERSION($rows[$_[0]]) };
+    },
+    own => sub {
+        my $law = need_law(need_object($_[0], 'law'));
+        return sub { my $i = INVERSION($law); $i ? $i - 1 : $_[0] };
+    },
+    others => sub {
+        my ($draw, $k) = @_;
+        my $law = need_law(need_object($draw, 'law'));
+        my @accepted = map { as_fraction($_) } @{need_list($draw, 'accepted')};
+        refuse('document') if @accepted != $k;
+        return sub {
+            my ($x) = @_;
+            while (1) {
+                my $y = INVERSION($law);
+                return $y if $y != $x;
+                my ($n, $d) = @{$accepted[$x]};
+                my $w = big(NEXT());
+                my $b = $n * big(W) / $d;
+                $b = big(W) - 1 if $b >= big(W);
+                return $y if $w < $b or $w == $b and BELOW($n * big(W) - $b * $d, $d);
+            }
+        };
+    },
+    band => sub {
+        my ($draw) = @_;
+        my ($k, $width) = map { need_integer($draw, $_) } qw(k width);
+        my $T = need_threshold($draw, 'keep');
+        return sub {
+            my $c = COIN($T);
+            my $a = $_[0] + UNIFORM($width);
+            my $b = UNIFORM($k + $width - 1);
+            return $c ? $a : $b;
+        };
+    },
+    replace => sub {
+        my ($draw) = @_;
+        my ($T, @by) = (need_threshold($draw, 'keep'), map { as_integer($_) } @{need_list($draw, 'by')});
+        my $upper = exists $draw->{law} && need_thresholds(need_object($draw, 'law'), 'upper');
+        return sub {
+            NEXT();
+            return $_[0] if COIN($T);
+            return $by[$upper ? count_upper($upper, NEXT()) : UNIFORM(scalar @by)];
+        };
+    },
+    block => sub {
+        my ($draw) = @_;
+        my ($own, $others) = map { need_integer($draw, $_) || refuse('document') } qw(own others);
+        my $T = need_threshold($draw, 'keep');
+        my $label = design(need_object($draw, 'design'));
+        return sub {
+            my $c = COIN($T);
+            return $label->($_[0], $c, NUMBER($c ? $own : $others));
+        };
+    },
+    parts => sub {
+        my ($draw) = @_;
+        my @parts = map {
+            my $k = need_integer($_, 'answers');
+            [$k, need_integer($_, 'reports'), label_draw(need_object($_, 'draw'), $k)]
+        } @{need_list($draw, 'parts')};
+        return sub {
+            my ($x) = @_;
+            my (@x, $y);
+            for my $part (reverse @parts) { unshift @x, $x % $part->[0]; $x = int($x / $part->[0]) }
+            $y = 0;
+            for my $part (@parts) { $y = $y * $part->[1] + $part->[2]->(shift @x) }
+            return $y;
+        };
+    },
+);
+
+sub label_draw {
+    my ($draw, $k) = @_;
+    my $make = $LABELS{need_text($draw, 'kind')} or refuse('document');
+    return $make->($draw, $k);
+}
+
+sub parity {
+    my ($row, $number, $e) = @_;
+    my $low = $row & (~$row + 1);
+    my $y = (($number & ~($low - 1)) << 1) | ($number & ($low - 1));
+    my $ones = sprintf('%b', $row & $y) =~ tr/1//;
+    return $ones % 2 == $e ? $y : $y | $low;
+}
+
+sub point {           # the vector of length t of point n, modulo q
+    my ($n, $t, $q) = @_;
+    my ($j, $S, $next) = (0, 0, 1);                    # S(j), S(j + 1)
+    ($j, $S, $next) = ($j + 1, $next, $next * $q + 1) while $next <= $n;
+    return digits($n - $S, $j, $q), 1, (0) x ($t - $j - 1);
+}
+sub digits {
+    my ($n, $length, $q) = @_;
+    my @digits;
+    for (1 .. $length) { push @digits, $n % $q; $n = ($n - $n % $q) / $q }
+    return @digits;
+}
+sub inverse {
+    my ($v, $q) = @_;
+    my ($result, $power) = (1, $q - 2);
+    for (; $power; $power >>= 1, $v = $v * $v % $q) { $result = $result * $v % $q if $power & 1 }
+    return $result;
+}
+sub position {
+    my ($q, @v) = @_;
+    pop @v while !$v[-1];
+    my $scale = inverse(pop @v, $q);
+    my ($n, $S, $power) = (0, 0, 1);
+    for (@v) { $n += $_ * $scale % $q * $power; $S += $power; $power *= $q }
+    return $S + $n;
+}
+
+sub design {          # sub (x, own or not, number)
+    my ($design) = @_;
+    my $kind = need_text($design, 'kind');
+    return sub { my ($x, $own, $n) = @_; $own ? $x : $n + ($n >= $x) } if $kind eq 'single';
+    if ($kind eq 'hadamard') {
+        my $b = need_integer($design, 'order');
+        return sub {
+            my ($x, $own, $number) = @_;
+            my ($part, $row) = (int($x / ($b - 1)) * $b, $x % ($b - 1) + 1);
+            return $part + parity($row, $number, 0) if $own;
+            return $part + parity($row, $number, 1) if $number < $b / 2;
+            my $far = $number - $b / 2;
+            return $far >= $part ? $far + $b : $far;
+        };
+    }
+    if ($kind eq 'projective') {
+        my ($q, $t) = map { need_integer($design, $_) } qw(q t);
+        return sub {
+            my ($x, $own, $number) = @_;
+            my @X = point($x, $t, $q);
+            my ($j) = grep { $X[$_] } reverse 0 .. $t - 1;
+            my @V = $own ? point($number, $t - 1, $q) : digits($number, $t - 1, $q);
+            splice @V, $j, 0, 0;
+            my $last = $own ? 0 : 1;
+            $last += $q - $X[$_] * $V[$_] % $q for grep { $_ != $j } 0 .. $t - 1;
+            $V[$j] = $last % $q;
+            return position($q, @V);
+        };
+    }
+    refuse('document');
+}
+
+# ---------------------------------------------------------------- Draws of bits (5.3)
+
+our %BITS = (
+    bits => sub {
+        my ($draw) = @_;
+        my ($m, $sent) = map { need_integer($draw, $_) } qw(bits sent);
+        my ($own, $other) = map { need_threshold_or_list($draw, $_, $m) } qw(own other);
+        return sub { join '', (BITS($m, [$_[0]], $own, $other))[0 .. $sent - 1] };
+    },
+    subset => sub {
+        my ($draw) = @_;
+        my ($k, $size) = map { need_integer($draw, $_) } qw(k size);
+        my $T = need_threshold($draw, 'keep');
+        return sub {
+            my ($x) = @_;
+            my $c = COIN($T);
+            my $n = $c ? $size - 1 : $size;
+            my (@keys, @order);
+            do {
+                @keys  = unpack 'L<*', take($k >> 1);
+                @order = sort { $keys[$a] <=> $keys[$b] } 0 .. $k - 2;
+            } while $n > 0 and $n < $k - 1 and $keys[$order[$n - 1]] == $keys[$order[$n]];
+            my @A = (0) x $k;
+            @A[@order[0 .. $n - 1]] = (1) x $n;
+            ($A[$k - 1], $A[$x]) = ($A[$x], $c);
+            $A[$x] = $c;
+            return join '', @A;
+        };
+    },
+    reveal => sub {
+        my ($draw, $k) = @_;
+        my @sensitive = map { as_integer($_) } @{need_list($draw, 'sensitive')};
+        my $own   = [@{need_thresholds($draw, 'own')}, need_threshold($draw, 'told')];
+        my $other = [@{need_thresholds($draw, 'other')}, 0];
+        refuse('document') if @$own != @$other or @$own != @sensitive + 1;
+        my %place;
+        @place{@sensitive} = 0 .. $#sensitive;
+        return sub {
+            my ($x) = @_;
+            NEXT();
+            my @B = BITS(@sensitive + 1, [$place{$x} // scalar @sensitive], $own, $other);
+            my @out = (0) x $k;
+            @out[@sensitive] = @B[0 .. $#sensitive];
+            $out[$x] = $B[-1] unless exists $place{$x};
+            return join '', @out;
+        };
+    },
+);
+
+1;

@@ -1,0 +1,189 @@
+"""The page as a file: one, closed, and with its texts as texts alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.page_sheets import AWKWARD, embedded, six
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.page import page_text, write_page
+
+
+class Elements(HTMLParser):
+    """Elements of a page with their attributes and texts, as a browser reads them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.inside = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.texts.append("")
+        self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.texts[-1] += data
+
+    def text(self, tag: str, **attributes: str) -> str:
+        (found,) = (
+            text
+            for (name, own), text in zip(self.found, self.texts, strict=True)
+            if name == tag and attributes.items() <= own.items()
+        )
+        return found
+
+
+def policy(text: str) -> dict[str, str]:
+    (found,) = (
+        own["content"]
+        for _, own in Elements(text).found
+        if own.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert found is not None
+    return dict(rule.split(" ", 1) for rule in found.split("; "))
+
+
+def hashed(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+PAGE = page_text(six())
+
+
+def test_the_page_is_one_file_that_loads_nothing() -> None:
+    assert re.findall(r"https?:|//[a-z]|@import|url\(|\bimport\s*\(?[\"']", PAGE) == []
+    for tag, own in Elements(PAGE).found:
+        assert tag not in ("img", "iframe", "object", "embed", "audio", "video", "base", "form")
+        assert not {"src", "srcset", "action"} & set(own) and not any(k[:2] == "on" for k in own)
+        assert own.get("href", "data:,") == "data:,"
+    assert "innerHTML" not in PAGE and "eval(" not in PAGE and "console." not in PAGE
+
+
+def test_the_policy_allows_this_script_and_style_alone() -> None:
+    rules, elements = policy(PAGE), Elements(PAGE)
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert rules["script-src"] == hashed(elements.text("script", type="module"))
+    assert rules["style-src"] == hashed(elements.text("style"))
+    assert rules["connect-src"] == "'none'"
+
+
+@pytest.mark.parametrize(
+    ("post", "origin"),
+    [
+        ("/sheets", "'self'"),
+        ("https://survey.example/sheets", "https://survey.example"),
+        ("http://localhost:8080/a/sheets?b=c", "http://localhost:8080"),
+    ],
+)
+def test_the_page_connects_to_its_collector_alone(post: str, origin: str) -> None:
+    text = page_text(six(), post=post)
+    assert policy(text)["connect-src"] == origin and embedded(text)["post"] == post
+
+
+@pytest.mark.parametrize(
+    "post",
+    [
+        "",
+        "sheets",
+        "//a.example/b",
+        "ftp://a.example/b",
+        "https://a.example",
+        "https://u:p@a.example/b",
+        "https://a.example/b; script-src *",
+        "https://a example/b",
+        "https://a.example/b#c",
+        "https://[::1/b",
+        "javascript:alert(1)",
+        "/b\n",
+        "/ä",
+        1,
+    ],
+)
+def test_other_addresses_are_refused(post: Any) -> None:
+    with pytest.raises(InvalidArgument, match="post="):
+        page_text(six(), post=post)
+
+
+def test_texts_are_data_whatever_they_hold() -> None:
+    sheet = ldp.Questionnaire({"__proto__": ldp.KRR(AWKWARD, 1.0), "</title>": ldp.Warner(1.0)})
+    given = {"title": "</title><script>@data@ & \"'</script>", "words": {"start": "<b>\u2028"}}
+    text = page_text(sheet, given)
+    assert text.isascii() and embedded(text)["client"] == sheet.client_document()
+    elements = Elements(text)
+    kinds = [own.get("type") for tag, own in elements.found if tag == "script"]
+    assert kinds == ["application/json", "module"]
+    assert elements.text("title") == given["title"]
+    assert policy(text)["script-src"] == hashed(elements.text("script", type="module"))
+
+
+def test_labels_that_are_no_text() -> None:
+    sheet = ldp.Questionnaire({"n": ldp.KRR((1, 2, 3), 1.0), "k": ldp.KRR(3, 1.0)})
+    numbers, counted = embedded(page_text(sheet))["questions"]
+    assert numbers["labels"] == ["1", "2", "3"] and counted["labels"] == ["0", "1", "2"]
+    assert counted["reportLabels"] == ["0", "1", "2"]
+
+
+# -- conclusions -----------------------------------------------------------------------------------
+
+
+def test_beliefs_are_posteriors() -> None:
+    job, late, place, site, sex, party = embedded(PAGE)["questions"]
+    sheet = six()
+    found = ldp.privacy.posterior(sheet["job"], [0.25] * 4).to_numpy()
+    np.testing.assert_allclose(job["beliefs"], found, rtol=1e-9)
+    marks = [f"{i:03b}" for i in range(8)]
+    found = ldp.privacy.posterior(sheet["late"], [1 / 3] * 3, reports=marks).to_numpy()
+    np.testing.assert_allclose(late["beliefs"], found, rtol=1e-9)
+    assert late["bitLabels"] == ["never", "sometimes", "often"]
+    np.testing.assert_allclose(
+        np.max(place["beliefs"], axis=1), [1, 1, 0.398, 1] + [0.398] * 2, atol=0.1
+    )
+    assert place["protected"][0] == "hospital" and len(place["protected"]) == 3
+    assert site["beliefs"] is None and sex["beliefs"] is None and sex["spent"] is None
+    assert np.shape(party["beliefs"]) == (8, 7)
+
+
+def test_total() -> None:
+    assert embedded(PAGE)["total"] == {"epsilon": 5.0, "factor": pytest.approx(np.exp(5.0))}
+    assert embedded(page_text(six(ask=2)))["total"]["epsilon"] == 2.0
+    assert embedded(page_text(ldp.Questionnaire({"a": ldp.Observed(2)})))["total"] is None
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_a_page_is_not_overwritten(tmp_path: Path) -> None:
+    write_page(six(), tmp_path / "survey.html")
+    with pytest.raises(InvalidArgument, match="already exists"):
+        write_page(six(), tmp_path / "survey.html")
+    write_page(six(), tmp_path / "survey.html", force=True)
+    assert (tmp_path / "survey.html").read_bytes() == PAGE.encode()
+
+
+def test_what_is_no_questionnaire_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="give a mechanism a name"):
+        page_text(ldp.Warner(1.0))  # type: ignore[arg-type]
+
+
+def test_devices_with_unknown_parameters_have_no_page() -> None:
+    device = ldp.devices.library.cheating_detection("1/2", "1/6").mechanism(("no", "yes"))
+    with pytest.raises(NotAvailable):
+        page_text(ldp.Questionnaire({"used": device}))
