@@ -39,7 +39,9 @@ SHEET = questionnaire()
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sender]:
     """One that no sheet reaches."""
     folder = tmp_path_factory.mktemp("refused") / "sheets"
-    with collecting(folder, page="<p>page", origins=["https://survey.example"]) as sender:
+    with collecting(
+        folder, texts={"title": "My page"}, origins=["https://survey.example"]
+    ) as sender:
         yield sender
     assert not list(folder.glob("*.parquet"))
 
@@ -313,7 +315,10 @@ def test_pages_of_other_origins(tmp_path: Path) -> None:
 
 def test_pages(collector: Sender) -> None:
     page, client = collector.get("/"), collector.get("/client.json")
-    assert page.body == b"<p>page" and page.headers["content-type"] == "text/html; charset=utf-8"
+    assert (
+        b"<title>My page</title>" in page.body
+        and page.headers["content-type"] == "text/html; charset=utf-8"
+    )
     assert client.json() == SHEET.client_document() and client.headers["content-type"] == JSON
     for found in (page, client, collector.get("/health"), collector.get("/x")):
         assert found.headers["content-security-policy"] == "frame-ancestors 'none'"
