@@ -1027,8 +1027,8 @@ export class Client {
   }
 
   #sheet(answers) {
-    if (!isObject(answers)) refuse("answer", "answers must be an object with those of questions");
     if (this.#asked === null) this.#draw();
+    if (!isObject(answers)) refuse("answer", "answers must be an object with those of questions");
     const names = new Set(Object.keys(answers));
     const known = new Set(this.#questions.map(({ name }) => name));
     for (const name of names) if (!known.has(name)) refuse("answer", "a name is no question");
