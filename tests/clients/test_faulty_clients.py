@@ -108,7 +108,7 @@ FAULTS = (
         "fingerprints are not looked at", ("same", "keep", "rows", "bits"),
         ('fingerprint(document) == fields.text("fingerprint")', 'fields.text("fingerprint") != ""'),
         (
-            'field(found, "fingerprint") !== fingerprint(found)',
+            'field(found, "fingerprint") !== fingerprinted(found)',
             'field(found, "fingerprint") === ""',
         ),
     ),
