@@ -151,15 +151,15 @@ Groups = list[tuple[int, int, int, int]]
 
 
 def groups_of(thresholds: Sequence[int]) -> Groups:
-    """Different thresholds of bits, in increasing order: with first byte, words, and their bits."""
+    """Different thresholds of bits, in increasing order: their first byte, words, and bits."""
     found = []
-    order = sorted(range(len(thresholds)), key=lambda j: thresholds[j])
-    for t, bits in groupby(order, key=lambda j: thresholds[j]):
-        places = list(bits)
-        first, last = places[0] // 8, places[-1] // 8
-        mask = bytearray(last + 1)
-        for j in places:
-            mask[j // 8] |= 1 << j % 8
+    order = sorted(range(len(thresholds)), key=thresholds.__getitem__)
+    for t, places in groupby(order, key=thresholds.__getitem__):
+        bits_of_t = list(places)
+        first, last = bits_of_t[0] // 8, bits_of_t[-1] // 8
+        mask = bytearray(last - first + 1)
+        for j in bits_of_t:
+            mask[j // 8 - first] |= 1 << j % 8
         found.append((t, first, (last - first + 8) // 8, int.from_bytes(mask, "little")))
     return found
 
@@ -168,7 +168,7 @@ def bits(m: int, places: Sequence[int], own: Sequence[int], other: Groups, words
     """BITS: m bits in one number, bit j of value 2^j."""
     found = 0
     for t, first, size, mask in other:
-        found |= coins(size, t, words) << 8 * first & mask
+        found |= (coins(size, t, words) & mask) << 8 * first
     for p in places:
         bit = coins(1, own[p], words) >> 7 & 1
         found = found & ~(1 << p) | bit << p
