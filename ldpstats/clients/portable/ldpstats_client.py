@@ -222,11 +222,10 @@ def reached(rest: list[int], total: int, words: Words) -> int:
 
 
 def whole(value: Any) -> int:
-    """A whole number, in text or not."""
-    if type(value) is int and 0 <= value < 1 << 53:
-        return value
+    """A whole number in text."""
     if type(value) is str and value.isascii() and value.isdigit() and len(value) < 4300:
-        return int(value)
+        if value == "0" or value[0] != "0":
+            return int(value)
     raise Refused("document", "the client document has a wrong number")
 
 
@@ -279,8 +278,9 @@ class Fields:
         self.must(all(type(n) is int and 0 <= n < size for n in found))
         return found
 
-    def whole(self, name: str, low: int = 0) -> int:
-        value = whole(self[name])
+    def whole(self, name: str, low: int = 0, as_number: bool = False) -> int:
+        """A whole number in text, or also as a JSON integer."""
+        value = self[name] if as_number and type(self[name]) is int else whole(self[name])
         self.must(low <= value)
         return value
 
@@ -440,7 +440,11 @@ def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
 
 
 def open_block(fields: Fields, n: int) -> tuple[int, Draw]:
-    own, others, t = fields.whole("own", 1), fields.whole("others", 1), fields.threshold("keep")
+    own, others, t = (
+        fields.whole("own", 1, True),
+        fields.whole("others", 1, True),
+        fields.threshold("keep"),
+    )
     fields.must(max(own, others) <= W)
     design = fields.inner("design")
     size, label_of = open_part(_DESIGNS, design)(design, n, own, others)
