@@ -15,6 +15,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ import pandas as pd
 from hostile.calls import Hung, bounded, signed, spoil_document
 
 import ldpstats as ldp
-from ldpstats import io
+from ldpstats import clients, io
 from ldpstats.cli.program import main
 
 JOBS = ("nurse", "teacher", "driver")
@@ -74,6 +75,7 @@ OPTIONS = {
         "--max-candidates", "--width", "--alpha", "--max-rows", "--details", "--json", "--plot",
         "--title", "--plot-kind", "--missing", "--na", "--force", "--engine", "--on-error",
     ),
+    "conformance": ("--only", "--random", "--seed", "--timeout", "--json", "--force"),
     "audit": ("--json", "--device", "--param", "--categories"),
     "device": (
         "--param", "--categories", "--write-spec", "--json", "--plot", "--title", "--force",
@@ -107,6 +109,9 @@ def good_files(folder: Path) -> None:
     sheet = ldp.Questionnaire({"job": krr, "id": ldp.Observed(("1", "2", "3"))})
     sheet.to_json(folder / "sheet.json")
     ldp.Questionnaire({"job": krr}).to_json(folder / "asked.json")
+    portable = (Path(clients.__path__[0]) / "portable" / "ldpstats_client.py").read_text()
+    (folder / "client.py").write_text(f"#!{sys.executable} -S\n{portable}")
+    (folder / "client.py").chmod(0o755)
     (folder / "candidates.txt").write_text("nurse\nteacher\n")
     rows = [f"{i},{jobs[i]},{('no', 'yes')[i % 2]},2\n" for i in range(60)]
     (folder / "pair.csv").write_text("id,job,late,n\n" + "".join(rows))
@@ -183,6 +188,10 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "discover", "strings.csv", "--survey", "survey.json", "--json", "out.json", "--keep",
         "[a-c]+",
     ),
+    (
+        "conformance", "--only", "same", "--random", "40", "--seed", "1", "--timeout", "1",
+        "--json", "out.json", "./client.py", "--conformance",
+    ),
     ("audit", "spec.json"),
     ("audit", "survey.json", "--json"),
     ("audit", "urap.json"),
@@ -205,7 +214,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "out.json",
     ),
 )  # fmt: skip
-RARE = {"discover": 0.1, "associate": 0.5}  # they take longer
+RARE = {"discover": 0.1, "associate": 0.5, "conformance": 0.3}  # they take longer
 
 JSON_NAMES = (
     "spec.json",
