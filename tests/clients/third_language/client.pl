@@ -27,7 +27,7 @@ sub question {
     $answers = as_texts($answers) if defined $answers;
     refuse('tags') if $kind ne 'personal' and defined $tags and !(ref $tags eq 'HASH' and !%$tags);
 
-    my $bytes = $kind =~ /^(?:rappor|grams)\z/ || ($draw->{hash} // 'permutation') ne 'permutation';
+    my $bytes = !$answers || $kind =~ /\A(?:hash|rappor|grams)\z/;
     my $check = sub {          # the text and the number of an answer
         my ($text) = @_;
         refuse('answer') if !defined $text or ref $text;
