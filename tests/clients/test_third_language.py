@@ -1,4 +1,4 @@
-"""A third client, in Perl, which was written from SPECIFICATION.md alone, makes the same reports."""
+"""A third client, in Perl, written from SPECIFICATION.md alone, makes the same reports."""
 
 from __future__ import annotations
 
