@@ -8,7 +8,6 @@ from typing import Any
 import ldpstats as ldp
 from ldpstats.cli.common import HOW
 from ldpstats.collector import Limits, collect
-from ldpstats.page import page_text
 
 __all__ = ["add_collect"]
 
@@ -34,7 +33,9 @@ def add_collect(commands: Any) -> None:
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("--to", metavar="DIR", required=True, help="where to keep the sheets")
-    words = "words that replace those of the page (JSON); see ldpstats page --write-texts"
+    words = (
+        "words that replace those of the page, as ldpstats page --write-texts writes them (JSON)"
+    )
     add("--texts", metavar="FILE", help=words)
     add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
     add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
@@ -53,11 +54,10 @@ def add_collect(commands: Any) -> None:
 
 
 def _collect(given: argparse.Namespace) -> int:
-    sheet = ldp.Questionnaire.from_json(given.questionnaire)
     collect(
-        sheet,
+        ldp.Questionnaire.from_json(given.questionnaire),
         given.to,
-        page=page_text(sheet, given.texts, "/sheets"),
+        texts=given.texts,
         host=given.host,
         port=given.port,
         origins=given.origin,

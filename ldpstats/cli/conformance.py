@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 from typing import Any
 
 from ldpstats.arguments.checks import positive_number
 from ldpstats.cli.common import HOW, output_files
 from ldpstats.clients.conformance import compared
+from ldpstats.clients.fresh import fresh_vectors
 from ldpstats.clients.vectors import chosen, stored_vectors
 
 __all__ = ["add_conformance"]
 
-_MOST_SECONDS = 86_400.0
+_MOST_SECONDS, _MOST_RANDOM = 86_400.0, 100_000
 
 
 def add_conformance(commands: Any) -> None:
@@ -32,6 +34,10 @@ def add_conformance(commands: Any) -> None:
     add("rest", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
     words = "run these vectors alone: the name of one, or a kind of draw; may be repeated"
     add("--only", action="append", default=[], metavar="NAME_OR_KIND", help=words)
+    words = "how many random vectors to add, which nobody can have stored (default: 500)"
+    add("--random", type=int, default=500, metavar="N", help=words)
+    words = "makes the same random vectors again (default: another one each time)"
+    add("--seed", type=int, metavar="S", help=words)
     words = "seconds that the client may take for a line (default: 10)"
     add("--timeout", type=float, default=10.0, metavar="SECONDS", help=words)
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
@@ -40,12 +46,17 @@ def add_conformance(commands: Any) -> None:
 
 def _conformance(given: argparse.Namespace) -> int:
     timeout = positive_number("--timeout", given.timeout, (0.001, _MOST_SECONDS))
-    vectors = chosen(stored_vectors(), given.only)
+    number = int(positive_number("--random", given.random, (0, _MOST_RANDOM)))
+    seed = secrets.randbits(32) if given.seed is None else given.seed
+    vectors = chosen([*stored_vectors(), *fresh_vectors(number, seed)], given.only)
     with output_files(given) as write:
         result = compared(vectors, [given.program, *given.rest], timeout)
-        document = json.dumps(result.to_dict())
+        document = json.dumps({**result.to_dict(), "random": number, "seed": seed})
         write(document, _no_plot)
-    print(document if given.json == "-" else result)
+    if given.json == "-":
+        print(document)
+    else:
+        print(f"{number:,} of the vectors are random: --seed {seed} makes them again\n{result}")
     return 0 if result.agrees else 1
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ldpstats.clients.random_draws import DRAWS
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["Vector", "chosen", "kinds", "stored_vectors"]
@@ -52,7 +53,7 @@ def _inner(part: Any) -> list[str]:
         return []
     draw = part.get("draw")
     own = draw.get("kind") if isinstance(draw, dict) else None
-    found = [own] if isinstance(own, str) else []
+    found = [own] if own in DRAWS else []
     return found + [kind for one in part.values() for kind in _inner(one)]
 
 

@@ -225,7 +225,7 @@ def opened_store(folder: Path, write: Write) -> Store:
     try:
         private.mkdir(mode=0o700, exist_ok=True)
         database = sqlite3.connect(
-            private / "sheets.db", timeout=1, isolation_level=None, check_same_thread=False
+            private / "sheets.db", timeout=0.2, isolation_level=None, check_same_thread=False
         )
     except (OSError, sqlite3.Error) as error:
         raise refusal(folder, f"cannot be written ({error})") from None

@@ -276,7 +276,8 @@ class Questionnaire(AskedQuestions):
             raise InvalidArgument("specification", sorted(checked, key=str), remedy)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
-        made = cls(read_questions(checked["questions"]), checked["ask"], checked["refused"])
+        refused = checked["refused"] or None  # without private questions there can be none
+        made = cls(read_questions(checked["questions"]), checked["ask"], refused)
         check_fingerprint(checked, made.fingerprint)
         return made
 

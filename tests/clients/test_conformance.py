@@ -222,11 +222,11 @@ def run(*arguments: str, change: str = "pass") -> int:
 @pytest.mark.usefixtures("four")
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "result.json"
-    assert run("--json", str(path)) == 0
+    assert run("--random", "0", "--json", str(path)) == 0
     assert capsys.readouterr().out.endswith("The client agrees.\n")
     assert json.loads(path.read_text())["agrees"] is True
-    assert run("--json", str(path)) == 2  # it is there
-    assert run("--only", "same 1", "--json", "-", change="said['used'] = 1") == 1
+    assert run("--random", "0", "--json", str(path)) == 2  # it is there
+    assert run("--random", "0", "--only", "same 1", "--json", "-", change="said['used'] = 1") == 1
     said = json.loads(capsys.readouterr().out)
     assert said["vectors"] == 1 and said["kinds"] == {"same": {"vectors": 1, "agree": 0}}
     assert said["differences"][0] == {
@@ -242,6 +242,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         ["--timeout", "0", "true"],
         ["--timeout", "nan", "true"],
         ["--timeout", "1e300", "true"],
+        ["--random", "-1", "true"],
+        ["--random", "1.5", "true"],
+        ["--random", "1000000000", "true"],
+        ["--seed", "x", "true"],
         ["--only", "no such", "true"],
         ["--no-such-option", "true"],
         ["no/such/program"],

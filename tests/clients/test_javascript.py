@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from shared.javascript import PORTABLE, answered, client_document, needs_node, sealed
+from shared.javascript import (
+    CLIENTS_TESTS,
+    PORTABLE,
+    answered,
+    client_document,
+    needs_node,
+    run_node,
+    sealed,
+)
 
 import ldpstats as ldp
 
@@ -141,6 +149,12 @@ def test_what_is_refused_spends_nothing_and_draws_nothing() -> None:
     ]
     assert epsilon == {"refused": "epsilon"} and most == {"reports": [], "used": 0}
     assert short == {"reports": ["\0", {"refused": "budget"}], "used": 8}
+
+
+@needs_node
+def test_programs_use_it() -> None:
+    # names that objects have, answers that are not looked at, frozen copies, options, errors
+    assert not run_node(CLIENTS_TESTS / "usage.mjs", str(PORTABLE / "ldpstats-client.mjs"))
 
 
 def test_declarations_agree_with_what_the_module_exports() -> None:

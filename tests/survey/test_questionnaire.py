@@ -244,6 +244,7 @@ def test_a_sheet_that_protects_nothing_does_not_claim_to() -> None:
     assert open_sheet.client().total_epsilon == np.inf  # to observe was consent
     with pytest.raises(ldp.InvalidArgument, match=r"max_epsilon=5\.0: is less"):
         open_sheet.client(max_epsilon=5.0)
+    assert ldp.Questionnaire.from_json(open_sheet.to_json() or "") == open_sheet
 
 
 @pytest.mark.parametrize("ask", [None, 1])

@@ -73,7 +73,7 @@ export interface Options {
 export declare class Client {
   /**
    * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist.
-   * @throws {RangeError} A number, a secret or a limit that is none.
+   * @throws {RangeError} A number of reports that is none, a secret of another length.
    */
   constructor(document: unknown, options?: Options);
 

@@ -1,0 +1,167 @@
+"""Deliberate faults in copies of the clients: each is caught by conformance."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import ldpstats as ldp
+from ldpstats.clients.conformance import compared
+from ldpstats.clients.fresh import fresh_vectors
+from ldpstats.clients.vectors import Vector, chosen
+
+PORTABLE = Path(ldp.__file__).parent / "clients" / "portable"
+NODE = shutil.which("node")
+
+
+THRESHOLD = "whole(value) <= W:\n        return int(value)"
+
+
+class Fault(NamedTuple):
+    """What is put in the place of what, in each language, and which draws show it."""
+
+    name: str
+    kinds: tuple[str, ...]
+    python: tuple[str, str]
+    javascript: tuple[str, str]
+
+
+FAULTS = (
+    Fault(
+        "thresholds are one too small", ("keep",),
+        (THRESHOLD, THRESHOLD.replace("int(value)", "max(int(value) - 1, 0)")),
+        ("return new Threshold(number);", "return new Threshold(number && number - 1n);"),
+    ),
+    Fault(
+        "thresholds are rounded to 53 bits", ("keep",),
+        (THRESHOLD, THRESHOLD.replace("int(value)", "int(float(value))")),
+        ("return new Threshold(number);", "return new Threshold(BigInt(Number(number)));"),
+    ),
+    Fault(
+        "equal upper halves are not resolved", ("keep",),
+        ("if high == t >> 32:", "if False:"),
+        ("if (words.hi === keep.hi) {", "if (false) {"),
+    ),
+    Fault(
+        "a tie in all 64 bits counts as below", ("keep",),
+        ("kept = further < t & LOW or", "kept = further <= t & LOW or"),
+        ("own = words.hi < keep.lo ||", "own = words.hi <= keep.lo ||"),
+    ),
+    Fault(
+        "half words are not rejected", ("keep", "hash", "band"),
+        ("while not kept and product & LOW < (1 << 32) % k:", "while False:"),
+        ("while (Math.imul(low, k) >>> 0 < spare) {", "while (false) {"),
+    ),
+    Fault(
+        "whole words are not rejected", ("block",),
+        ("while word >= W - W % b:", "while False:"),
+        ("while (word >= most) word", "while (false) word"),
+    ),
+    Fault(
+        "the bytes of a word are in the other order", ("rows",),
+        ('int.from_bytes(self.bytes(8), "little")', 'int.from_bytes(self.bytes(8), "big")'),
+        ("getUint32(this.#at + 4, true);", "getUint32(this.#at + 4, false);"),
+    ),
+    Fault(
+        "coins stop after twelve digits", ("bits",),
+        ("    if t and tied:", "    if False:"),
+        ("if (limit.rest.value > 0n) settle", "if (false) settle"),
+    ),
+    Fault(
+        "the bit of value 1 is taken for that of value 128", ("bits",),
+        ("coins(1, own[p], words) >> 7 & 1", "coins(1, own[p], words) & 1"),
+        ("(coins(1, own(p), words)[0] >>> 7) & 1", "coins(1, own(p), words)[0] & 1"),
+    ),
+    Fault(
+        "equal keys of a subset are not drawn again", ("subset",),
+        ("if bisect_right(ranked, border) == ones:", "if True:"),
+        ("sorted[n - 1] !== sorted[n]) {", "true) {"),
+    ),
+    Fault(
+        "cohorts are numbered from one", ("hash",),
+        ("mix64(head ^ hash_key(cohort, j))", "mix64(head ^ hash_key(cohort + 1, j))"),
+        ("made(cells(answer, c), words)", "made(cells(answer, c + 1), words)"),
+    ),
+    Fault(
+        "answers are normalised", ("hash",),
+        (
+            'raw = answer.encode("utf-8")',
+            'raw = __import__("unicodedata").normalize("NFC", answer).encode("utf-8")',
+        ),
+        ("sha256(utf8(answer.text)).buffer", 'sha256(utf8(answer.text.normalize("NFC"))).buffer'),
+    ),
+    Fault(
+        "reports are not counted", ("same",),
+        ("        self._made += more", "        pass"),
+        ("this.#made += 1;", ""),
+    ),
+    Fault(
+        "questions are drawn with replacement", ("questionnaire",),
+        ("order[j] = order[i]", "pass"),
+        ("left[j] = left[i];", ""),
+    ),
+    Fault(
+        "fingerprints are not looked at", ("same", "keep", "rows", "bits"),
+        ('fingerprint(document) == fields.text("fingerprint")', 'fields.text("fingerprint") != ""'),
+        (
+            'field(found, "fingerprint") !== fingerprint(found)',
+            'field(found, "fingerprint") === ""',
+        ),
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def vectors() -> tuple[Vector, ...]:
+    return fresh_vectors(1_000, 22)
+
+
+def spoiled(source: str, old: str, new: str) -> str:
+    assert source.count(old) == 1, f"{old} is there {source.count(old)} times"
+    return source.replace(old, new)
+
+
+def check(command: list[str], fault: Fault, vectors: tuple[Vector, ...]) -> None:
+    """The client answers every vector, and some answers differ."""
+    found = compared(chosen(vectors, fault.kinds), command, 20.0)
+    assert found.differences, fault.name
+    assert not found.agrees and not found.missing and not found.faults
+    assert not any(one.place == "line" for one in found.differences), found
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_fault_of_the_client_in_python(
+    fault: Fault, vectors: tuple[Vector, ...], tmp_path: Path
+) -> None:
+    source = (PORTABLE / "ldpstats_client.py").read_text(encoding="utf-8")
+    copy = tmp_path / "ldpstats_client.py"
+    copy.write_text(spoiled(source, *fault.python), encoding="utf-8")
+    check([sys.executable, str(copy), "--conformance"], fault, vectors)
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def test_a_fault_of_the_client_in_javascript(
+    fault: Fault, vectors: tuple[Vector, ...], tmp_path: Path
+) -> None:
+    source = (PORTABLE / "ldpstats-client.mjs").read_text(encoding="utf-8")
+    copy = tmp_path / "ldpstats-client.mjs"
+    copy.write_text(spoiled(source, *fault.javascript), encoding="utf-8")
+    shutil.copy(PORTABLE / "conformance.mjs", tmp_path)
+    check([str(NODE), str(tmp_path / "conformance.mjs")], fault, vectors)
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_the_clients_agree(language: str, vectors: tuple[Vector, ...]) -> None:
+    """The negative control."""
+    command = [sys.executable, str(PORTABLE / "ldpstats_client.py"), "--conformance"]
+    if language == "javascript":
+        if NODE is None:
+            pytest.skip("Node is not installed")
+        command = [NODE, str(PORTABLE / "conformance.mjs")]
+    found = compared(vectors, command, 20.0)
+    assert found.agrees, str(found)
