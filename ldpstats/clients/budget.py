@@ -2,123 +2,48 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from ldpstats.arguments.checks import positive_integer
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import BudgetSpent, InvalidArgument, MechanismMismatch, NotAvailable, shorten
 
-__all__ = ["Budget", "FileBudget", "MemoryBudget", "check_state", "opened_budget"]
-
-T = TypeVar("T")
+__all__ = ["Budget", "check_state", "opened_budget"]
 
 _FORMAT, _VERSION = "ldpstats-client", 1
 
 
-class Budget(ABC):
-    """Reports that may be made, and those that were."""
+class Budget(portable.Budget):
+    """Reports that may be made, and those that were; with the errors of the package."""
 
-    limit: int | None  # None is no limit
-    before: int  # reports that were made before this one was opened
+    def spent(self, left: int) -> BudgetSpent:
+        return BudgetSpent(
+            f"reports={self.limit}: {'all were made' if not left else f'{left} are left'}; "
+            "each report spends epsilon once more. client(reports=...) sets how many a "
+            "respondent may make, collector() is for the answers of many respondents"
+        )
 
-    @property
-    def total(self) -> float:
-        """Reports that are made in all, before and at most; inf without a limit."""
-        return float("inf") if self.limit is None else max(self.limit, self.before)
+    def elsewhere(self) -> NotAvailable:
+        return NotAvailable(
+            "this client was made in another process, which counts its reports in its own "
+            "memory: make it where it is used, or pass state= to count in a file"
+        )
 
-    @abstractmethod
-    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
-        """What `draw` returns, once the number of `reports` in it is counted.
-
-        Nothing is given out that is not counted; where `draw` fails nothing is.
-        """
-
-    def _check(self, made: int, more: int) -> None:
-        if self.limit is not None and made + more > self.limit:
-            left = max(self.limit - made, 0)
-            raise BudgetSpent(
-                f"reports={self.limit}: {'all were made' if not left else f'{left} are left'}; "
-                "each report spends epsilon once more. client(reports=...) sets how many a "
-                "respondent may make, collector() is for the answers of many respondents"
-            )
-
-
-@dataclass(eq=False)
-class MemoryBudget(Budget):
-    """Counts in the memory of one process, among its threads."""
-
-    limit: int | None
-    made: int = 0
-    before = 0
-    # a thread that reports while it reports finds, after the inner report, that one was made
-    _lock: Any = field(default_factory=threading.RLock, repr=False)
-    _process: int = field(default_factory=os.getpid, repr=False)
-
-    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
-        if self.limit is None:
-            return draw()
-        if os.getpid() != self._process:
-            raise NotAvailable(
-                "this client was made in another process, which counts its reports in its own "
-                "memory: make it where it is used, or pass state= to count in a file"
-            )
-        with self._lock:
-            self._check(self.made, 1)
-            found = draw()
-            more = reports(found)
-            self._check(self.made, more)
-            self.made += more
-            return found
-
-
-@dataclass(frozen=True, eq=False)
-class FileBudget(Budget):
-    """Counts in a file, among all processes that use it."""
-
-    limit: int | None
-    file: StateFile
-    document: dict[str, Any] = field(repr=False)  # that was in the file when it was opened
-    before: int
-    _busy: set[tuple[int, int]] = field(default_factory=set, repr=False)  # processes and threads
-
-    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
-        with self._alone(), self.file.counting(self.document) as (made, mark):
-            self._check(made, 1)
-            found = draw()
-            more = reports(found)
-            self._check(made, more)
-            mark(more)
-            return found
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Refuse a report within a report of the same thread, which would wait for itself."""
-        me = os.getpid(), threading.get_ident()
-        if me in self._busy:
-            raise NotAvailable("a report of this client is being made: not from within it")
-        self._busy.add(me)
-        try:
-            yield
-        finally:
-            self._busy.discard(me)
+    def within(self) -> NotAvailable:
+        return NotAvailable("a report of this client is being made: not from within it")
 
 
 def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budget:
     """The budget of a client, in its file where it has one."""
     limit = None if reports is None else positive_integer("reports", reports)
     if state is None:
-        return MemoryBudget(limit)
-    file = StateFile.at(state)
+        return Budget(limit)
+    file = StateFile(state)
     head = {"format": _FORMAT, "version": _VERSION}
     document, made = file.opened(lambda: head | {"fingerprint": fingerprint})
-    check_state(document, head, fingerprint, str(file.path))
-    return FileBudget(limit, file, document, made)
+    check_state(document, head, fingerprint, file.path)
+    return Budget(limit, file, document, made)
 
 
 def check_state(

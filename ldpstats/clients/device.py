@@ -32,6 +32,8 @@ class Procedure:
     message: Callable[[Any], Any]  # what is sent for one report, in plain Python
     spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
     single: Callable[[object, Words], Any]  # what is sent for one answer
+    # what is sent for the code of an answer, or a text; None where `draw` has to say why not
+    drawn: Callable[[Any, Words], Any]
 
     @property
     def epsilon(self) -> float:
@@ -175,7 +177,7 @@ class Client(SingleDevice):
             For an answer that cannot be; no report is spent.
         """
         procedure: Procedure = self.mechanism.procedure
-        return self._budget.spend(lambda: procedure.single(value, self._words), lambda _: 1)
+        return self._budget.spend(lambda: procedure.single(value, self._words))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:

@@ -34,6 +34,10 @@ class Specified(ABC):
         text = json.dumps(self._specification(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the draw of a device, which has functions that are not pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_device"}
+
     def __eq__(self, other: object) -> bool:
         if self is other:  # fingerprints take long where Q is large
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.device import Procedure, plain
 from ldpstats.clients.document import texts
+from ldpstats.clients.drawing import opened
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -36,7 +38,7 @@ from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling.words import Words, simulation_words
+from ldpstats.sampling.words import SystemWords, Words, simulation_words
 
 __all__ = ["Mechanism", "check_document"]
 
@@ -263,7 +265,7 @@ class Mechanism(Instrument[Client, Collector]):
     @property
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single)
+        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
@@ -304,7 +306,27 @@ class Mechanism(Instrument[Client, Collector]):
         code = None if self.n_cohorts else place_of(value, self.categories)
         if code is None:  # of another type, or no answer, which the error says
             return self._message(self._report([value], words, "raise"))
-        return plain(self.format.single(self.sample(np.array([code]), words)))
+        return self._sent(code, words)
+
+    def _sent(self, answer: Any, words: Words) -> Any:
+        """What a device sends for the code of an answer; None where there are no codes."""
+        if self.n_cohorts:
+            return None
+        code, device = int(answer), self._device if isinstance(words, SystemWords) else None
+        if device is None:
+            return plain(self.format.single(self.sample(np.array([code]), words)))
+        if self.n_bits:
+            return device.report(code, words)
+        return plain(self.format.single(np.array([device.draw(code, words)])))
+
+    @cached_property
+    def _device(self) -> Any:
+        """The draw of the client for devices; None where only `sample` draws."""
+        reports = {"bits": self.n_bits} if self.n_bits else self.n_outputs
+        answers = len(self.categories)
+        return opened(
+            lambda: {"answers": answers, "reports": reports, "draw": self._draw_document()}
+        )
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""

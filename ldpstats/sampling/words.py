@@ -21,7 +21,15 @@ from ldpstats.sampling.streams import LANES, Streams
 if TYPE_CHECKING:
     from ldpstats.kernels.words import CompiledStreams
 
-__all__ = ["BULK", "SimulationWords", "Words", "entropy_of", "simulation_words", "system_words"]
+__all__ = [
+    "BULK",
+    "SimulationWords",
+    "SystemWords",
+    "Words",
+    "entropy_of",
+    "simulation_words",
+    "system_words",
+]
 
 Words = Callable[[int], npt.NDArray[np.uint64]]
 """``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
@@ -76,12 +84,12 @@ def simulation_words(rng: np.random.Generator) -> SimulationWords:
     return SimulationWords(given)
 
 
-def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
+def system_words(entropy: Callable[[int], bytes] | None = None) -> SystemWords:
     """Return a source of words for real collection, from the operating system."""
     source: Any = os.urandom if entropy is None else entropy
     if not callable(source):
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
-    return _SystemWords(source)
+    return SystemWords(source)
 
 
 def entropy_of(words: Words) -> Callable[[int], bytes]:
@@ -90,19 +98,27 @@ def entropy_of(words: Words) -> Callable[[int], bytes]:
 
 
 @dataclass(frozen=True)
-class _SystemWords:
+class SystemWords:
     """Words from a source of bytes; a class, so that a collector can go to another process."""
 
     source: Callable[[int], bytes]
 
     def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        return np.frombuffer(self.bytes(8 * n), dtype="<u8").astype(np.uint64)
+
+    def next(self) -> int:
+        """The next word, for the draws of `ldpstats.clients.portable`."""
+        return int.from_bytes(self.bytes(8), "little")
+
+    def bytes(self, n: int) -> bytes:
+        """The next n bytes."""
         try:
-            raw: object = self.source(8 * n)
+            raw: object = self.source(n)
         except (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError) as error:
-            why = f"raised {type(error).__name__} when asked for {8 * n} bytes"
+            why = f"raised {type(error).__name__} when asked for {n} bytes"
             raise InvalidArgument("entropy", self.source, f"{why}: it must return them") from error
-        if not isinstance(raw, bytes) or len(raw) != 8 * n:
+        if not isinstance(raw, bytes) or len(raw) != n:
             got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
-            remedy = f"must return exactly the {8 * n} bytes asked for, not {got}"
+            remedy = f"must return exactly the {n} bytes asked for, not {got}"
             raise InvalidArgument("entropy", self.source, remedy)
-        return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
+        return raw

@@ -167,8 +167,16 @@ class Question(ABC):
         if tags:
             remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
             raise InvalidArgument("tags", HIDDEN, remedy)
-        where = f"answers[{self.name!r}]"
-        return lambda given: self.message(self.reports(given, words, lambda i: where))
+        where, drawn = f"answers[{self.name!r}]", self.made_by.procedure.drawn
+        _ = self.made_by._device  # opened before there is an answer
+
+        def report(given: Array) -> Any:
+            found = drawn(given[0], words)
+            if found is not None:
+                return found
+            return self.message(self.reports(given, words, lambda i: where))
+
+        return report
 
 
 class MechanismQuestion(Question):

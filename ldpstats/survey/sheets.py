@@ -135,7 +135,8 @@ class SheetClient(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be, or a question that does not exist; no sheet is spent.
         """
-        return self._budget.spend(lambda: self._sheet(answers), lambda sheet: 1)
+        sheet: dict[str, Any] = self._budget.spend(lambda: self._sheet(answers))
+        return sheet
 
     def _sheet(self, answers: object) -> dict[str, Any]:
         found = _filled(self.mechanism, answers, self.asked, self._devices)

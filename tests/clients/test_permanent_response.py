@@ -15,7 +15,7 @@ from scipy import stats
 from shared.races import in_forks, race
 
 import ldpstats as ldp
-from ldpstats.mechanisms.hashed.rappor_client import _below, _keyed_words
+from ldpstats.clients.portable.ldpstats_client import keyed_words
 
 # p = 0 and q = 1: every report is the permanent response itself
 BARE = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.0, q=1.0)
@@ -139,8 +139,8 @@ def test_the_permanent_response_has_its_law(alphabet: Any) -> None:
 def test_keyed_words_of_a_million_secrets_have_the_law_of_the_thresholds() -> None:
     # f = 1/2, four bits of which the first is owned: chi-square of 16 patterns
     owned, other = BARE.permanent_thresholds()
-    words = np.array([_keyed_words(i.to_bytes(32, "big"), b"message", 4) for i in range(1_000_000)])
-    bits = np.column_stack([_below(words[:, 0], owned)] + [_below(w, other) for w in words.T[1:]])
+    words = np.array([keyed_words(i.to_bytes(32, "big"), b"message", 4) for i in range(1_000_000)])
+    bits = words < np.array([owned, other, other, other], dtype=np.uint64)
     seen = np.bincount(bits @ (1 << np.arange(4)), minlength=16)
     p = np.array([[0.25, 0.75], [0.75, 0.25], [0.75, 0.25], [0.75, 0.25]])
     law = [np.prod([p[j, (i >> j) & 1] for j in range(4)]) for i in range(16)]

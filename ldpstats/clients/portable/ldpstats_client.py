@@ -769,14 +769,10 @@ class Personal(Numbered):
         places: dict[int, int] = {}
         for tag, answers in _pairs(tags, why):
             i = self.tags.place(tag)
-            numbers = [self.answers.place(text) for text in _listed(answers, why)]
-            for x in numbers:
-                if (
-                    i < 0
-                    or x < 0
-                    or places.setdefault(x, self.answers.size + i) != (self.answers.size + i)
-                ):
-                    raise Refused("tags", why)
+            found = [self.answers.place(text) for text in _listed(answers, why)]
+            ours = self.answers.size + i
+            if i < 0 or any(x < 0 or places.setdefault(x, ours) != ours for x in found):
+                raise Refused("tags", why)
         self.places = places
 
 
@@ -1073,6 +1069,14 @@ class Budget:
         self._lock = threading.RLock()
         self._busy: set[tuple[int, int]] = set()  # processes and threads
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(limit={self.limit})"
+
+    @property
+    def total(self) -> float:
+        """Reports that are made in all, before and at most; inf without a limit."""
+        return math.inf if self.limit is None else max(self.limit, self.before)
+
     def spend(
         self, draw: Callable[[], Any], reports: Callable[[Any], int] = lambda found: 1
     ) -> Any:
@@ -1291,8 +1295,7 @@ class Client:
         """Epsilon of all reports together; under RAPPOR, of all reports of one answer."""
         if isinstance(self._questions.get("report"), Rappor):
             return self.epsilon
-        limit = self._budget.limit
-        return math.inf if limit is None else max(limit, self._budget.before) * self.epsilon
+        return self._budget.total * self.epsilon
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -1405,10 +1408,12 @@ def conformance_answer(case: dict[str, Any]) -> dict[str, Any]:
     except Refused as error:
         return {"id": case.get("id"), "refused": error.reason}
     reports: list[Any] = []
-    asked = []
+    asked: list[Any] = []
+    next_asked: tuple[str, ...] = ()
     for answer in case["answers"]:
         try:
-            next_asked = client.asked
+            with contextlib.suppress(Refused):  # then the report says why, below
+                next_asked = client.asked
             reports.append(client.report(answer))
             asked.append(list(next_asked))
         except Refused as error:

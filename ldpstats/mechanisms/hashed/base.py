@@ -17,9 +17,17 @@ from ldpstats.arguments.checks import (
     positive_integer,
     whole_below,
 )
-from ldpstats.arguments.labels import as_labels, as_series, column_name, encode, missing_entries
+from ldpstats.arguments.labels import (
+    as_labels,
+    as_series,
+    column_name,
+    encode,
+    missing_entries,
+    place_of,
+)
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Stacked
+from ldpstats.clients.drawing import drawn_report, opened
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, Permutations, listed_cells
@@ -37,6 +45,7 @@ __all__ = ["CellLaw", "Hashed"]
 Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
+_MOST_RANKED = 1 << 10  # categories, of which numpy permutes more sooner
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,20 @@ class Hashed(Mechanism):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "hash", **self._hash_document(), "then": self._then_document()}
+
+    @cached_property
+    def _device(self) -> Any:
+        large = self.alphabet is not None and len(self.alphabet) > _MOST_RANKED
+        return None if large else opened(self._question_document)
+
+    def _single(self, value: object, words: Words) -> Any:
+        answer = value if self.alphabet is None else place_of(value, self.alphabet)
+        found = None if answer is None else self._sent(answer, words)
+        return super()._single(value, words) if found is None else found
+
+    def _sent(self, answer: Any, words: Words) -> Any:
+        text = answer if self.alphabet is None else str(self.alphabet[int(answer)])
+        return drawn_report(self._device, text, words)
 
     @property
     @abstractmethod

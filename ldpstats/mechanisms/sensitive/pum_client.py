@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from ldpstats.arguments.labels import encode
 from ldpstats.clients.budget import Budget
-from ldpstats.clients.device import Device, plain
+from ldpstats.clients.device import Device
 from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
-from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words
 
 __all__ = ["PUMClient"]
@@ -46,9 +45,7 @@ class PUMClient(Device):
 
         def report(code: int) -> Any:
             # by its code: a label would be looked up again, in a time that depends on its type
-            return plain(
-                common.report_labels(Reports(common.sample(secret[[code]], words), common))[0]
-            )
+            return common.procedure.drawn(secret[code], words)
 
         self.mechanism = common
         self._answers = common.categories[:k]
@@ -69,7 +66,7 @@ class PUMClient(Device):
         BudgetSpent
             If no report is left.
         """
-        return self._budget.spend(lambda: self._report(self._code(value)), lambda _: 1)
+        return self._budget.spend(lambda: self._report(self._code(value)))
 
     def _code(self, value: object) -> int:
         """Position of an answer; messages do not show it."""

@@ -19,6 +19,7 @@ from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.device import Procedure
+from ldpstats.clients.drawing import drawn_report, opened
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -229,7 +230,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     @property
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single)
+        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
@@ -251,7 +252,16 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 
     def _single(self, value: object, words: Words) -> dict[str, Any]:
         """What a device sends for one answer."""
-        return self._message(self._report([value], words, "raise"))
+        found: dict[str, Any] | None = self._sent(value, words)
+        return self._message(self._report([value], words, "raise")) if found is None else found
+
+    def _sent(self, answer: object, words: Words) -> Any:
+        return drawn_report(self._device, answer, words)
+
+    @cached_property
+    def _device(self) -> Any:
+        """The draw of the client for devices; None where only the samplers draw."""
+        return opened(self._question_document)
 
     def _spent(self) -> float:
         assert self.epsilon is not None

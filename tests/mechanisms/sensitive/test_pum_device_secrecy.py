@@ -20,7 +20,7 @@ import pytest
 from shared.pum_surveys import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal
 
 import ldpstats as ldp
-from ldpstats.clients.budget import MemoryBudget
+from ldpstats.clients.budget import Budget
 from ldpstats.sampling.words import system_words
 
 Array = npt.NDArray[Any]
@@ -85,7 +85,7 @@ def device_artefacts(client: ldp.PUMClient, tape: Tape, own: str) -> dict[str, s
 def device(kind: str, own: str, cls: type[ldp.PUMClient] = ldp.PUMClient) -> dict[str, str]:
     pum, tape = personal(kind), Tape()
     codes = pum._preprocessor({"home": {own}, "work": {"market"}})
-    client = cls(pum.common, codes, len(REGIONS), system_words(tape), MemoryBudget(None))
+    client = cls(pum.common, codes, len(REGIONS), system_words(tape), Budget(None))
     return device_artefacts(client, tape, own)
 
 
@@ -116,7 +116,7 @@ def test_the_public_ways_make_the_same_client() -> None:
     own = {"home": {SECRET}, "work": {"market"}}
     client = pum.client(own, entropy=tapes[0], reports=None)
     codes = pum._preprocessor(own)
-    words, unlimited = system_words(tapes[1]), MemoryBudget(None)
+    words, unlimited = system_words(tapes[1]), Budget(None)
     same = ldp.PUMClient(pum.common, codes, len(REGIONS), words, unlimited)
     codes[:] = 0  # a client has a copy
     own["home"].clear()

@@ -1,0 +1,147 @@
+"""Makes the test vectors: ``python -m clients.vectors.make`` in tests/ writes them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clients.vectors import rare, refusals
+from clients.vectors.reference import expected
+from clients.vectors.surveys import GRAMS, PERSONAL, SHEETS, SINGLE, SURVEYS, answers, sheets, tags
+from clients.vectors.tapes import Tape, of_words, ones, stream, zeros
+
+import ldpstats
+
+PATH = Path(ldpstats.__file__).parent / "clients" / "vectors.json"
+SPARE = 16  # bytes after those that are used
+SECRET = bytes(range(32)).hex()
+_FEW = 900  # bytes after which a survey has answers enough
+
+
+def vector(name: str, client: str, tape: Tape, given: list[Any], **how: Any) -> dict[str, Any]:
+    """A vector with the reports of the reference."""
+    found = expected(SURVEYS[client], tape, given, **how)
+    random = tape.taken(0 if "random" in str(found) else SPARE).hex()
+    head = {"name": name, "client": client, "random": random, "reports": 1}
+    return head | how | {"answers": given, "expected": found}
+
+
+def _few(survey: Any, tape: Tape, given: list[Any]) -> list[Any]:
+    """As many of the answers as take some bytes, but one at least."""
+    expected(survey, tape, given[:1], None, tags=tags(survey))
+    return given[: max(1, _FEW // max(tape.used, 1))]
+
+
+def plain() -> Iterator[dict[str, Any]]:
+    """Every survey, with words that look random, and with others."""
+    for name, survey in SINGLE.items():
+        how: dict[str, Any] = {"reports": None}
+        if name in PERSONAL:
+            how["tags"] = tags(survey)
+        given = _few(survey, stream(name), answers(survey, 8))
+        yield vector(name, name, stream(name), given, **how)
+        if isinstance(survey, ldpstats.SubsetSelection):
+            continue  # its keys would be equal again and again
+        for kind in (ones, zeros):
+            given = _few(survey, kind(name), answers(survey, 4))
+            yield vector(f"{name}, many {kind.__name__}", name, kind(name), given, **how)
+    for name in PERSONAL:
+        yield vector(f"{name}, no tags", name, stream(name), answers(SINGLE[name], 4), reports=None)
+    for name in GRAMS:
+        yield vector(
+            f"{name}, once more", name, stream(f"{name} 2"), ["ab" if name != "strings" else "e"]
+        )
+
+
+def questionnaires() -> Iterator[dict[str, Any]]:
+    """Sheets, of which several are filled in."""
+    own = {"place": tags(PERSONAL["pum"])}
+    for name, sheet in SHEETS.items():
+        how: dict[str, Any] = {"reports": None}
+        n = 3 if name == "sheet-of-all-kinds" else 6
+        if n == 3:
+            how["tags"] = own
+        yield vector(name, name, stream(name), sheets(sheet, n), **how)
+        yield vector(f"{name}, many zeros", name, zeros(name), sheets(sheet, 2), **how)
+
+
+def secrets() -> Iterator[dict[str, Any]]:
+    """RAPPOR with a secret that is given."""
+    for name in ("rappor-16", "rappor-google-256", "rappor-strange", "rappor-closed"):
+        given = answers(SINGLE[name], 2) + ["Zürich"] * (name == "rappor-16")
+        yield vector(f"{name}, a secret", name, stream(name), given, secret=SECRET)
+
+
+def ended() -> Iterator[dict[str, Any]]:
+    """Random bytes that end."""
+    cases: dict[str, list[Any]] = {
+        "krr-labels": ["cook", "nurse"],
+        "krappor": ["0", "3"],
+        "rappor-16": ["a"],
+        "sheet": [{"region": "1", "job": "cook"}, {"region": "1"}],
+        "sheet-asks-2": [{"a": "0"}, {"a": "0"}],
+    }
+    for name, given in cases.items():
+        whole = stream(name)
+        expected(SURVEYS[name], whole, given[:1], None)
+        for size in sorted({0, 4, whole.used // 2 + 3, whole.used - 1, whole.used}):
+            tape = Tape(whole.data[:size])
+            found = expected(SURVEYS[name], tape, given, None)
+            head = {
+                "name": f"{name}, {size} random bytes",
+                "client": name,
+                "random": tape.data.hex(),
+            }
+            yield head | {"reports": None, "answers": given, "expected": found}
+
+
+def rare_paths() -> Iterator[dict[str, Any]]:
+    for case in rare.every():
+        made = vector(
+            case.name, case.survey, Tape(of_words(case.words)), case.answers, reports=None
+        )
+        assert made["expected"]["used"] == 8 * len(case.words), case.name
+        assert "refused" not in str(made["expected"]), case.name
+        yield made | {"random": made["random"] + SPARE * "a5"}
+
+
+def refused() -> Iterator[dict[str, Any]]:
+    for case in refusals.documents():
+        yield case | {
+            "random": SPARE * "a5",
+            "reports": 1,
+            "answers": ["no"],
+            "expected": {"refused": "document"},
+        }
+    for case in refusals.others():
+        how = {name: case[name] for name in case.keys() - {"name", "client", "answers"}}
+        yield vector(case["name"], case["client"], stream(case["name"]), case["answers"], **how)
+
+
+def made() -> dict[str, Any]:
+    """All vectors."""
+    kinds = (plain, questionnaires, secrets, ended, rare_paths, refused)
+    vectors = [one for kind in kinds for one in kind()]
+    names = Counter(one["name"] for one in vectors)
+    assert max(names.values()) == 1, names.most_common(5)
+    clients = {name: survey.client_document() for name, survey in SURVEYS.items()}
+    return {"format": "ldpstats-vectors", "version": 1, "clients": clients, "vectors": vectors}
+
+
+def text(document: dict[str, Any]) -> str:
+    """The file, with a line for each client and vector."""
+    clients = ",\n".join(f"{json.dumps(k)}: {_line(v)}" for k, v in document["clients"].items())
+    vectors = ",\n".join(map(_line, document["vectors"]))
+    head = '{"format": "ldpstats-vectors", "version": 1'
+    return f'{head}, "clients": {{\n{clients}\n}}, "vectors": [\n{vectors}\n]}}\n'
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(made()), encoding="ascii")

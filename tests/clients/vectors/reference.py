@@ -1,0 +1,282 @@
+"""The reports that clients must make, by the samplers of numpy: not by a client that is tested."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from abc import ABC, abstractmethod
+from math import isinf
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from clients.vectors.tapes import Ended, Tape
+
+import ldpstats as ldp
+from ldpstats.clients.device import plain
+from ldpstats.clients.document import texts
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.hashed.base import Hashed
+from ldpstats.reports.single import Reports
+from ldpstats.sampling.samplers import sample_bits
+from ldpstats.sampling.words import system_words
+from ldpstats.survey.asking import draw_asked
+
+__all__ = ["expected"]
+
+
+class Refused(Exception):
+    """Why a client makes no report."""
+
+
+class Question(ABC):
+    """What reads an answer, which may fail, and then draws the report of what was read."""
+
+    def __init__(self, made_by: Any, words: Any, tags: Any = None) -> None:
+        if tags:
+            raise Refused("tags")
+        self.made_by, self.words = made_by, words
+
+    @abstractmethod
+    def read(self, answer: Any) -> Any: ...
+
+    @abstractmethod
+    def send(self, given: Any) -> Any: ...
+
+
+def places(labels: Any) -> dict[str, int]:
+    """The numbers of labels by their texts."""
+    given = texts(labels)
+    return {
+        text: x
+        for x, text in enumerate(map(str, range(given)) if isinstance(given, int) else given)
+    }
+
+
+def place(answer: Any, numbers: dict[str, int], reason: str = "answer") -> int:
+    if not isinstance(answer, str) or answer not in numbers:
+        raise Refused(reason)
+    return numbers[answer]
+
+
+def sent(mechanism: Any, y: Any, cohort: Any = None) -> str:
+    return str(plain(mechanism.report_labels(Reports(y, mechanism, cohort=cohort))[0]))
+
+
+class Listed(Question):
+    """A mechanism whose answers are listed, without cohorts."""
+
+    def read(self, answer: Any) -> int:
+        return place(answer, places(self.made_by.categories))
+
+    def send(self, given: int) -> str:
+        return sent(self.made_by, self.made_by.sample(np.array([given]), self.words))
+
+
+def whole_text(answer: Any) -> str:
+    try:
+        answer.encode("utf-8")
+    except (AttributeError, UnicodeEncodeError):
+        raise Refused("answer") from None
+    return str(answer)
+
+
+class InCohorts(Question):
+    """A mechanism that hashes answers; RAPPOR too, in questionnaires."""
+
+    def read(self, answer: Any) -> Any:
+        if self.made_by.is_open:
+            return whole_text(answer)
+        return self.made_by.alphabet[place(answer, places(self.made_by.alphabet))]
+
+    def send(self, given: Any) -> str:
+        reports = self.made_by._report([given], self.words, "raise")
+        return sent(self.made_by, reports.y, reports.cohort)
+
+
+class Permanent(InCohorts):
+    """RAPPOR alone, with a secret."""
+
+    secret: bytes
+
+    def words_of(self, message: bytes, n: int) -> list[int]:
+        blocks = (
+            hmac.digest(self.secret, message + i.to_bytes(8, "big"), "sha256") for i in range(n)
+        )
+        return np.frombuffer(b"".join(blocks), dtype="<u8")[:n].tolist()
+
+    def send(self, given: Any) -> str:
+        rappor = self.made_by
+        owned, absent, one, zero = rappor._steps()
+        C = rappor.n_cohorts
+        cohort = self.words_of(f"ldpstats cohort 1 {C}".encode(), 1)[0] * C >> 64
+        head = f"ldpstats permanent 1 {cohort} {absent} {rappor.filter_digest}\0".encode()
+        message = head + hashlib.sha256(str(given).encode("utf-8")).digest()
+        own = set(self._cells(given, cohort).tolist())
+        permanent = self.words_of(message, rappor.n_bits)
+        limits = [
+            one if word < (owned if j in own else absent) else zero
+            for j, word in enumerate(permanent)
+        ]
+        y = sample_bits(np.empty((1, 0), np.int64), rappor.n_bits, 0, limits, self.words)
+        return sent(rappor, y, np.array([cohort]))
+
+    def _cells(self, given: Any, cohort: int) -> Any:
+        if self.made_by.is_open:
+            return self.made_by.answer_hash.own(
+                pd.Series([given], dtype=object), np.array([cohort])
+            )[0]
+        return self.made_by.cells_of_cohort(cohort)[self.made_by.alphabet.get_loc(given)]
+
+
+class Personal(Question):
+    """A PUM, with the respondent's own categories."""
+
+    def __init__(self, made_by: Any, words: Any, tags: Any = None) -> None:
+        super().__init__(made_by, words)
+        numbers = places(made_by.categories)
+        names = {str(tag): tag for tag in made_by.tags.tolist()}
+        tags = {} if tags is None else tags
+        if not isinstance(tags, dict) or not all(isinstance(some, list) for some in tags.values()):
+            raise Refused("tags")
+        own = {
+            names.get(tag, "no tag"): [made_by.categories[place(x, numbers, "tags")] for x in some]
+            for tag, some in tags.items()
+        }
+        try:
+            self.own = made_by._preprocessor(own)
+        except InvalidArgument:
+            raise Refused("tags") from None
+
+    def read(self, answer: Any) -> int:
+        return int(self.own[place(answer, places(self.made_by.categories))])
+
+    def send(self, given: int) -> str:
+        common = self.made_by.common
+        return sent(common, common.sample(np.array([given]), self.words))
+
+
+class Grams(Question):
+    """Strings that nobody listed."""
+
+    def read(self, answer: Any) -> str:
+        try:
+            self.made_by.layout.strings("answer", [whole_text(answer)], self.made_by.replace)
+        except InvalidArgument:
+            raise Refused("answer") from None
+        return str(answer)
+
+    def send(self, given: str) -> Any:
+        return self.made_by._message(self.made_by._report([given], self.words, "raise"))
+
+
+def question_of(made_by: Any, words: Any, tags: Any = None) -> Question:
+    if isinstance(made_by, ldp.PUM):
+        return Personal(made_by, words, tags)
+    if isinstance(made_by, ldp.DictionarySurvey):
+        return Grams(made_by, words, tags)
+    kind = InCohorts if isinstance(made_by, Hashed) else Listed
+    return kind(made_by, words, tags)
+
+
+class Alone:
+    """The client of one mechanism."""
+
+    def __init__(self, made_by: Any, words: Any, secret: str | None, tags: Any) -> None:
+        self.question = question_of(made_by, words, tags)
+        self.epsilon = made_by.common._spent() if isinstance(made_by, ldp.PUM) else made_by._spent()
+        self.limited, self.words, self.secret = True, words, secret
+        if isinstance(made_by, ldp.RAPPOR):
+            self.question = Permanent(made_by, words, tags)
+            self.limited = made_by.f == 0.0
+            self.epsilon = made_by.epsilon if self.limited else made_by.lifetime_epsilon
+
+    def begin(self) -> None:
+        if isinstance(self.question, Permanent):
+            drawn = self.words(4).astype("<u8").tobytes() if self.secret is None else None
+            self.question.secret = bytes.fromhex(self.secret or "") if drawn is None else drawn
+
+    def report(self, answer: Any) -> Any:
+        return self.question.send(self.question.read(answer))
+
+
+class Sheets:
+    """The client of a questionnaire."""
+
+    def __init__(self, sheet: Any, words: Any, tags: Any) -> None:
+        self.sheet, self.words, self.epsilon, self.limited = sheet, words, sheet.epsilon, True
+        self.asked: list[list[str]] = []
+        if not set(tags or {}) <= set(sheet.questions):
+            raise Refused("tags")
+        self.questions = {
+            name: question_of(made_by, words, (tags or {}).get(name))
+            for name, made_by in sheet.mechanisms.items()
+        }
+
+    def begin(self) -> None:
+        self.next: list[str] | None = None
+        drawn = draw_asked(1, len(self.sheet.private), self.sheet.ask, self.words)[0]
+        left = {name for name, asked in zip(self.sheet.private, drawn, strict=True) if not asked}
+        self.next = [name for name in self.sheet.questions if name not in left]
+
+    def report(self, answers: Any) -> Any:
+        if not isinstance(answers, dict) or not set(answers) <= set(self.questions):
+            raise Refused("answer")
+        if self.next is None:
+            self.begin()
+        assert self.next is not None
+        given = {}
+        for name in self.next:
+            answer = answers.get(name)
+            if answer is None and name in self.sheet.refused:
+                answer = str(self.sheet.refused[name])
+            if answer is not None:
+                given[name] = self.questions[name].read(answer)
+        found = dict.fromkeys(self.questions)
+        found |= {name: self.questions[name].send(read) for name, read in given.items()}
+        self.asked.append(self.next)
+        try:
+            self.begin()
+        except Ended:
+            pass
+        return found
+
+
+def expected(
+    instrument: Any,
+    tape: Tape,
+    answers: list[Any],
+    reports: int | None = 1,
+    secret: str | None = None,
+    tags: Any = None,
+    max_epsilon: str | None = None,
+) -> dict[str, Any]:
+    """What a client answers, see section 11 of the specification."""
+    words = system_words(tape)
+    try:
+        many = isinstance(instrument, ldp.Questionnaire)
+        client: Any = (
+            Sheets(instrument, words, tags) if many else Alone(instrument, words, secret, tags)
+        )
+        if max_epsilon is not None:
+            if isinf(client.epsilon) or client.epsilon > float(max_epsilon):
+                raise Refused("epsilon")
+        client.begin()
+    except Refused as refused:
+        return {"refused": str(refused)}
+    except Ended:
+        return {"refused": "random"}
+    if isinstance(instrument, ldp.RAPPOR):
+        reports = 1 if client.limited else None
+    made, found = 0, []
+    for answer in answers:
+        try:
+            if made == reports:
+                raise Refused("budget")
+            found.append(client.report(answer))
+            made += 1
+        except Refused as refused:
+            found.append({"refused": str(refused)})
+        except Ended:
+            found.append({"refused": "random"})
+    return {"reports": found, "used": tape.used} | ({"asked": client.asked} if many else {})
