@@ -42,7 +42,7 @@ def test_every_import_is_a_declared_dependency():
     bayes = extras["bayes"] | {"pytensor", "xarray"}  # which PyMC and ArviZ are made of
     others = extras["spark"] | extras["svy"] | extras["collect"]
     assert imported("ldpstats") <= core | others | bayes
-    assert imported("tests") <= core | extras["test"] | extras["spark"] | bayes
+    assert imported("tests") <= core | extras["test"] | extras["spark"] | extras["browser"] | bayes
     assert imported("vignettes") <= core | extras["vignettes"] | extras["spark"]
 
 
@@ -163,6 +163,8 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
         *) echo "lowest $*"; [ "lowest $*" != "$FAULT" ] ;; esac"""
     script(copy / "bin" / "python3", lowest)
     script(copy / "bin" / "java", JAVA.format(21))
+    for tool in ("chromium", "chromedriver", "node"):
+        script(copy / "bin" / tool, "true")
     monkeypatch.setenv("FAULT", fault)
     ran = subprocess.run([copy / ".ci" / "run"], capture_output=True, text=True)
     said = [line.split(": ended")[0] for line in ran.stdout.splitlines() if line[:1].isalpha()]
@@ -170,38 +172,57 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     checks = ["own ruff check .", "own ruff format --check .", "own mypy ", f"own {LAYERS}"]
     if fault != LAYERS:
         checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
+        checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
+        checks += ["own python -m pytest -q tests/clients"]
     second = [*checks, "own python -m pytest -q -n 2 -m slow"]
     both = fault in ("", LAYERS)
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
     assert said == first + second * both
     assert ran.returncode == bool(fault)
-    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark bayes"}
+    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark bayes browser"}
     blamed["lowest .ci/lowest.py"] = "lowest"
     assert not fault or f".ci/run: failed: {blamed[fault]}\n" in ran.stderr
 
 
+NEEDED = {
+    "spark": ("java", "openjdk-17-jre-headless"),
+    "browser": ("chromedriver", "chromium chromium-driver nodejs"),
+}
+
+
+@pytest.mark.parametrize("name", NEEDED)
 @pytest.mark.parametrize(
     "user, ci, network, tested",
     [("0", "", 0, True), ("7", "true", 0, True), ("7", "", 0, False), ("0", "", 1, False)],
 )
-def test_spark_has_java_or_says_why_it_is_skipped(
-    user: str, ci: str, network: int, tested: bool, copy: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_step_has_what_it_needs_or_says_why_it_is_skipped(
+    name: str,
+    user: str,
+    ci: str,
+    network: int,
+    tested: bool,
+    copy: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Java 11 is too old. Root and CI install another; without a network that is a failure."""
+    """Java 11 is too old. Root and CI install what is not there; without a network they fail."""
+    tool, packages = NEEDED[name]
     script(copy / "install", OTHERS)
     script(copy / "bin" / "python3", "true")
-    java = script(copy / "bin" / "java", JAVA.format(11))
+    for other in ("chromium", "node"):
+        script(copy / "bin" / other, "true")
+    needed = script(copy / "bin" / tool, f"[ {tool} = java ] || exit 1\n{JAVA.format(11)}")
     script(copy / "new", JAVA.format(17))
     script(copy / "bin" / "id", f"echo {user}")
     script(copy / "bin" / "sudo", 'shift && "$@"')
-    got = f'echo "got $*"; [ "$1" = update ] || cp {copy}/new {java}; exit {network}'
+    got = f'echo "got $*"; [ "$1" = update ] || cp {copy}/new {needed}; exit {network}'
     script(copy / "bin" / "apt-get", got)
     monkeypatch.setenv("CI", ci)
-    ran = subprocess.run([copy / ".ci" / "run", "spark"], capture_output=True, text=True)
-    assert ("own python -m pytest -q -m spark tests" in ran.stdout) == tested
-    assert ("got install -q -y openjdk-17-jre-headless" in ran.stdout) == tested
-    assert ("spark: skipped: no Java 17" in ran.stdout) == (user == "7" and not ci)
-    assert ran.returncode == network == ("could not be installed" in ran.stderr)
+    ran = subprocess.run([copy / ".ci" / "run", name], capture_output=True, text=True)
+    assert (f"own python -m pytest -q -m {name} tests" in ran.stdout) == tested
+    assert (f"got install -q -y {packages}" in ran.stdout) == tested
+    skipped = f"{name}: skipped: it needs {packages} (Debian)"
+    assert (skipped in ran.stdout) == (user == "7" and not ci)
+    assert ran.returncode == network and ("could not be installed" in ran.stderr) == bool(network)
 
 
 def test_what_runs_beside_a_run_ends_with_it(copy: Path) -> None:

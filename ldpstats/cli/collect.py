@@ -33,6 +33,10 @@ def add_collect(commands: Any) -> None:
     add = command.add_argument
     add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
     add("--to", metavar="DIR", required=True, help="where to keep the sheets")
+    words = (
+        "words that replace those of the page, as ldpstats page --write-texts writes them (JSON)"
+    )
+    add("--texts", metavar="FILE", help=words)
     add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
     add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
     words = "origin of another page that may send sheets, such as https://survey.example; null for "
@@ -53,6 +57,7 @@ def _collect(given: argparse.Namespace) -> int:
     collect(
         ldp.Questionnaire.from_json(given.questionnaire),
         given.to,
+        texts=given.texts,
         host=given.host,
         port=given.port,
         origins=given.origin,

@@ -24,6 +24,7 @@ from typing import Any, NoReturn, TextIO
 import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
+from ldpstats.cli.client import add_client
 from ldpstats.cli.collect import add_collect
 from ldpstats.cli.common import HOW
 from ldpstats.cli.conformance import add_conformance
@@ -64,6 +65,7 @@ examples:
   ldpstats privatize answers.csv cards.csv --column used --device forced-dice --write-spec die.json
   ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
   ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
+  ldpstats client sheet.json --language js --to clients
   ldpstats page sheet.json --to survey.html --post https://survey.example/sheets
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
       --where "age >= 18 and sex == 'f'" --csv jobs.csv
@@ -248,6 +250,7 @@ def _parser() -> argparse.ArgumentParser:
     add_survey(commands)
     add_discover(commands)
     add_questionnaire(commands)
+    add_client(commands)
     add_page(commands)
     add_collect(commands)
     add_audit(commands)

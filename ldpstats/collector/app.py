@@ -214,7 +214,7 @@ class Desk:
         headers = dict(getattr(error, "headers", None) or {})  # Allow, of 405
         if wait:
             headers["Retry-After"] = str(wait)
-        if status in (408, 413):  # what was not read is not looked at
+        if request.method == "POST":  # what was not read is not looked at
             headers["Connection"] = "close"
         if status == 500:
             print(f"ldpstats: error: {type(error).__name__}", file=sys.stderr, flush=True)

@@ -19,22 +19,20 @@ from ldpstats.collector.server import listening, packages, server, stopping
 from ldpstats.collector.store import opened_store
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import FilePath
+from ldpstats.page.page import page_text
 from ldpstats.survey.questionnaire import Questionnaire
 
 __all__ = ["collect"]
 
 _CONNECTIONS = 2_000  # at a time
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
-_NO_PAGE = """<!doctype html>
-<html lang="en"><title>Collector</title><p>This collector shows no questionnaire.</html>
-"""
 
 
 def collect(
     questionnaire: Questionnaire,
     folder: FilePath,
     *,
-    page: str | None = None,
+    texts: Any = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     origins: Sequence[str] = (),
@@ -55,8 +53,8 @@ def collect(
     folder : path-like
         Where to keep the sheets; it is made if there is none. It belongs to this questionnaire, and
         to one collector at a time.
-    page : str, optional
-        HTML of the page to show at /.
+    texts : path-like or mapping, optional
+        Words that replace those of the page at /, as of `page.write_page`.
     host, port : str, int
         Where to listen. Port 0 takes any that is free.
     origins : sequence of str
@@ -81,7 +79,7 @@ def collect(
     """
     packages()
     with closing(listening(host, port)) as where:
-        desk = opened_desk(questionnaire, folder, page, origins, behind_proxy, batch, limits)
+        desk = opened_desk(questionnaire, folder, texts, origins, behind_proxy, batch, limits)
         with closing(desk.intake.store):
             running = server(application(desk), desk.limits.seconds, _CONNECTIONS)
             with stopping(running):
@@ -93,7 +91,7 @@ def collect(
 def opened_desk(
     questionnaire: Questionnaire,
     folder: FilePath,
-    page: str | None = None,
+    texts: Any = None,
     origins: Sequence[str] = (),
     behind_proxy: bool = False,
     batch: int = 1000,
@@ -110,13 +108,13 @@ def opened_desk(
     document = questionnaire.client_document()
     checks = Checks.of(document)
     _check_texts(document)
+    page = page_text(questionnaire, texts, "/sheets")
     store = opened_store(
         opened_folder(folder, questionnaire), BatchWriter(questionnaire, document).write
     )
-    shown = _NO_PAGE if page is None else page
     client = json.dumps(document).encode("ascii")
     intake = Intake(store, size)
-    return Desk(checks, intake, limits, shown.encode("utf-8"), client, allowed, behind)
+    return Desk(checks, intake, limits, page.encode("utf-8"), client, allowed, behind)
 
 
 def _check_texts(document: Mapping[str, Any]) -> None:

@@ -43,21 +43,23 @@ def _shown(
     tags = None if words["tags"] is None else list(words["tags"].values())
     kind = texts["words"]["tag_belief"]
     of_tags = [kind.replace("{tag}", tag) for tag in tags or []]
-    labels = words["answers"]
-    believed = None if labels is None else [*labels, *of_tags]
+    labels, reports, size = words["answers"], document["reports"], 0
+    if labels is not None:
+        size = len(labels) + len(of_tags)
+    own = _texts(document["answers"] or []) + _texts(document["draw"].get("tags", []))
     return {
         "text": words["question"],
         "help": words["help"],
         "skip": words["skip"],
-        "labels": labels,
+        "labels": None if labels == own else labels,  # the page has those of its client document
         "tags": tags,
         "tagQuestion": words["tag_question"],
+        "tagBeliefs": of_tags,
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
-        "believed": believed,
         "beliefs": _beliefs(question, document),
-        "reportLabels": _report_labels(question, document, believed),
-        "bitLabels": _bit_labels(document, believed),
+        "reportsAnswers": isinstance(reports, list | int) and _texts(reports) == own,
+        "marksAnswers": isinstance(reports, Mapping) and 0 < size == reports.get("bits"),
     }
 
 
@@ -68,23 +70,6 @@ def _protected(question: Question, labels: list[str] | None, tags: list[str]) ->
         return None
     assert question.labels is not None
     return [*(labels[i] for i in question.labels.get_indexer(sensitive)), *tags]
-
-
-def _report_labels(
-    question: Question, document: Mapping[str, Any], believed: list[str] | None
-) -> list[str] | None:
-    """Reports as the page shows them, where they are answers; None where they are not."""
-    if believed is None or not isinstance(document["reports"], list | int):
-        return None
-    own = _texts(document["answers"]) + _texts(document["draw"].get("tags", []))
-    return believed if _texts(document["reports"]) == own else None
-
-
-def _bit_labels(document: Mapping[str, Any], believed: list[str] | None) -> list[str] | None:
-    """What each bit of a report stands for, where there is one for each answer."""
-    reports = document["reports"]
-    bits = reports["bits"] if isinstance(reports, Mapping) and "bits" in reports else None
-    return believed if believed is not None and bits == len(believed) else None
 
 
 def _texts(listed: Any) -> list[str]:

@@ -59,8 +59,8 @@ def test_every_mechanism_makes_the_same_reports(name):
     mechanism = MECHANISMS[name]
     document = json.loads(json.dumps(mechanism.client_document()))
     rappor = document["question"]["draw"]["kind"] == "rappor"
-    for seed in range(8):
-        stream = random_bytes(seed) if seed < 4 else awkward_bytes(document, seed)
+    for seed in range(4):
+        stream = random_bytes(seed) if seed < 2 else awkward_bytes(document, seed)
         for answer in answers_of(mechanism):
             theirs, ours = Bytes(stream), Bytes(stream)
             if rappor:

@@ -144,6 +144,7 @@ const circle = { format: "ldpstats-client" };
 circle.question = circle;
 for (const wrong of [
   undefined,
+  null,
   3,
   () => 3,
   circle,
@@ -153,14 +154,14 @@ for (const wrong of [
   { a: NaN },
 ]) {
   assert.throws(() => new Client(wrong), refusal("document"));
-  if (typeof wrong !== "number") assert.throws(() => fingerprint(wrong), refusal("document"));
+  assert.throws(() => fingerprint(wrong), refusal("document"));
 }
 
 // a secret that the device keeps
 const hash = { cohorts: 1000, cells: 8, hashes: 2, hash: "ldpstats", digest: "d", once: false };
 const limits = { owned: String(3n << 62n), absent: String(1n << 62n), one: always, zero: "0" };
 const rappor = sealed({
-  question: { answers: null, draw: { kind: "rappor", ...hash, ...limits } },
+  question: { answers: null, reports: null, draw: { kind: "rappor", ...hash, ...limits } },
 });
 const first = new Client(rappor);
 const again = new Client(rappor, { secret: first.secret });

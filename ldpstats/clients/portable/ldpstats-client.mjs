@@ -71,6 +71,9 @@ const numbers = (value, size) => list(value).map((entry) => integer(entry, 0, si
 
 const text = (value) => (typeof value === "string" ? value : broken("a text is missing"));
 
+const character = (value) =>
+  Array.from(text(value)).length === 1 ? value : broken("a text is no character");
+
 /** An integer of any size, as text. */
 function big(value) {
   if (typeof value !== "string" || !/^(0|[1-9][0-9]*)$/.test(value)) broken("a text is no integer");
@@ -122,7 +125,12 @@ function canonical(value) {
 
 /** The fingerprint of a client document, without regard to the one that it has. */
 export function fingerprint(document) {
-  const { fingerprint: _, ...rest } = copied(document);
+  return fingerprinted(copied(document));
+}
+
+function fingerprinted(copy) {
+  if (!isObject(copy)) broken("it is no object");
+  const { fingerprint: _, ...rest } = copy;
   return hexadecimal(sha256(utf8(canonical(rest)))).slice(0, 12);
 }
 
@@ -178,14 +186,21 @@ class Words {
 
 /** A threshold: its halves, its first twelve binary digits, and what they leave. */
 class Threshold {
+  #digits = null;
   #rest = null;
 
   constructor(value) {
     this.value = value;
     this.hi = Number(value >> 32n);
     this.lo = Number(value & 0xffffffffn);
-    const digits = value.toString(2).padStart(64, "0").replace(/0+$/, "");
-    this.digits = Array.from(digits.slice(0, 12), Number);
+  }
+
+  get digits() {
+    if (this.#digits === null) {
+      const digits = this.value.toString(2).padStart(64, "0").replace(/0+$/, "");
+      this.#digits = Array.from(digits.slice(0, 12), Number);
+    }
+    return this.#digits;
   }
 
   get rest() {
@@ -361,21 +376,23 @@ function reached(rest, total, words) {
   return passed;
 }
 
-function increasing(values) {
-  if (values.some((value, i) => i > 0 && value < values[i - 1])) broken("a list decreases");
-  return values;
-}
-
-/** Cumulative probabilities, as the last words of so many outcomes at most. */
-function upperWords(value, outcomes) {
-  const upper = increasing(list(value).map(big));
-  if (upper.some((word) => word >= W)) broken("a word is above 64 bits");
-  integer(count(upper, W - 1n, false) + 1, 1, outcomes);
+/** Words that do not decrease. */
+function increasing(value) {
+  const upper = list(value).map(big);
+  if (upper.some((word, i) => word >= W || word < upper[i - 1])) broken("words decrease");
   return BigUint64Array.from(upper);
 }
 
+/** The last words of so many outcomes at most, the last of which is certain. */
+function upperWords(value, outcomes) {
+  const upper = increasing(value);
+  integer(upper.length, 1, outcomes);
+  if (upper[upper.length - 1] !== W - 1n) broken("probabilities do not sum to one");
+  return upper;
+}
+
 function inversion(value, outcomes) {
-  const upper = upperWords(field(value, "upper"), Infinity);
+  const upper = increasing(field(value, "upper"));
   const rest = list(field(value, "rest"), upper.length).map(big);
   const total = big(field(value, "total"));
   if (total === 0n || rest.some((one) => one > total)) broken("a rest is above its total");
@@ -421,7 +438,8 @@ function openKeep(draw, answers, reports) {
 function openRows(draw, answers, reports) {
   const rows = list(field(draw, "rows"), answers).map((row) => {
     const outputs = "outputs" in row ? numbers(row.outputs, reports) : null;
-    return { upper: upperWords(field(row, "upper"), outputs?.length ?? reports), outputs };
+    const upper = upperWords(field(row, "upper"), reports);
+    return { upper, outputs: outputs && list(outputs, upper.length) };
   });
   return (x, words) => {
     const { upper, outputs } = rows[x];
@@ -493,16 +511,9 @@ function openParts(draw, answers, reports) {
     const made = integer(field(part, "reports"), 1);
     return { own, made, draw: openLabels(field(part, "draw"), own, made) };
   });
-  integer(
-    answers,
-    1,
-    parts.reduce((size, { own }) => size * own, 1),
-  );
-  integer(
-    parts.reduce((size, { made }) => size * made, 1),
-    1,
-    reports,
-  );
+  const product = (name) => parts.reduce((total, part) => total * part[name], 1);
+  integer(answers, 1, product("own"));
+  integer(product("made"), 1, reports);
   return (x, words) => {
     const own = [];
     for (let i = parts.length - 1, left = x; i >= 0; i -= 1) {
@@ -641,7 +652,7 @@ function thresholds(value, m) {
 }
 
 function openBits(draw, answers, reports) {
-  const m = integer(field(draw, "bits"), answers);
+  const m = integer(field(draw, "bits"), answers, MOST_BITS);
   const own = thresholds(field(draw, "own"), m);
   const groups = spans(thresholds(field(draw, "other"), m));
   const sent = integer(field(draw, "sent"), reports, Math.min(m, reports));
@@ -649,7 +660,7 @@ function openBits(draw, answers, reports) {
 }
 
 function openSubset(draw, answers, reports) {
-  const k = integer(field(draw, "k"), Math.max(answers, reports, 2), reports);
+  const k = integer(field(draw, "k"), Math.max(answers, reports, 2), Math.min(reports, MOST_BITS));
   const size = integer(field(draw, "size"), 1, k - 1);
   const keep = threshold(field(draw, "keep"));
   return (x, words) => {
@@ -685,7 +696,7 @@ function openReveal(draw, answers, reports) {
   const own = [...list(field(draw, "own"), S).map(threshold), threshold(field(draw, "told"))];
   const groups = spans([...list(field(draw, "other"), S).map(threshold), NEVER]);
   const place = new Map(sensitive.map((x, i) => [x, i]));
-  integer(answers, reports, reports);
+  integer(answers, reports, Math.min(reports, MOST_BITS));
   return (x, words) => {
     words.next();
     const found = drawnBits(S + 1, groups, [place.get(x) ?? S], (p) => own[p], words);
@@ -734,9 +745,10 @@ function md5Cells(answer, c, { m, h }) {
 
 function permutedCells(answer, c, { m, h, size }) {
   const cells = Array.from({ length: h }, (_, j) => {
-    const own = mix64(BigInt(answer.x) ^ key(c, j));
+    const own = key(c, j);
+    const mixed = mix64(BigInt(answer.x) ^ own);
     let rank = 0;
-    for (let i = 0; i < size; i += 1) if (mix64(BigInt(i) ^ key(c, j)) < own) rank += 1;
+    for (let i = 0; i < size; i += 1) if (mix64(BigInt(i) ^ own) < mixed) rank += 1;
     return rank % m;
   });
   return cells.map((cell, j) => (cells.indexOf(cell) < j ? cells[0] : cell));
@@ -769,13 +781,14 @@ const QUESTIONS = new Map([
 function openQuestion(question, place) {
   const given = field(question, "answers");
   const labels = given === null ? null : texts(given);
+  const reports = field(question, "reports");
   const draw = field(question, "draw");
   const kind = field(draw, "kind");
   const open = QUESTIONS.get(kind);
-  if (open !== undefined) return open(draw, labels, question, place);
+  if (open !== undefined) return open(draw, labels, reports, place);
   if (labels === null && kind === "same") return { read: wellFormed, send: (answer) => answer };
   if (labels === null) broken("its answers are not listed");
-  const send = openSent(draw, labels.size, field(question, "reports"));
+  const send = openSent(draw, labels.size, reports);
   return { read: listed(labels), send };
 }
 
@@ -838,7 +851,7 @@ function hashedBits(then, m) {
 }
 
 /** RAPPOR (sections 5.4 and 8): its permanent response follows from the secret that `begin` gets. */
-function openRappor(draw, labels, question, place) {
+function openRappor(draw, labels, reports, place) {
   if (place !== "alone") broken("RAPPOR is a survey of its own");
   const { C, m, cells } = openHash(draw, labels);
   const limits = ["owned", "absent", "one", "zero"].map((name) => threshold(field(draw, name)));
@@ -866,12 +879,12 @@ function openRappor(draw, labels, question, place) {
 }
 
 /** A question with categories of the respondent's own, which only her device knows. */
-function openPersonal(draw, labels, question, place) {
+function openPersonal(draw, labels, reports, place) {
   if (place === "part" || labels === null) broken("it has categories of the respondent's own");
   const inner = field(draw, "draw");
   if (!["replace", "reveal"].includes(field(inner, "kind"))) broken("its draw is of another kind");
   const names = texts(list(field(draw, "tags")));
-  const send = openSent(inner, labels.size + names.size, field(question, "reports"));
+  const send = openSent(inner, labels.size + names.size, reports);
   const tags = new Map(); // numbers of tags by those of answers
   const tag = (given) => {
     for (const [name, answers] of given) {
@@ -900,8 +913,8 @@ function openGrams(draw) {
   const gram = integer(field(draw, "gram"), 1, length);
   const step = integer(field(draw, "step"), 1, length);
   const letters = new Set(text(field(draw, "alphabet")));
-  const pad = text(field(draw, "pad"));
-  const replace = field(draw, "replace");
+  const pad = character(field(draw, "pad"));
+  const replace = field(draw, "replace") === null ? null : character(draw.replace);
   const grams = openQuestion(field(draw, "gram_question"), "part");
   const strings = openQuestion(field(draw, "string_question"), "part");
   const starts = [];
@@ -1063,7 +1076,7 @@ function openedDocument(document) {
   const found = copied(document);
   if (!isObject(found) || found.format !== "ldpstats-client") broken("it has another format");
   if (found.version !== VERSION) broken("it has another version");
-  if (field(found, "fingerprint") !== fingerprint(found))
+  if (field(found, "fingerprint") !== fingerprinted(found))
     broken("its fingerprint is of another one");
   text(field(found, "survey"));
   const decimal = /^(inf|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)$/;
@@ -1234,7 +1247,7 @@ function sha256(message, start = SQUARE_ROOTS, before = 0) {
 
 /** The first n words of a message under a secret (section 8). */
 function keyedWords(secret, message, n) {
-  const key64 = (mask) => Uint8Array.from({ length: 64 }, (_, i) => (secret[i] ?? 0) ^ mask);
+  const key64 = (mask) => joined(secret, new Uint8Array(32)).map((byte) => byte ^ mask);
   const inner = joined(key64(0x36), message);
   const size = inner.length & ~63;
   const start = absorbed(SQUARE_ROOTS, new DataView(inner.buffer, 0, size));

@@ -769,14 +769,10 @@ class Personal(Numbered):
         places: dict[int, int] = {}
         for tag, answers in _pairs(tags, why):
             i = self.tags.place(tag)
-            numbers = [self.answers.place(text) for text in _listed(answers, why)]
-            for x in numbers:
-                if (
-                    i < 0
-                    or x < 0
-                    or places.setdefault(x, self.answers.size + i) != (self.answers.size + i)
-                ):
-                    raise Refused("tags", why)
+            found = [self.answers.place(text) for text in _listed(answers, why)]
+            ours = self.answers.size + i
+            if i < 0 or any(x < 0 or places.setdefault(x, ours) != ours for x in found):
+                raise Refused("tags", why)
         self.places = places
 
 

@@ -5,6 +5,7 @@ const QUESTIONS = DATA.client.questions.map((question, i) => {
   const { answers, draw } = question;
   const size = answers === null ? null : typeof answers === "number" ? answers : answers.length;
   const label = (x) => (typeof answers === "number" ? String(x) : answers[x]);
+  const shown = (x) => page.labels?.[x] ?? label(x);
   return {
     ...page,
     name: question.name,
@@ -13,7 +14,8 @@ const QUESTIONS = DATA.client.questions.map((question, i) => {
     document: question,
     size,
     label,
-    shown: (x) => page.labels?.[x] ?? label(x),
+    shown,
+    believed: (x) => (x < size ? shown(x) : page.tagBeliefs[x - size]), // what a report may be of
     grams: draw.kind === "grams" ? draw : null,
   };
 });

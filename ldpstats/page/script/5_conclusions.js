@@ -29,14 +29,12 @@ function conclusions(question, report, again) {
 function reportWords(question, report, again) {
   if (report === null) return say(emptyWords(question, again));
   if (!question.isPrivate && question.size === null) return report;
-  const label = question.reportLabels?.[reportNumber(question, report)];
-  if (label !== undefined) return label;
+  if (question.reportsAnswers) return question.believed(reportNumber(question, report));
   const text = typeof report === "string" ? report : JSON.stringify(report);
-  const words = bitsWords(question, report) ?? say(codeWords(question));
+  const code = () => say(question.size === null ? "report_of_text" : "report_code");
+  const words = question.marksAnswers ? bitsWords(question, report) : code();
   return [make("span", { class: "sent" }, text), paragraph(words, "soft")];
 }
-
-const codeWords = ({ size }) => (size === null ? "report_of_text" : "report_code");
 
 /** Why there is no report: of reports that were made before it is not known who was asked what. */
 function emptyWords({ name, isPrivate }, again) {
@@ -44,14 +42,12 @@ function emptyWords({ name, isPrivate }, again) {
   return again || asked.includes(name) ? "report_none" : "report_not_asked";
 }
 
-/** Answers that bits mark, where there is a bit for each. */
+/** Answers that bits mark. */
 function bitsWords(question, report) {
-  const { reports } = question.document;
-  const names = question.size === null ? [] : question.bitLabels;
-  if (reports?.bits === undefined || names?.length !== report.length) return null;
-  const marked = names.filter((_, j) => report[j] === "1");
+  const marked = Array.from(report, (_, j) => j).filter((j) => report[j] === "1");
   if (marked.length === 0) return say("report_no_bits");
-  return say("report_bits", { answers: marked.join(say("list_separator")) });
+  const answers = marked.map((j) => question.believed(j)).join(say("list_separator"));
+  return say("report_bits", { answers });
 }
 
 function reportNumber(question, report) {
@@ -69,7 +65,7 @@ function concluded(question, report) {
   if (y === null || !question.beliefs[y]) return paragraph(bound);
   const law = question.beliefs[y];
   const certain = law.findIndex((share) => share > 1 - 1e-9);
-  if (certain >= 0) return paragraph(say("shows", { answer: question.believed[certain] }));
+  if (certain >= 0) return paragraph(say("shows", { answer: question.believed(certain) }));
   return [believedTable(question, law), paragraph(bound, "soft small")];
 }
 
@@ -80,7 +76,7 @@ function believedTable(question, law) {
   const many = order.length > SHOWN;
   const rows = order
     .slice(0, many ? SHOWN - 1 : SHOWN)
-    .map((x) => believedRow(question.believed[x], law[x]));
+    .map((x) => believedRow(question.believed(x), law[x]));
   if (many) {
     const number = numberText(order.length - rows.length);
     rows.push(believedRow(say("believe_rest", { number }), law[order[rows.length]]));

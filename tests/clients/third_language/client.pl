@@ -27,10 +27,11 @@ sub question {
     $answers = as_texts($answers) if defined $answers;
     refuse('tags') if $kind ne 'personal' and defined $tags and !(ref $tags eq 'HASH' and !%$tags);
 
+    my $bytes = $kind =~ /^(?:rappor|grams)\z/ || ($draw->{hash} // 'permutation') ne 'permutation';
     my $check = sub {          # the text and the number of an answer
         my ($text) = @_;
         refuse('answer') if !defined $text or ref $text;
-        utf8_bytes($text);
+        utf8_bytes($text) if $bytes;
         my $x = $answers && $answers->{find}->($text);
         refuse('answer') if $answers and !defined $x;
         return [$text, $x];
@@ -53,12 +54,11 @@ sub question {
     }
     my $reports = need($document, 'reports');
     if (my $make = $BITS{$kind}) {
-        refuse('document') unless ref $reports eq 'HASH';
-        my $bits = $make->($draw, $k);
+        my $bits = $make->($draw, $k, need_count($reports, 'bits'));
         return { check => $check, report => sub { $bits->($map->($_[0][1])) } };
     }
-    my $labels = label_draw($draw, $k);
     $reports = as_texts($reports);
+    my $labels = label_draw($draw, $k, $reports->{size});
     return { check => $check, report => sub { $reports->{text}->($labels->($map->($_[0][1]))) } };
 }
 
@@ -81,7 +81,7 @@ sub personal_tags {   # from numbers of answers to numbers of tags
 
 sub hash_question {
     my ($draw, $answers, $check) = @_;
-    my ($C, $m) = map { need_integer($draw, $_) } qw(cohorts cells);
+    my ($C, $m) = map { need_count($draw, $_) } qw(cohorts cells);
     my $cells = hasher($draw, $answers);
     my $then = need_object($draw, 'then');
     my $kind = need_text($then, 'kind');
@@ -106,7 +106,7 @@ sub hash_question {
 
 sub rappor_question {
     my ($draw, $answers, $check) = @_;
-    my ($C, $m) = map { need_integer($draw, $_) } qw(cohorts cells);
+    my ($C, $m) = map { need_count($draw, $_) } qw(cohorts cells);
     my $digest = utf8_bytes(need_text($draw, 'digest'));
     my ($owned, $absent, $one, $zero) = map { need_threshold($draw, $_) } qw(owned absent one zero);
     my $cells = hasher($draw, $answers);
@@ -126,12 +126,12 @@ sub rappor_question {
 
 sub grams_question {
     my ($draw, $check) = @_;
-    my ($length, $gram, $step) = map { need_integer($draw, $_) } qw(length gram step);
+    my ($length, $gram, $step) = map { need_count($draw, $_) } qw(length gram step);
     my ($alphabet, $pad) = map { need_text($draw, $_) } qw(alphabet pad);
     my $replace = need($draw, 'replace');
     my %letter = map { $_ => 1 } split //, $alphabet;
     my ($grams, $strings) = map { question(need_object($draw, $_)) } qw(gram_question string_question);
-    refuse('document') if !$step or $length < $gram;
+    refuse('document') if $length < $gram or length $pad != 1 or length($replace // 'a') != 1;
     my @positions = map { $_ * $step } 0 .. ($length - $gram) / $step;
     my @pairs;
     for my $i (@positions) { push @pairs, map { [$i, $_] } grep { $_ > $i } @positions }
@@ -164,7 +164,7 @@ sub check_document {  # format, version and fingerprint
     my $fingerprint = need_text($document, 'fingerprint');
     delete $rest{fingerprint};
     refuse('document') if need_text($document, 'format') ne 'ldpstats-client';
-    refuse('document') if need_integer($document, 'version') != 1;
+    refuse('document') if as_integer(need($document, 'version')) != 1;
     refuse('document') if $fingerprint ne substr Digest::SHA::sha256_hex(write_json(\%rest)), 0, 12;
     need_text($document, 'survey');
     need_text($document, 'epsilon') =~ /\A(?:inf|[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?)\z/ or refuse('document');
@@ -180,13 +180,14 @@ sub open_sheet {      # the questions of a questionnaire, and how many are asked
         refuse('document') if $known{$name}++ or $question->{open};
         $question->{name}    = $name;
         $question->{private} = need_truth($part, 'private');
-        $question->{refused} = need_text($part, 'refused') if exists $part->{refused};
+        if (exists $part->{refused}) {
+            $question->{refused} = need_text($part, 'refused');
+            eval { $question->{check}->($question->{refused}) } or refuse('document');
+        }
         push @questions, $question;
     }
     my $n   = grep { $_->{private} } @questions;
-    my $ask = need($document, 'ask');
-    $ask = defined $ask ? as_integer($ask) : $n;
-    refuse('document') if $ask > $n;
+    my $ask = defined need($document, 'ask') ? need_count($document, 'ask', $n) : $n;
     $known{$_} or refuse('tags') for keys %{$tags // {}};
     return { questions => \@questions, known => \%known, ask => $ask };
 }

@@ -118,7 +118,19 @@ sub as_integer {
     refuse('document') unless ref $v eq 'Number' and $$v =~ /\A(?:0|[1-9][0-9]{0,15})\z/;
     return $$v + 0;
 }
-sub need_integer { as_integer(need(@_)) }
+sub need_count {      # an integer from 1 to the largest
+    my ($object, $name, $largest) = @_;
+    my $n = as_integer(need($object, $name));
+    refuse('document') if $n < 1 or defined $largest and $n > $largest;
+    return $n;
+}
+
+sub need_numbers {    # a list of integers below n
+    my ($object, $name, $n) = @_;
+    my @list = map { as_integer($_) } @{need_list($object, $name)};
+    refuse('document') if grep { $_ >= $n } @list;
+    return @list;
+}
 
 sub as_digits {       # text of an integer of any size
     my ($v) = @_;
@@ -153,26 +165,30 @@ sub as_fraction {
     return \@f;
 }
 
-sub need_law {        # cumulative probabilities (upper[i] + rest[i] / total) / W
-    my ($object) = @_;
-    my $law = {
-        upper => need_thresholds($object, 'upper'),
-        rest  => [map { as_digits($_) } @{need_list($object, 'rest')}],
-        total => as_digits(need($object, 'total')),
-    };
-    refuse('document') if @{$law->{upper}} != @{$law->{rest}};
-    return $law;
+sub need_upper {      # n cumulative numbers
+    my ($object, $n) = @_;
+    my $upper = need_thresholds($object, 'upper');
+    refuse('document') if @$upper != $n or grep { is_below($upper->[$_], $upper->[$_ - 1]) } 1 .. $#$upper;
+    return $upper;
+}
+
+sub need_law {        # n cumulative probabilities (upper[i] + rest[i] / total) / W
+    my ($object, $n) = @_;
+    my @rest  = map { as_digits($_) } @{need_list($object, 'rest')};
+    my $total = as_digits(need($object, 'total'));
+    refuse('document') if @rest != $n or $total eq '0' or grep { big($_) > big($total) } @rest;
+    return { upper => need_upper($object, $n), rest => \@rest, total => $total };
 }
 
 # A list of texts: numbers of its texts.
 sub as_texts {
     my ($v) = @_;
     if (ref $v eq 'Number') {
-        my $k = as_integer($v);
+        my $k = as_integer($v) || refuse('document');
         return { size => $k, text => sub { $_[0] },
             find => sub { $_[0] =~ /\A(?:0|[1-9][0-9]{0,15})\z/ && $_[0] < $k ? $_[0] + 0 : undef } };
     }
-    refuse('document') unless ref $v eq 'ARRAY';
+    refuse('document') unless ref $v eq 'ARRAY' and @$v;
     my %place;
     for my $i (0 .. $#$v) {
         refuse('document') if !defined $v->[$i] or ref $v->[$i] or exists $place{$v->[$i]};

@@ -1,5 +1,5 @@
 # Draws of labels (sections 5.1 and 5.2) and of bits (5.3). Each maker reads the fields of its draw
-# and gives sub (x), which gives y, a number or a text of bits.
+# over k answers, with n reports or bits, and gives sub (x), which gives y, a number or a text of bits.
 use v5.28;
 use strict;
 use warnings;
@@ -10,19 +10,25 @@ no warnings qw(portable surrogate nonchar non_unicode recursion);
 # Each maker reads the fields of its document and gives sub (x), which gives y.
 
 our %LABELS = (
-    same => sub { sub { $_[0] } },
+    same => sub {
+        my ($draw, $k, $n) = @_;
+        refuse('document') if $k != $n;
+        return sub { $_[0] };
+    },
     keep => sub {
-        my ($draw) = @_;
-        my ($k, $T) = (need_integer($draw, 'k'), need_threshold($draw, 'keep'));
+        my ($draw, $k, $n) = @_;
+        my $T = need_threshold($draw, 'keep');
+        refuse('document') if need_count($draw, 'k') != $k or $k != $n;
         my $rest = exists $draw->{rest} ? as_fraction($draw->{rest}) : undef;
         return sub { KEEP($_[0], $k, $T, $rest) };
     },
     rows => sub {
-        my ($draw, $k) = @_;
-        my @rows = map {
-            { upper => need_thresholds($_, 'upper'),
-              outputs => exists $_->{outputs} && [map { as_integer($_) } @{need_list($_, 'outputs')}] }
-        } @{need_list($draw, 'rows')};
+        my ($draw, $k, $n) = @_;
+        my @rows;
+        for my $row (@{need_list($draw, 'rows')}) {
+            my $outputs = exists $row->{outputs} ? [need_numbers($row, 'outputs', $n)] : undef;
+            push @rows, { upper => need_upper($row, $outputs ? scalar @$outputs : $n), outputs => $outputs };
+        }
         refuse('document') if @rows != $k;
         return sub {
             my ($row) = $rows[$_[0]];
@@ -31,18 +37,20 @@ our %LABELS = (
         };
     },
     exact => sub {
-        my ($draw, $k) = @_;
-        my @rows = map { need_law($_) } @{need_list($draw, 'rows')};
+        my ($draw, $k, $n) = @_;
+        my @rows = map { need_law($_, $n - 1) } @{need_list($draw, 'rows')};
         refuse('document') if @rows != $k;
         return sub { INVERSION($rows[$_[0]]) };
     },
     own => sub {
-        my $law = need_law(need_object($_[0], 'law'));
+        my ($draw, $k, $n) = @_;
+        my $law = need_law(need_object($draw, 'law'), $n);
+        refuse('document') if $k > $n;
         return sub { my $i = INVERSION($law); $i ? $i - 1 : $_[0] };
     },
     others => sub {
-        my ($draw, $k) = @_;
-        my $law = need_law(need_object($draw, 'law'));
+        my ($draw, $k, $n) = @_;
+        my $law = need_law(need_object($draw, 'law'), $n - 1);
         my @accepted = map { as_fraction($_) } @{need_list($draw, 'accepted')};
         refuse('document') if @accepted != $k;
         return sub {
@@ -59,9 +67,9 @@ our %LABELS = (
         };
     },
     band => sub {
-        my ($draw) = @_;
-        my ($k, $width) = map { need_integer($draw, $_) } qw(k width);
-        my $T = need_threshold($draw, 'keep');
+        my ($draw, $k, $n) = @_;
+        my ($width, $T) = (need_count($draw, 'width'), need_threshold($draw, 'keep'));
+        refuse('document') if need_count($draw, 'k') != $k or $k + $width - 1 != $n;
         return sub {
             my $c = COIN($T);
             my $a = $_[0] + UNIFORM($width);
@@ -70,9 +78,10 @@ our %LABELS = (
         };
     },
     replace => sub {
-        my ($draw) = @_;
-        my ($T, @by) = (need_threshold($draw, 'keep'), map { as_integer($_) } @{need_list($draw, 'by')});
-        my $upper = exists $draw->{law} && need_thresholds(need_object($draw, 'law'), 'upper');
+        my ($draw, $k, $n) = @_;
+        my ($T, @by) = (need_threshold($draw, 'keep'), need_numbers($draw, 'by', $n));
+        my $upper = exists $draw->{law} && need_upper(need_object($draw, 'law'), scalar @by);
+        refuse('document') if $k > $n or !@by and $T ne W;
         return sub {
             NEXT();
             return $_[0] if COIN($T);
@@ -80,21 +89,25 @@ our %LABELS = (
         };
     },
     block => sub {
-        my ($draw) = @_;
-        my ($own, $others) = map { need_integer($draw, $_) || refuse('document') } qw(own others);
+        my ($draw, $k, $n) = @_;
+        my ($own, $others) = map { need_count($draw, $_) } qw(own others);
         my $T = need_threshold($draw, 'keep');
         my $label = design(need_object($draw, 'design'));
+        refuse('document') if $own + $others != $n;
         return sub {
             my $c = COIN($T);
             return $label->($_[0], $c, NUMBER($c ? $own : $others));
         };
     },
     parts => sub {
-        my ($draw) = @_;
+        my ($draw, $k, $n) = @_;
         my @parts = map {
-            my $k = need_integer($_, 'answers');
-            [$k, need_integer($_, 'reports'), label_draw(need_object($_, 'draw'), $k)]
+            my ($a, $b) = (need_count($_, 'answers'), need_count($_, 'reports'));
+            $k /= $a;
+            $n /= $b;
+            [$a, $b, label_draw(need_object($_, 'draw'), $a, $b)]
         } @{need_list($draw, 'parts')};
+        refuse('document') if $k != 1 or $n != 1;
         return sub {
             my ($x) = @_;
             my (@x, $y);
@@ -107,9 +120,9 @@ our %LABELS = (
 );
 
 sub label_draw {
-    my ($draw, $k) = @_;
+    my ($draw, $k, $n) = @_;
     my $make = $LABELS{need_text($draw, 'kind')} or refuse('document');
-    return $make->($draw, $k);
+    return $make->($draw, $k, $n);
 }
 
 sub parity {
@@ -152,7 +165,7 @@ sub design {          # sub (x, own or not, number)
     my $kind = need_text($design, 'kind');
     return sub { my ($x, $own, $n) = @_; $own ? $x : $n + ($n >= $x) } if $kind eq 'single';
     if ($kind eq 'hadamard') {
-        my $b = need_integer($design, 'order');
+        my $b = need_count($design, 'order');
         return sub {
             my ($x, $own, $number) = @_;
             my ($part, $row) = (int($x / ($b - 1)) * $b, $x % ($b - 1) + 1);
@@ -163,7 +176,7 @@ sub design {          # sub (x, own or not, number)
         };
     }
     if ($kind eq 'projective') {
-        my ($q, $t) = map { need_integer($design, $_) } qw(q t);
+        my ($q, $t) = map { need_count($design, $_) } qw(q t);
         return sub {
             my ($x, $own, $number) = @_;
             my @X = point($x, $t, $q);
@@ -183,15 +196,17 @@ sub design {          # sub (x, own or not, number)
 
 our %BITS = (
     bits => sub {
-        my ($draw) = @_;
-        my ($m, $sent) = map { need_integer($draw, $_) } qw(bits sent);
+        my ($draw, $k, $n) = @_;
+        my $m    = need_count($draw, 'bits');
+        my $sent = need_count($draw, 'sent', $m);
+        refuse('document') if $m < $k or $sent != $n;
         my ($own, $other) = map { need_threshold_or_list($draw, $_, $m) } qw(own other);
         return sub { join '', (BITS($m, [$_[0]], $own, $other))[0 .. $sent - 1] };
     },
     subset => sub {
-        my ($draw) = @_;
-        my ($k, $size) = map { need_integer($draw, $_) } qw(k size);
-        my $T = need_threshold($draw, 'keep');
+        my ($draw, $k, $n) = @_;
+        my ($size, $T) = (need_count($draw, 'size', $k - 1), need_threshold($draw, 'keep'));
+        refuse('document') if need_count($draw, 'k') != $k or $k != $n;
         return sub {
             my ($x) = @_;
             my $c = COIN($T);
@@ -209,8 +224,9 @@ our %BITS = (
         };
     },
     reveal => sub {
-        my ($draw, $k) = @_;
-        my @sensitive = map { as_integer($_) } @{need_list($draw, 'sensitive')};
+        my ($draw, $k, $n) = @_;
+        my @sensitive = need_numbers($draw, 'sensitive', $k);
+        refuse('document') if $k != $n or grep { $sensitive[$_] <= $sensitive[$_ - 1] } 1 .. $#sensitive;
         my $own   = [@{need_thresholds($draw, 'own')}, need_threshold($draw, 'told')];
         my $other = [@{need_thresholds($draw, 'other')}, 0];
         refuse('document') if @$own != @$other or @$own != @sensitive + 1;

@@ -28,7 +28,7 @@ sub take {            # n words, as bytes
 }
 sub NEXT { unpack 'Q<', take(1) }
 
-sub is_below { my ($w, $T) = @_; return $T eq W || $w < $T }
+sub is_below { my ($w, $T) = @_; return $w ne W && ($T eq W || $w < $T) }
 sub is_above { my ($w, $T) = @_; return $T ne W && $w > $T }
 sub halves   { my ($T) = @_; return $T eq W ? (1 << 32, 0) : ($T >> 32, $T & LOW) }
 sub by_size  { ($a eq W) <=> ($b eq W) || $a <=> $b }
@@ -153,7 +153,7 @@ sub mix64 {
 }
 sub key { my ($c, $j) = @_; return mix64(multiply(0x9E3779B97F4A7C15, 65536 * $c + $j + 1)) }
 
-sub utf8_bytes {
+sub utf8_bytes {      # where UTF-8 is made of an answer, a lone surrogate is refused
     my ($text) = @_;
     refuse('answer') if $text =~ /[\x{D800}-\x{DFFF}]/;
     utf8::encode($text);
@@ -173,8 +173,7 @@ sub ranks {
 sub hasher {
     my ($draw, $answers) = @_;
     my $hash = need_text($draw, 'hash');
-    my ($m, $h) = map { need_integer($draw, $_) } qw(cells hashes);
-    refuse('document') if !$m or !$h;
+    my ($m, $h) = map { need_count($draw, $_) } qw(cells hashes);
     return sub {
         my ($c, $text) = @_;
         my $H = unpack 'Q<', Digest::SHA::sha256(utf8_bytes($text));

@@ -1,0 +1,373 @@
+"""A collector's answers over HTTP."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from shared.collecting import (
+    JSON,
+    MANY,
+    Sender,
+    collecting,
+    message,
+    people,
+    questionnaire,
+    sent,
+    some_reports,
+)
+
+import ldpstats as ldp
+from ldpstats.collector import Limits
+from ldpstats.collector import limits as rates
+from ldpstats.collector.app import Desk
+from ldpstats.collector.store import DiskFailure, Store
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+
+SHEET = questionnaire()
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sender]:
+    """One that no sheet reaches."""
+    folder = tmp_path_factory.mktemp("refused") / "sheets"
+    with collecting(
+        folder, texts={"title": "My page"}, origins=["https://survey.example"]
+    ) as sender:
+        yield sender
+    assert not list(folder.glob("*.parquet"))
+
+
+def one() -> dict[str, Any]:
+    return message(SHEET, some_reports())
+
+
+def raw(port: int, data: bytes, wait: float = 5) -> bytes:
+    """What comes back over a connection; empty if it is closed."""
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=wait)) as connection:
+        found = b""
+        with suppress(ConnectionResetError):
+            connection.sendall(data)
+            while part := connection.recv(65536):
+                found += part
+        return found
+
+
+# -- sheets ----------------------------------------------------------------------------------------
+
+
+def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    answers = people(90, 1)
+    with collecting(tmp_path, batch=40) as sender:
+        sheets = sent(SHEET, answers, 2)
+        for sheet in sheets:
+            found = sender.send(sheet)
+            assert (found.status, found.json()) == (200, {"accepted": True})
+        assert sender.send(sheets[0]).status == sender.send(sheets[-1]).status == 200
+        counts = sender.get("/counts").json()
+        assert counts["survey"] == SHEET.fingerprint and counts["sheets"] in (40, 80)
+        early = ldp.Survey(tmp_path)
+        assert len(early) in (40, 80)
+    survey = ldp.Survey(tmp_path)
+    assert repr(survey) == "Survey(90 rows; private: job, late; observed: sex)"
+    assert survey.frequencies("sex").nobs == 90
+    assert "127.0.0.1" not in capfd.readouterr().err
+    with collecting(tmp_path) as sender:
+        assert sender.get("/counts").json()["sheets"] == 90
+        assert sender.send(sheets[3]).status == 200
+    assert len(ldp.Survey(tmp_path)) == 90
+
+
+def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
+    """Else who knows a token could find out which sheet came with it."""
+    token = "ab" * 16
+    with collecting(tmp_path) as sender:
+        for job in ("nurse", "driver"):
+            found = sender.send(message(SHEET, some_reports(job=job), token=token))
+            assert found.json() == {"accepted": True}
+        assert sender.send(message(SHEET, some_reports(job="cook"), token=token)).status == 400
+    (file,) = tmp_path.glob("*.parquet")
+    assert pd.read_parquet(file)["job"].tolist() == ["nurse"]
+
+
+def test_a_folder_belongs_to_a_questionnaire(tmp_path: Path) -> None:
+    with collecting(tmp_path):
+        pass
+    with pytest.raises(MechanismMismatch, match="another folder for each questionnaire"):
+        with collecting(tmp_path, questionnaire(ask=1)):
+            pass
+    people(3, 1).to_csv(tmp_path / "people.csv")
+    with collecting(tmp_path):  # its questionnaire says that it is a collector's
+        pass
+    (tmp_path / "questionnaire.json").unlink()
+    with pytest.raises(InvalidArgument, match="holds tables of other programs"):
+        with collecting(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("named", "value"),
+    [
+        ("batch", 0),
+        ("batch", "10"),
+        ("limits", 5),
+        ("behind_proxy", 1),
+        ("origins", "https://a.example"),
+        ("origins", ["https://a.example/"]),
+        ("origins", ["a.example"]),
+        ("origins", ["*"]),
+        ("origins", [None]),
+    ],
+)
+def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=named):
+        with collecting(tmp_path, **{named: value}):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [(method, "/sheets", 405) for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "TRACE")]
+    + [("POST", path, 405) for path in ("/", "/health", "/counts", "/client.json")]
+    + [(method, "/sheets/", 404) for method in ("GET", "POST")]
+    + [("GET", path, 404) for path in ("/x", "//", "/../etc/passwd", "/%00", "/sheets.db", "/docs",
+       "/.collecting/sheets.db", "/questionnaire.json", "/openapi.json")],
+)  # fmt: skip
+def test_other_methods_and_paths(collector: Sender, method: str, path: str, status: int) -> None:
+    found = collector.request(method, path, b"{}" if method == "POST" else None)
+    assert found.status == status
+    if method != "HEAD":
+        assert found.json()["accepted"] is False
+    if status == 405:
+        assert found.headers["allow"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"content_type": "text/plain"}, 415),
+        ({"content_type": "application/x-www-form-urlencoded"}, 415),
+        ({"content_type": "multipart/form-data"}, 415),
+        ({"content_type": ""}, 415),
+        ({"content_type": "application/jsonx"}, 415),
+        ({"content_encoding": "gzip"}, 415),
+        ({"origin": "https://other.example"}, 403),
+        ({"origin": "https://survey.example.evil"}, 403),
+        ({"origin": "https://survey.example/"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": ""}, 403),
+        ({"origin": "http://127.0.0.1"}, 403),  # another port
+    ],
+)
+def test_other_headers(collector: Sender, headers: dict[str, str], status: int) -> None:
+    found = collector.send(one(), **headers)
+    assert found.status == status and found.json()["accepted"] is False
+    assert "access-control-allow-origin" not in found.headers
+
+
+@pytest.mark.parametrize(
+    ("sheet", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[" * 1500, 400),
+        (b"\xff", 400),
+        ({**message(SHEET, some_reports()), "survey": "0" * 12}, 409),
+        (message(SHEET, some_reports(job="cook")), 400),
+        (b" " * 100_000, 413),
+    ],
+)
+def test_bad_sheets(collector: Sender, sheet: Any, status: int) -> None:
+    found = collector.send(sheet)
+    assert found.status == status and found.json()["accepted"] is False
+    assert "Traceback" not in found.json()["error"]
+
+
+def test_bodies_of_unknown_length_are_limited_too(collector: Sender) -> None:
+    head = b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    chunk = b"400\r\n" + b" " * 1024 + b"\r\n"
+    found = raw(collector.port, head + b"transfer-encoding: chunked\r\n\r\n" + chunk * 50)
+    assert found.startswith(b"HTTP/1.1 413 ") and b"connection: close" in found.lower()
+    found = raw(collector.port, head + b"content-length: 99999999999\r\n\r\n")
+    assert found.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 400 "))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x16\x03\x01\x02\x00",  # TLS
+        b"GET\r\n\r\n",
+        b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+        b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+        b"GET / HTTP/1.1\r\nhost: x\r\nname: " + b"x" * 200_000 + b"\r\n\r\n",
+        b"\0" * 100,
+    ],
+)
+def test_what_is_no_http(collector: Sender, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    found = raw(collector.port, data)
+    assert found.split(b" ")[1:2] in ([b"400"], []) and b"Traceback" not in found
+    assert capfd.readouterr() == ("", "")
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def limits(**how: int) -> Limits:
+    return Limits(**{"per_minute": 10**6, "per_address": 10**6, **how})
+
+
+@pytest.mark.parametrize("how", [{"per_minute": 3}, {"per_address": 3}])
+def test_rates(tmp_path: Path, how: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [6000.0]
+    monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with collecting(tmp_path, limits=limits(**how)) as sender:
+        found = [sender.send(one()) for _ in range(5)]
+        assert [answer.status for answer in found] == [200, 200, 200, 429, 429]
+        assert found[-1].headers["retry-after"] == "60"
+        now[0] += 60
+        assert sender.send(one()).status == 200
+
+
+def test_addresses_behind_a_proxy(tmp_path: Path) -> None:
+    with collecting(tmp_path, limits=limits(per_address=1), behind_proxy=True) as sender:
+
+        def status(*addresses: str) -> int:
+            return sender.send(one(), x_forwarded_for=", ".join(addresses)).status
+
+        assert status("1.1.1.1") == 200 and status("1.1.1.1") == 429
+        assert status("9.9.9.9", "1.1.1.1") == 429  # the first is what the sender claims
+        assert status("1.1.1.1", "9.9.9.9") == 200
+        assert status("2001:db8::1") == 200 and status("2001:db8::ffff:1") == 429
+        assert status("2001:db8:0:1::1") == 200
+        assert status("::ffff:1.1.1.1") == 429
+        assert status("unknown") == 200 and status("") == 429  # these share one limit
+
+
+def test_no_header_is_believed_without_a_proxy(tmp_path: Path) -> None:
+    with collecting(tmp_path, limits=limits(per_address=1)) as sender:
+        assert sender.send(one(), x_forwarded_for="1.1.1.1").status == 200
+        assert sender.send(one(), x_forwarded_for="2.2.2.2").status == 429
+
+
+def test_slow_senders_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ldpstats.collector.server._MORE", 0)
+    with collecting(tmp_path, limits=limits(seconds=1)) as sender:
+        head = b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        found = raw(sender.port, head + b"content-length: 9\r\n\r\n{")
+        assert found.startswith(b"HTTP/1.1 408 ") or found == b""
+        for data in (b"", head):  # nothing, and half of a request
+            assert raw(sender.port, data) == b""
+        assert sender.send(one()).status == 200
+
+
+def test_requests_at_a_time(tmp_path: Path) -> None:
+    with collecting(tmp_path, limits=limits(requests=1)) as sender:
+        with closing(socket.create_connection(("127.0.0.1", sender.port))) as slow:
+            slow.sendall(b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n")
+            slow.sendall(b"content-length: 9\r\n\r\n{")
+            for _ in range(100):
+                found = sender.send(one())
+                if found.status == 503:
+                    break
+                time.sleep(0.01)
+            assert found.status == 503 and found.headers["retry-after"] == "1"
+            assert sender.get("/health").status == 200
+        for _ in range(100):
+            if sender.send(one()).status == 200:
+                return
+            time.sleep(0.01)
+        raise AssertionError("the request that was cut off still counts")
+
+
+# -- browsers --------------------------------------------------------------------------------------
+
+
+def test_pages_of_other_origins(tmp_path: Path) -> None:
+    with collecting(tmp_path, origins=["https://survey.example", "null"]) as sender:
+        own = f"http://127.0.0.1:{sender.port}"
+        for origin in (own, "https://survey.example", "null"):
+            asked = sender.request(
+                "OPTIONS", "/sheets", origin=origin, access_control_request_method="POST"
+            )
+            assert asked.status == 204 and asked.body == b""
+            assert asked.headers["access-control-allow-origin"] == origin
+            assert asked.headers["access-control-allow-headers"] == "content-type"
+            found = sender.send(one(), origin=origin)
+            assert found.status == 200
+            assert found.headers["access-control-allow-origin"] == origin
+            assert found.headers["vary"] == "Origin"
+            refused = sender.send(b"{", origin=origin)  # the page may read why
+            assert refused.headers["access-control-allow-origin"] == origin
+        assert sender.request("OPTIONS", "/sheets", origin="https://other.example").status == 403
+
+
+def test_pages(collector: Sender) -> None:
+    page, client = collector.get("/"), collector.get("/client.json")
+    assert (
+        b"<title>My page</title>" in page.body
+        and page.headers["content-type"] == "text/html; charset=utf-8"
+    )
+    assert client.json() == SHEET.client_document() and client.headers["content-type"] == JSON
+    for found in (page, client, collector.get("/health"), collector.get("/x")):
+        assert found.headers["content-security-policy"] == "frame-ancestors 'none'"
+        assert found.headers["x-content-type-options"] == "nosniff"
+        assert found.headers["cache-control"] == "no-store"
+        assert "server" not in found.headers
+
+
+# -- disks -----------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collecting(tmp_path) as sender:
+        assert sender.send(one()).status == 200
+        waits = one()
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "_hashed", lambda store, token: token * 0)
+            patch.setattr(Store, "add", full)
+            found = sender.send(waits)
+            assert found.status == 503 and found.headers["retry-after"] == "30"
+            assert found.json()["error"] == "sheets cannot be kept at the moment: try again later"
+            health = sender.get("/health")
+            assert health.status == 503
+            assert health.json()["errors"] == ["sheets cannot be written to the disk"]
+        assert sender.send(waits).status == 200
+        assert sender.get("/health").json() == {"healthy": True, "errors": []}
+    assert len(ldp.Survey(tmp_path)) == 2
+
+
+def full(store: Store, sheets: Any) -> None:
+    store.failing = True
+    raise DiskFailure("database or disk is full")
+
+
+def test_a_defect_shows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def spoilt(desk: Desk, request: Any) -> None:
+        raise KeyError("nurse")
+
+    with collecting(tmp_path) as sender:
+        monkeypatch.setattr(Desk, "_check_sender", spoilt)
+        found = sender.send(one())
+        assert found.status == 500 and b"nurse" not in found.body
+        assert found.json()["error"] == "the request failed: try again later"
+    assert capfd.readouterr().err == "ldpstats: error: KeyError\n"
+
+
+def test_the_limits_are_numbers() -> None:
+    assert json.dumps(MANY.per_minute) == "1000000000"
+    with pytest.raises(InvalidArgument, match="per_address=0"):
+        Limits(per_address=0)

@@ -1,0 +1,256 @@
+"""``ldpstats collect`` as a program: it is stopped, killed, and flooded with nonsense."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.collecting import JSON, Sender, collecting, message, people, questionnaire, sent
+
+import ldpstats as ldp
+from ldpstats.cli.program import main
+from ldpstats.collector.checks import Checks, NotASheet
+from ldpstats.collector.serving import opened_desk
+
+# every sheet has a label of its own, so that each can be found again
+N = 3_000
+NAMED = ldp.Questionnaire({"who": ldp.Observed(tuple(f"w{i}" for i in range(N)))})
+MANY = ["--max-per-address", "1000000000", "--max-per-minute", "1000000000"]
+
+
+@contextmanager
+def program(
+    folder: Path, sheet: ldp.Questionnaire, *more: str
+) -> Iterator[tuple[subprocess.Popen[str], Sender]]:
+    """The program in a process of its own, which is ended with the block."""
+    file = folder.with_suffix(".json")
+    sheet.to_json(file, force=True)
+    arguments = ["collect", str(file), "--to", str(folder), "--port", "0", *MANY, *more]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ldpstats.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline() if process.stdout else ""
+        found = re.fullmatch(r"collecting at http://127\.0\.0\.1:(\d+)/\n", line)
+        assert found, line + (process.stderr.read() if process.stderr else "")
+        yield process, Sender(int(found[1]))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_it_stops_in_order(tmp_path: Path) -> None:
+    answers = people(20, 3)
+    sheets = sent(questionnaire(), answers, 4)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with program(tmp_path / "sheets", questionnaire()) as (process, sender):
+            for sheet in sheets[:10] if number == signal.SIGTERM else sheets:
+                assert sender.send(sheet).status == 200
+            process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+            assert (process.returncode, out) == (0, "")
+            assert re.fullmatch(r"ldpstats: 10 sheets in a file, [12]0 in all\n", err)
+    assert len(ldp.Survey(tmp_path / "sheets")) == 20
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--port", "70000"], "port=70000"),
+        (["--host", "no such host"], "cannot listen"),
+        (["--batch", "0"], "batch=0"),
+        (["--origin", "*"], "origins='*'"),
+        (["--max-per-minute", "0"], "per_minute=0"),
+    ],
+)
+def test_bad_options(
+    tmp_path: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questionnaire().to_json(tmp_path / "q.json")
+    command = ["collect", str(tmp_path / "q.json"), "--to", str(tmp_path / "sheets")]
+    assert main([*command, "--port", "0", *more]) == 2
+    out = capsys.readouterr()
+    assert says in out.err and out.err.count("\n") == 1
+    assert not (tmp_path / "sheets").exists()
+
+
+def test_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questionnaire().to_json(tmp_path / "q.json")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["collect", str(tmp_path / "q.json"), "--to", str(tmp_path / "x")]) == 2
+    assert "pip install 'ldpstats[collect]'" in capsys.readouterr().err
+
+
+# -- kill -9 ---------------------------------------------------------------------------------------
+
+
+def send_all(sender: Sender, bodies: list[bytes], known: list[bytes], stop: int) -> list[bytes]:
+    """Send from several threads; what was acknowledged. At `stop` the collector is killed."""
+    waiting, found, lock = list(bodies), list(known), threading.Lock()
+
+    def send() -> None:
+        while True:
+            with lock:
+                if not waiting:
+                    return
+                body = waiting.pop()
+            try:
+                if sender.send(body).status != 200:
+                    return
+            except (OSError, HTTPException):
+                return
+            with lock:
+                found.append(body)
+                if len(found) == stop:
+                    os.kill(kill[0], signal.SIGKILL)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+kill = [0]
+
+
+def killed_in_mid_load(folder: Path, kills: int, n: int, seed: int) -> None:
+    """Kill the program several times; each acknowledged sheet must be there exactly once."""
+    at = sorted(random.Random(seed).sample(range(10, n - 10), kills))
+    bodies = [json.dumps(message(NAMED, {"who": f"w{i}"})).encode() for i in range(n)]
+    accepted: list[bytes] = []
+    for stop in [*at, -1]:
+        with program(folder, NAMED, "--batch", "25") as (process, sender):
+            kill[0] = process.pid
+            done = set(accepted)
+            left = [body for body in bodies if body not in done]
+            accepted = send_all(sender, left, accepted, stop)
+            if stop < 0:
+                process.terminate()
+            process.wait(timeout=30)
+            assert process.returncode == (0 if stop < 0 else -signal.SIGKILL)
+    assert len(accepted) == len(set(accepted)) == n
+    files = sorted(folder.glob("*.parquet"))
+    rows = Counter(pd.concat([pd.read_parquet(file) for file in files])["who"])
+    assert rows == Counter(f"w{i}" for i in range(n))
+    assert len(ldp.Survey(folder)) == n
+
+
+def test_every_sheet_outlives_a_kill(tmp_path: Path) -> None:
+    killed_in_mid_load(tmp_path / "sheets", 1, 150, 5)
+
+
+@pytest.mark.slow
+def test_every_sheet_outlives_ten_kills(tmp_path: Path) -> None:
+    killed_in_mid_load(tmp_path / "sheets", 10, N, 6)
+
+
+# -- nonsense --------------------------------------------------------------------------------------
+
+
+def spoilt(random: random.Random, body: bytes) -> bytes:
+    """A sheet that is damaged in some places."""
+    found = bytearray(body)
+    for _ in range(random.randint(1, 4)):
+        place = random.randrange(len(found))
+        what = random.randrange(4)
+        if what == 0:
+            del found[place : place + random.randint(1, 20)]
+        elif what == 1:
+            found[place] = random.randrange(256)
+        elif what == 2:
+            found[place:place] = random.choice(NONSENSE)
+        else:
+            found[place : place + 1] = found[place : place + 1] * random.randint(2, 400)
+        found = found or bytearray(b"x")
+    return bytes(found)
+
+
+NONSENSE = [b"{", b"}", b"[", b"]", b'"', b",", b":", b"null", b"NaN", b"1e999", b"\\u0000",
+            b"\xff", b"\xf0\x9f", b"\0", b"true", b"-", b'"sheet":{}', b'"__proto__":1,', b"  ",
+            b'"token":"0",', b"\\ud800", b"9" * 5000]  # fmt: skip
+
+
+def flood(folder: Path, n: int, seed: int) -> Counter[int]:
+    """Send damaged sheets, half of them by odd methods, paths or headers; their statuses."""
+    drawn, statuses = random.Random(seed), Counter[int]()
+    (body,) = sent(questionnaire(), people(1, 1), 1)
+    with collecting(folder) as sender:
+        for i in range(n):
+            damaged = spoilt(drawn, body)
+            method, path, kind = "POST", "/sheets", JSON
+            if i % 4 == 1:
+                method = drawn.choice(["PUT", "GET", "DELETE", "PROPFIND", "X"])
+            elif i % 4 == 2:
+                path = drawn.choice(["/", "/sheets/", "/sheet", "/%2e%2e/", "/x?y", "*"])
+            elif i % 4 == 3 and drawn.random() < 0.5:
+                kind = drawn.choice(["text/plain", "", "json", "application/xml"])
+            try:
+                found = sender.request(method, path, damaged, content_type=kind)
+            except (OSError, HTTPException):  # closed while we wrote
+                statuses[0] += 1
+                continue
+            assert b"Traceback" not in found.body and b".py" not in found.body
+            if found.status == 200:
+                assert (path == "/" and method == "GET") or is_sheet(damaged)
+            statuses[found.status] += 1
+    assert statuses[500] == 0
+    assert len(list(folder.glob("*.parquet"))) <= (statuses[200] > 0)
+    return statuses
+
+
+def is_sheet(body: bytes) -> bool:
+    """Whether damage left a sheet: a digit of the token may have become another."""
+    try:
+        CHECKS.read(body)
+        return True
+    except NotASheet:
+        return False
+
+
+CHECKS = Checks.of(questionnaire().client_document())
+
+
+def test_nonsense_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    statuses = flood(tmp_path / "sheets", 400, 8)
+    assert statuses[400] > 100 and statuses[405] > 80 and statuses[404] > 30
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_ten_thousand_malformed_requests(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    statuses = flood(tmp_path / "sheets", 10_000, 9)
+    assert sum(statuses.values()) == 10_000 and statuses[400] > 3_000
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_frequencies_cover_the_truth(tmp_path: Path) -> None:
+    answers, folder = people(2_000, 11), tmp_path / "sheets"
+    desk = opened_desk(questionnaire(), folder, batch=500)
+    desk.intake.store.add(map(desk.checks.read, sent(questionnaire(), answers, 12)))
+    assert desk.intake.store.batch() == 2_000
+    desk.intake.store.close()
+    found = ldp.Survey(tmp_path / "sheets").frequencies("job")
+    truth = answers["job"].value_counts(normalize=True)[list(found.params.index)]
+    inside = found.conf_int().to_numpy()
+    assert np.all((inside[:, 0] <= truth.to_numpy()) & (truth.to_numpy() <= inside[:, 1]))
