@@ -52,6 +52,7 @@ OPTIONS = {
         "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
     "questionnaire": ("--question", "--krr", "--observed", "--ask", "--refused", "--force"),
+    "page": ("--to", "--post", "--texts", "--write-texts", "--force"),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
@@ -150,6 +151,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "late.json", "--observed", "region", "n,s", "--ask", "1",
     ),
     ("questionnaire", "sheet.json"),
+    ("page", "sheet.json", "--to", "out.html", "--post", "/sheets"),
+    ("page", "sheet.json", "--write-texts", "out.json"),
     ("fit", "reports.csv", "--spec", "spec.json"),
     ("fit", "reports.parquet", "--spec", "spec.json", "--json", "out.json", "--detect", "holm"),
     ("fit", "hashed.csv", "--spec", "orr.json", "--candidates", "candidates.txt"),
@@ -382,7 +385,7 @@ _POSITIONAL = (("privatize",), ("survey",), ("questionnaire",))
 def promised(argv: tuple[str, ...]) -> set[str]:
     """The files that a command line says it writes."""
     found = {argv[2]} if argv[:1] == ("privatize",) and len(argv) > 2 else set()
-    written = ("--json", "--plot", "--write-spec", "--csv")
+    written = ("--json", "--plot", "--write-spec", "--csv", "--to", "--write-texts")
     found |= {b for a, b in itertools.pairwise(argv) if a in written}
     found |= {a.split("=", 1)[1] for a in argv if a.startswith(tuple(f"{w}=" for w in written))}
     # positional arguments may stand anywhere
