@@ -97,7 +97,7 @@ def _protocol(seconds: float, most: int) -> Any:
     # not httptools, which would be faster: it reads heads of any length
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class Protocol(H11Protocol):  # type: ignore[misc, valid-type]
+    class Protocol(H11Protocol):
         """A connection that makes no new request for `seconds` is dropped."""
 
         _alarm: asyncio.TimerHandle | None = None
