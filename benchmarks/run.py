@@ -3,7 +3,7 @@
     python benchmarks/run.py [--quick] [section ...]
 
 The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense,
-associate, associate_million, uldp, uldp_full, dictionary, import and engines; all but
+associate, associate_million, uldp, uldp_full, dictionary, clients, import and engines; all but
 associate_million, uldp_full and engines by default.
 """
 
@@ -32,6 +32,7 @@ SECTIONS = (
     "uldp",
     "uldp_full",
     "dictionary",
+    "clients",
     "import",
     "engines",
 )
@@ -51,6 +52,7 @@ def main() -> None:
 
     import associate
     import candidates
+    import clients
     import collect
     import decode
     import dictionary
@@ -76,6 +78,7 @@ def main() -> None:
         "uldp": uldp.uldp,
         "uldp_full": uldp.uldp_full,
         "dictionary": dictionary.dictionary,
+        "clients": clients.reporting,
         "import": imports.importing,
         "engines": engines.engines,
     }

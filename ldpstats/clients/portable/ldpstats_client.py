@@ -151,15 +151,15 @@ Groups = list[tuple[int, int, int, int]]
 
 
 def groups_of(thresholds: Sequence[int]) -> Groups:
-    """Different thresholds of bits, in increasing order: with first byte, words, and their bits."""
+    """Different thresholds of bits, in increasing order: their first byte, words, and bits."""
     found = []
-    order = sorted(range(len(thresholds)), key=lambda j: thresholds[j])
-    for t, bits in groupby(order, key=lambda j: thresholds[j]):
-        places = list(bits)
-        first, last = places[0] // 8, places[-1] // 8
-        mask = bytearray(last + 1)
-        for j in places:
-            mask[j // 8] |= 1 << j % 8
+    order = sorted(range(len(thresholds)), key=thresholds.__getitem__)
+    for t, places in groupby(order, key=thresholds.__getitem__):
+        bits_of_t = list(places)
+        first, last = bits_of_t[0] // 8, bits_of_t[-1] // 8
+        mask = bytearray(last - first + 1)
+        for j in bits_of_t:
+            mask[j // 8 - first] |= 1 << j % 8
         found.append((t, first, (last - first + 8) // 8, int.from_bytes(mask, "little")))
     return found
 
@@ -168,7 +168,7 @@ def bits(m: int, places: Sequence[int], own: Sequence[int], other: Groups, words
     """BITS: m bits in one number, bit j of value 2^j."""
     found = 0
     for t, first, size, mask in other:
-        found |= coins(size, t, words) << 8 * first & mask
+        found |= (coins(size, t, words) & mask) << 8 * first
     for p in places:
         bit = coins(1, own[p], words) >> 7 & 1
         found = found & ~(1 << p) | bit << p
@@ -222,11 +222,10 @@ def reached(rest: list[int], total: int, words: Words) -> int:
 
 
 def whole(value: Any) -> int:
-    """A whole number, in text or not."""
-    if type(value) is int and 0 <= value < 1 << 53:
-        return value
+    """A whole number in text."""
     if type(value) is str and value.isascii() and value.isdigit() and len(value) < 4300:
-        return int(value)
+        if value == "0" or value[0] != "0":
+            return int(value)
     raise Refused("document", "the client document has a wrong number")
 
 
@@ -279,8 +278,9 @@ class Fields:
         self.must(all(type(n) is int and 0 <= n < size for n in found))
         return found
 
-    def whole(self, name: str, low: int = 0) -> int:
-        value = whole(self[name])
+    def whole(self, name: str, low: int = 0, as_number: bool = False) -> int:
+        """A whole number in text, or also as a JSON integer."""
+        value = self[name] if as_number and type(self[name]) is int else whole(self[name])
         self.must(low <= value)
         return value
 
@@ -440,7 +440,11 @@ def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
 
 
 def open_block(fields: Fields, n: int) -> tuple[int, Draw]:
-    own, others, t = fields.whole("own", 1), fields.whole("others", 1), fields.threshold("keep")
+    own, others, t = (
+        fields.whole("own", 1, True),
+        fields.whole("others", 1, True),
+        fields.threshold("keep"),
+    )
     fields.must(max(own, others) <= W)
     design = fields.inner("design")
     size, label_of = open_part(_DESIGNS, design)(design, n, own, others)
