@@ -18,7 +18,7 @@ from shared.javascript import (
 
 import ldpstats as ldp
 from ldpstats.clients.conformance import compared
-from ldpstats.clients.vectors import stored_vectors
+from ldpstats.clients.conformance.vectors import stored_vectors
 
 LABELS = [
     "Z\u00fcrich",

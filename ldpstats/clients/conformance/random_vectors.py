@@ -1,4 +1,4 @@
-"""Fresh test vectors: random client documents, answers and bytes that are hard to get right.
+"""Random test vectors: client documents, answers and bytes that are hard to get right.
 
 What is expected comes from the client in Python that the package itself runs on.
 """
@@ -10,20 +10,20 @@ import re
 from random import Random
 from typing import Any
 
+from ldpstats.clients.conformance.random_draws import COMPOSED, DRAWS, TEXTS, random_question
+from ldpstats.clients.conformance.vectors import Vector
 from ldpstats.clients.document import document_fingerprint
 from ldpstats.clients.portable.ldpstats_client import conformance_answer
-from ldpstats.clients.random_draws import COMPOSED, DRAWS, TEXTS, random_question
-from ldpstats.clients.vectors import Vector
 
-__all__ = ["fresh_vectors"]
+__all__ = ["random_vectors"]
 
 W = 1 << 64
 _MOST_WORDS = 400
 _KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "questionnaire")
 
 
-def fresh_vectors(n: int, seed: int) -> tuple[Vector, ...]:
-    """Vectors that nobody has stored; kinds of draw take turns.
+def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
+    """Vectors that no client can have stored; kinds of draw take turns.
 
     Parameters
     ----------
