@@ -14,9 +14,8 @@ from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
-from ldpstats.clients.document import document_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.clients.portable.ldpstats_client import Client, Refused
+from ldpstats.clients.portable.ldpstats_client import Client, Refused, fingerprint
 
 KRR = ldp.KRR(("yes", "no", "perhaps"), epsilon=1.0)
 RAPPOR = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.25, q=0.75)
@@ -30,7 +29,7 @@ ANSWER = "hepatitis-4711"
 def changed(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A document with other fields, and the fingerprint that it then has."""
     rest = {name: value for name, value in (document | fields).items() if name != "fingerprint"}
-    return rest | {"fingerprint": document_fingerprint(rest)}
+    return rest | {"fingerprint": fingerprint(rest)}
 
 
 def with_draw(mechanism: Any, **fields: Any) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from typing import Any
 
 from ldpstats.clients.conformance.random_draws import COMPOSED, DRAWS, TEXTS, random_question
 from ldpstats.clients.conformance.vectors import Vector
-from ldpstats.clients.document import document_fingerprint
-from ldpstats.clients.portable.ldpstats_client import conformance_answer
+from ldpstats.clients.portable.ldpstats_client import conformance_answer, fingerprint
 
 __all__ = ["random_vectors"]
 
@@ -64,7 +63,7 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
         "epsilon": dice.choice(("1.0", "0.25", "inf", "12.5", "1e-05")),
         **asked,
     }
-    return document | {"fingerprint": document_fingerprint(document)}
+    return document | {"fingerprint": fingerprint(document)}
 
 
 def _questions(dice: Random) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
         del question[dice.choice(("answers", "reports", "draw"))]
         if "draw" in question:  # some kinds need no `reports`
             question["draw"] = {"kind": "keep"}
-    return damaged | {"fingerprint": document_fingerprint(damaged)}
+    return damaged | {"fingerprint": fingerprint(damaged)}
 
 
 # -- bytes -----------------------------------------------------------------------------------------
