@@ -38,6 +38,7 @@ sub question {
     };
     return hash_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'hash';
     return rappor_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'rappor';
+    refuse('document') if $answers and $kind eq 'grams';
     return grams_question($draw, $check) if $kind eq 'grams';
     return { check => $check, report => sub { $_[0][0] } } if $kind eq 'same' and !$answers;
 
@@ -147,14 +148,16 @@ sub grams_question {
             refuse('answer') if $text eq '';
             my $string = join '', map { $letter{$_} ? $_ : $replace // refuse('answer') } split //, $text;
             $string = substr $string, 0, $length;
-            return $string . $pad x ($length - length $string);
+            $string .= $pad x ($length - length $string);
+            my %sent = map { $_ => $grams->{check}->(substr $string, $_, $gram) } @positions;
+            $string =~ s/\Q$pad\E+\z//;
+            return [\%sent, $strings->{check}->($string)];
         },
         report => sub {
-            my ($string) = @_;
-            my $pair = $pairs[UNIFORM(scalar @pairs)];
-            my @sent = map { $grams->{report}->($grams->{check}->(substr $string, $_, $gram)) } @$pair;
-            $string =~ s/\Q$pad\E+\z//;
-            my $whole = $strings->{report}->($strings->{check}->($string));
+            my ($of, $string) = @{$_[0]};
+            my $pair  = $pairs[UNIFORM(scalar @pairs)];
+            my @sent  = map { $grams->{report}->($of->{$_}) } @$pair;
+            my $whole = $strings->{report}->($string);
             return { positions => [map { number($_) } @$pair], grams => \@sent, string => $whole };
         },
     };
