@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import re
+import resource
 import secrets
 import signal
 import subprocess
@@ -87,12 +88,15 @@ def main() -> None:
         seconds = time.perf_counter() - start
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        busy = (used.ru_utime + used.ru_stime) / given.sheets
         survey = ldp.Survey(f"{folder}/sheets")
         files = len(list(Path(folder, "sheets").glob("*.parquet")))
         p50, p99 = np.percentile(waits, [50, 99])
         print(f"{given.sheets} sheets of {given.questions} questions, {given.senders} senders:")
         print(f"{seconds:.1f} s, {given.sheets / seconds:.0f} sheets a second")
         print(f"waiting: median {p50:.0f} ms, 99 % {p99:.0f} ms, longest {waits.max():.0f} ms")
+        print(f"{1e6 * busy:.0f} microseconds of the collector's processor a sheet, with its start")
         print(f"{len(survey)} rows in {files} files")
         check(survey, answers)
 

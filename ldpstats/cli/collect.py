@@ -21,8 +21,8 @@ and Survey(DIR) read at any time. SIGTERM or Ctrl-C stops it: what waits is writ
   GET /health        200 while sheets can be kept, else 503
   GET /counts        how many sheets are in files
 
-Use a reverse proxy for TLS, with --behind-proxy. vignettes/collector.md shows how, and says what is
-protected against whom.
+Use a reverse proxy for TLS, with --behind-proxy. README.md in the package's folder collector/ shows
+how, and says what is protected against whom.
 """
 
 

@@ -74,6 +74,7 @@ examples:
       --strata region --clusters town --by sex
   ldpstats collect sheet.json --to sheets --port 8000
   ldpstats audit survey.json
+  ldpstats conformance --only keep python ldpstats_client.py --conformance
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
 """

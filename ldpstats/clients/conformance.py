@@ -25,7 +25,8 @@ class Difference:
     name, kind : str
         The vector and its kind.
     place : str
-        "report 2", "used", "asked", "refused", or "line" where no answer could be read.
+        "report 2", "used", "asked", "refused", "answer" where one refuses and the other does not,
+        or "line" where no answer could be read.
     expected, got : str
         As JSON; what went wrong, where there was no answer.
     """
@@ -194,6 +195,9 @@ def _no_number(text: str) -> None:
 def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
     """Where an answer differs from what is expected."""
     expected = vector.expected
+    if ("refused" in expected) != ("refused" in said) and not {"refused", "reports"} <= {*said}:
+        yield _difference(vector, "answer", dict(expected), _text(said))
+        return
     for name in [*expected, *(name for name in said if name not in expected)]:
         if name not in expected:
             yield _difference(vector, shown(name, 40), "nothing", _text(said[name]))

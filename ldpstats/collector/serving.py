@@ -44,8 +44,8 @@ def collect(
 
     ``Survey(folder)`` reads them at any time. A sheet is acknowledged when it is on the disk. The
     files hold the reports of many sheets in an order of chance; no address, no program's name and
-    no time is kept, but the hour in which a file was written. See `vignettes/collector.md` for its
-    use behind a reverse proxy, and for what it protects against.
+    no time is kept, but the hour in which a file was written. ``ldpstats/collector/README.md`` has
+    the use behind a reverse proxy, and what is protected against whom.
 
     Parameters
     ----------

@@ -62,6 +62,10 @@ def test_a_client_that_agrees() -> None:
         ('said["used"] = 0.0', "same 1, used: expected 0, got 0.0"),
         ('del said["used"]', "same 1, used: expected 0, got nothing"),
         ('said["refused"] = "answer"', 'same 1, refused: expected nothing, got "answer"'),
+        (
+            'said = {"id": n, "refused": "tags"}',
+            'same 1, answer: expected {"reports": ["a", "b"], "used": 0}, got {"refused": "tags"}',
+        ),
         ('said["reports"][:1] = ["b"]', 'same 1, report 1: expected "a", got "b"'),
         ('said["reports"].append(1)', 'same 1, reports: expected ["a", "b"], got ["a", "b", 1]'),
         ('said["reports"] = 0', 'same 1, reports: expected ["a", "b"], got 0'),

@@ -192,20 +192,27 @@ def test_a_draw_is_that_of_the_sampler(name: str) -> None:
     assert len(set(said["reports"])) > 1 or name == "keep-one"
 
 
-@pytest.mark.parametrize(("n", "ask"), [(5, 2), (5, 3), (5, 4), (5, 5), (5, None), (4, 2), (1, 1)])
-def test_the_questions_that_are_asked_are_drawn_as_the_package_draws_them(
-    n: int, ask: int | None
-) -> None:
-    rng = np.random.default_rng(n)
-    same = {"answers": ["a"], "reports": ["a"], "draw": {"kind": "same"}, "private": True}
-    names = ["9", "1", "__proto__", "toString", "x"][:n]
-    questions = [{"name": name} | same for name in names]
-    given = words_of(questions[0], 1_000, rng)
+NAMES = ["9", "1", "__proto__", "toString", "x"]
+SAME = {"answers": ["a"], "reports": ["a"], "draw": {"kind": "same"}, "private": True}
+
+
+def asked_of(n: int, ask: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A request of 20 sheets of n questions, and what the package draws."""
+    names = NAMES[:n]
+    given = words_of(SAME, 1_000, np.random.default_rng(n))
     source = Bytes(given)
     words = system_words(source)
-    drawn = [draw_asked(1, n, ask, words)[0] for _ in range(21)]
+    drawn = [draw_asked(1, n, ask, words)[0] for _ in range(21)][:20]
     asked = [[name for name, one in zip(names, some, strict=True) if one] for some in drawn]
-    request = {"client": client_document(questions, ask=ask), "random": given.hex()}
-    (said,) = answered(request | {"reports": 20, "answers": [dict.fromkeys(names, "a")] * 20})
-    reports = [{name: "a" if name in some else None for name in names} for some in asked[:20]]
-    assert said == {"reports": reports, "asked": asked[:20], "used": source.used}
+    reports = [{name: "a" if name in some else None for name in names} for some in asked]
+    client = client_document([{"name": name} | SAME for name in names], ask=ask)
+    request = {"client": client, "random": given.hex(), "reports": 20}
+    request["answers"] = [dict.fromkeys(names, "a")] * 20
+    return request, {"reports": reports, "asked": asked, "used": source.used}
+
+
+def test_the_questions_that_are_asked_are_drawn_as_the_package_draws_them() -> None:
+    settings = [(5, 2), (5, 3), (5, 4), (5, 5), (5, None), (4, 2), (1, 1)]
+    requests, expected = zip(*(asked_of(*one) for one in settings), strict=True)
+    assert answered(*requests) == list(expected)
+    assert len({tuple(some) for some in expected[0]["asked"]}) > 5

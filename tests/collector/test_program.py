@@ -254,3 +254,39 @@ def test_frequencies_cover_the_truth(tmp_path: Path) -> None:
     truth = answers["job"].value_counts(normalize=True)[list(found.params.index)]
     inside = found.conf_int().to_numpy()
     assert np.all((inside[:, 0] <= truth.to_numpy()) & (truth.to_numpy() <= inside[:, 1]))
+
+
+# -- a full disk -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte in memory."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a disk can be mounted by root only")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_disk_that_is_full_for_a_while(small_disk: Path, tmp_path: Path) -> None:
+    sheet = ldp.Questionnaire({"who": ldp.KRAPPOR(2_000, 1.0)})
+    drawn = np.random.default_rng(13).integers(0, 2, (300, 2_000)).astype(str)
+    bodies = [json.dumps(message(sheet, {"who": "".join(bits)})).encode() for bits in drawn]
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 800_000)
+    with collecting(small_disk / "sheets", sheet, batch=60) as sender:
+        first = [sender.send(body).status for body in bodies]
+        assert first.count(200) > 20 and first.count(503) > 20 and {*first} == {200, 503}
+        assert sender.get("/health").status == 503
+        filler.unlink()
+        known = [body for body, status in zip(bodies, first, strict=True) if status == 200]
+        more = [body for body, status in zip(bodies, first, strict=True) if status == 503][:60]
+        for body in [*more, *known[:5]]:  # some of them again
+            assert sender.send(body).status == 200
+    reports = pd.concat([pd.read_parquet(f) for f in (small_disk / "sheets").glob("*.parquet")])
+    expected = [json.loads(body)["sheet"]["who"] for body in [*known, *more]]
+    bits = [np.unpackbits(np.frombuffer(b, np.uint8), bitorder="little") for b in reports["who"]]
+    assert Counter("".join(map(str, row)) for row in bits) == Counter(expected)

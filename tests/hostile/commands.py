@@ -15,6 +15,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ import pandas as pd
 from hostile.calls import Hung, bounded, signed, spoil_document
 
 import ldpstats as ldp
-from ldpstats import io
+from ldpstats import clients, io
 from ldpstats.cli.program import main
 
 JOBS = ("nurse", "teacher", "driver")
@@ -51,6 +52,7 @@ OPTIONS = {
         "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
     "questionnaire": ("--question", "--krr", "--observed", "--ask", "--refused", "--force"),
+    "page": ("--to", "--post", "--texts", "--write-texts", "--force"),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
@@ -74,6 +76,7 @@ OPTIONS = {
         "--max-candidates", "--width", "--alpha", "--max-rows", "--details", "--json", "--plot",
         "--title", "--plot-kind", "--missing", "--na", "--force", "--engine", "--on-error",
     ),
+    "conformance": ("--only", "--random", "--seed", "--timeout", "--json", "--force"),
     "audit": ("--json", "--device", "--param", "--categories"),
     "device": (
         "--param", "--categories", "--write-spec", "--json", "--plot", "--title", "--force",
@@ -107,6 +110,9 @@ def good_files(folder: Path) -> None:
     sheet = ldp.Questionnaire({"job": krr, "id": ldp.Observed(("1", "2", "3"))})
     sheet.to_json(folder / "sheet.json")
     ldp.Questionnaire({"job": krr}).to_json(folder / "asked.json")
+    portable = (Path(clients.__path__[0]) / "portable" / "ldpstats_client.py").read_text()
+    (folder / "client.py").write_text(f"#!{sys.executable} -S\n{portable}")
+    (folder / "client.py").chmod(0o755)
     (folder / "candidates.txt").write_text("nurse\nteacher\n")
     rows = [f"{i},{jobs[i]},{('no', 'yes')[i % 2]},2\n" for i in range(60)]
     (folder / "pair.csv").write_text("id,job,late,n\n" + "".join(rows))
@@ -145,6 +151,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "late.json", "--observed", "region", "n,s", "--ask", "1",
     ),
     ("questionnaire", "sheet.json"),
+    ("page", "sheet.json", "--to", "out.html", "--post", "/sheets"),
+    ("page", "sheet.json", "--write-texts", "out.json"),
     ("fit", "reports.csv", "--spec", "spec.json"),
     ("fit", "reports.parquet", "--spec", "spec.json", "--json", "out.json", "--detect", "holm"),
     ("fit", "hashed.csv", "--spec", "orr.json", "--candidates", "candidates.txt"),
@@ -183,6 +191,10 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "discover", "strings.csv", "--survey", "survey.json", "--json", "out.json", "--keep",
         "[a-c]+",
     ),
+    (
+        "conformance", "--only", "same", "--random", "40", "--seed", "1", "--timeout", "1",
+        "--json", "out.json", "./client.py", "--conformance",
+    ),
     ("audit", "spec.json"),
     ("audit", "survey.json", "--json"),
     ("audit", "urap.json"),
@@ -205,7 +217,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "out.json",
     ),
 )  # fmt: skip
-RARE = {"discover": 0.1, "associate": 0.5}  # they take longer
+RARE = {"discover": 0.1, "associate": 0.5, "conformance": 0.3}  # they take longer
 
 JSON_NAMES = (
     "spec.json",
@@ -373,7 +385,7 @@ _POSITIONAL = (("privatize",), ("survey",), ("questionnaire",))
 def promised(argv: tuple[str, ...]) -> set[str]:
     """The files that a command line says it writes."""
     found = {argv[2]} if argv[:1] == ("privatize",) and len(argv) > 2 else set()
-    written = ("--json", "--plot", "--write-spec", "--csv")
+    written = ("--json", "--plot", "--write-spec", "--csv", "--to", "--write-texts")
     found |= {b for a, b in itertools.pairwise(argv) if a in written}
     found |= {a.split("=", 1)[1] for a in argv if a.startswith(tuple(f"{w}=" for w in written))}
     # positional arguments may stand anywhere

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from hostile.design_sites import design_sites
@@ -18,6 +19,7 @@ from hostile.mechanism_sites import (
     mechanism_sites,
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
+from hostile.page_sites import page_file_sites, page_sites
 from hostile.planning_sites import planning_sites, privacy_sites
 from hostile.pooling_sites import pooling_sites
 from hostile.posterior_sites import posterior_sites
@@ -51,12 +53,19 @@ def sites(e: Examples) -> list[Site]:
         *design_sites(),
         *posterior_sites(e),
         *questionnaire_sites(e),
+        *page_sites(e),
         *survey_sites(e),
         *weighted_sites(e),
         *regression_sites(e),
         *unknown_sites(e),
-        *(replace(site, files=True) for site in (*file_sites(e), *sheet_file_sites(e))),
+        *(replace(site, files=True) for site in _of_files(e)),
     ]
     names = [site.name for site in found]
     assert len(set(names)) == len(names), "two sites have one name"
     return found
+
+
+def _of_files(e: Examples) -> Iterator[Site]:
+    yield from file_sites(e)
+    yield from sheet_file_sites(e)
+    yield from page_file_sites(e)

@@ -9,6 +9,13 @@ function say(key, values = {}) {
   return DATA.texts.words[key].replace(/\{([a-z]+)\}/g, (_, name) => String(values[name]));
 }
 
+/** Texts in a row, the first of them if there are many. */
+function listText(texts, most = 12) {
+  const answers = texts.slice(0, most).join(say("list_separator"));
+  const number = texts.length - most;
+  return number > 0 ? say("list_rest", { answers, number: numberText(number) }) : answers;
+}
+
 function numberText(value, options) {
   try {
     return new Intl.NumberFormat(LANGUAGE, options).format(value);

@@ -6,8 +6,8 @@ const FAR = 1e4; // times as likely: hardly any protection
 function boundText(keys, spent) {
   if (spent === null) return say(keys.none);
   const values = {
-    factor: factorText(spent.factor),
-    epsilon: numberText(spent.epsilon, { maximumFractionDigits: 3 }),
+    factor: spent.factor > FAR ? numberText(FAR) : factorText(spent.factor),
+    epsilon: numberText(spent.epsilon, { maximumSignificantDigits: 4 }),
   };
   return say(spent.factor > FAR ? keys.huge : keys.bound, values);
 }
@@ -46,8 +46,7 @@ function emptyWords({ name, isPrivate }, again) {
 function bitsWords(question, report) {
   const marked = Array.from(report, (_, j) => j).filter((j) => report[j] === "1");
   if (marked.length === 0) return say("report_no_bits");
-  const answers = marked.map((j) => question.believed(j)).join(say("list_separator"));
-  return say("report_bits", { answers });
+  return say("report_bits", { answers: listText(marked.map((j) => question.believed(j))) });
 }
 
 function reportNumber(question, report) {

@@ -1,4 +1,4 @@
-// The steps of the page: introduction, questions, review, reports, end.
+// The steps before anything is sent: introduction, questions, review.
 
 let client = null; // opened anew with the respondent's own categories, from the same random bytes
 let openingBytes = [];
@@ -120,7 +120,7 @@ function help(question) {
   if (!isPrivate) notes.push(make("div", { class: "note warn" }, paragraph(say("observed_help"))));
   else if (some === null) notes.push(paragraph(say("protected_help"), "soft small"));
   else {
-    const text = say("some_protected", { answers: some.join(say("list_separator")) });
+    const text = say("some_protected", { answers: listText(some) });
     notes.push(make("div", { class: "note warn" }, paragraph(text)));
   }
   return notes;
@@ -216,126 +216,4 @@ function reported() {
     if (tag !== null && given[name] !== null) tags[name] = { [tag]: [given[name]] };
   }
   return Object.keys(tags).length ? open(tags).report(given) : client.report(given);
-}
-
-// ---- Reports ------------------------------------------------------------------------------------
-
-function reports(text, again) {
-  const { sheet } = JSON.parse(text);
-  const exact = make("pre", { tabindex: "0", role: "region", "aria-labelledby": "exact" }, text);
-  show(
-    headline(say("reports")),
-    paragraph(say(again ? "reports_again" : "reports_help")),
-    QUESTIONS.map((one) => conclusions(one, sheet[one.name], again)),
-    make("h2", {}, say("together")),
-    paragraph(totalText()),
-    make("h2", { id: "exact" }, say("exact")),
-    paragraph(say("exact_help"), "soft small"),
-    exact,
-    DATA.post === null ? handing(text, exact) : sending(text),
-  );
-  announce("");
-}
-
-function sending(text) {
-  const state = make("p", { role: "status" });
-  const withdraw = button("withdraw", () => gone("withdrawn"), "quiet");
-  if (recalled()?.left) withdraw.hidden = true;
-  const send = button("send", () => deliver(text, send, withdraw, state), "main");
-  return [state, make("div", { class: "buttons" }, send, withdraw)];
-}
-
-async function deliver(text, send, withdraw, state) {
-  if (busy) return;
-  busy = true;
-  send.disabled = true;
-  withdraw.hidden = true;
-  state.textContent = say("sending");
-  const status = await alone(async () => {
-    if (KEEPS && recalled()?.pending !== text) return -1; // another window has sent or deleted them
-    keep(text, true);
-    return posted(text);
-  });
-  busy = false;
-  if (status === false) return show(headline(say("other_tab")), paragraph(say("other_tab_help")));
-  if (status === -1) return arrive();
-  if (status === 200) return gone("sent");
-  if (status === 409) return gone("outdated");
-  send.disabled = false;
-  send.textContent = say("again");
-  state.textContent = problem(status);
-  return send.focus();
-}
-
-function problem(status) {
-  if (status === 0) return say(KEEPS ? "offline" : "offline_not_kept");
-  return status === 429 || status >= 500 ? say("busy") : say("not_accepted", { status });
-}
-
-function handing(text, exact) {
-  const state = make("p", { role: "status" });
-  const file = `reports-${DATA.client.survey}-${JSON.parse(text).token.slice(0, 8)}.json`;
-  const leave = () => keep(text, true);
-  const save = () => {
-    leave();
-    saveFile(text, file);
-    state.textContent = say("saved", { file });
-  };
-  const copy = async () => {
-    leave();
-    state.textContent = say((await copyText(text, exact)) ? "copied" : "copy_failed");
-  };
-  const remove = button("delete", () => gone("deleted"), "quiet");
-  const row = make("div", { class: "buttons" }, button("save", save, "main"), button("copy", copy), remove);
-  return [make("div", { class: "note" }, paragraph(say("save_help"))), row, state];
-}
-
-/** The end: the device keeps that it has taken part, and nothing else. */
-function gone(how) {
-  keep(null, true);
-  const thanks = how === "sent" || how === "deleted" ? paragraphs(DATA.texts.thanks) : null;
-  show(headline(say(how)), thanks, paragraph(say(`${how}_help`)));
-}
-
-// ---- Arrival ------------------------------------------------------------------------------------
-
-/** The first step, which depends on what the device keeps. */
-function arrive() {
-  const kept = recalled();
-  if (kept !== null && kept.pending !== null) {
-    ended = true;
-    forget();
-    return reports(kept.pending, true);
-  }
-  if (kept !== null) {
-    ended = true;
-    forget();
-    return show(headline(say("before")), paragraph(say("before_help")));
-  }
-  client = open();
-  asked = client.asked;
-  return introduction();
-}
-
-addEventListener("pagehide", () => {
-  forget(); // of what a browser may keep of a page that was left
-  document.getElementById("page").replaceChildren();
-});
-addEventListener("pageshow", (event) => {
-  if (event.persisted) location.reload();
-});
-addEventListener("storage", (event) => {
-  if (event.key === PLACE && !busy && !ended) arrive(); // another window has made reports
-});
-
-/** Without the error: nothing of a page with answers is logged. */
-function broken() {
-  forget();
-  show(headline(say("broken")));
-}
-
-try {
-  arrive();
-} catch {
-  broken();
 }

@@ -27,7 +27,7 @@ sub question {
     $answers = as_texts($answers) if defined $answers;
     refuse('tags') if $kind ne 'personal' and defined $tags and !(ref $tags eq 'HASH' and !%$tags);
 
-    my $bytes = $kind =~ /^(?:rappor|grams)\z/ || ($draw->{hash} // 'permutation') ne 'permutation';
+    my $bytes = !$answers || $kind =~ /\A(?:hash|rappor|grams)\z/;
     my $check = sub {          # the text and the number of an answer
         my ($text) = @_;
         refuse('answer') if !defined $text or ref $text;
@@ -36,8 +36,9 @@ sub question {
         refuse('answer') if $answers and !defined $x;
         return [$text, $x];
     };
-    return hash_question($draw, $answers, $check) if $kind eq 'hash';
-    return rappor_question($draw, $answers, $check) if $kind eq 'rappor';
+    return hash_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'hash';
+    return rappor_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'rappor';
+    refuse('document') if $answers and $kind eq 'grams';
     return grams_question($draw, $check) if $kind eq 'grams';
     return { check => $check, report => sub { $_[0][0] } } if $kind eq 'same' and !$answers;
 
@@ -79,8 +80,10 @@ sub personal_tags {   # from numbers of answers to numbers of tags
     return %tag;
 }
 
+sub need_bits { refuse('document') if need_count($_[0], 'bits') != $_[1] }
+
 sub hash_question {
-    my ($draw, $answers, $check) = @_;
+    my ($draw, $answers, $check, $reports) = @_;
     my ($C, $m) = map { need_count($draw, $_) } qw(cohorts cells);
     my $cells = hasher($draw, $answers);
     my $then = need_object($draw, 'then');
@@ -88,10 +91,12 @@ sub hash_question {
     my $report;
     if ($kind eq 'keep') {
         my $T = need_threshold($then, 'keep');
+        refuse('document') if as_texts($reports)->{size} != $m;
         $report = sub { KEEP($_[0], $m, $T) };
     }
     elsif ($kind eq 'bits') {
         my ($own, $other) = map { need_threshold_or_list($then, $_, $m) } qw(own other);
+        need_bits($reports, $m);
         $report = sub { join '', BITS($m, [@_], $own, $other) };
     }
     else { refuse('document') }
@@ -105,8 +110,9 @@ sub hash_question {
 }
 
 sub rappor_question {
-    my ($draw, $answers, $check) = @_;
+    my ($draw, $answers, $check, $reports) = @_;
     my ($C, $m) = map { need_count($draw, $_) } qw(cohorts cells);
+    need_bits($reports, $m);
     my $digest = utf8_bytes(need_text($draw, 'digest'));
     my ($owned, $absent, $one, $zero) = map { need_threshold($draw, $_) } qw(owned absent one zero);
     my $cells = hasher($draw, $answers);
@@ -142,14 +148,16 @@ sub grams_question {
             refuse('answer') if $text eq '';
             my $string = join '', map { $letter{$_} ? $_ : $replace // refuse('answer') } split //, $text;
             $string = substr $string, 0, $length;
-            return $string . $pad x ($length - length $string);
+            $string .= $pad x ($length - length $string);
+            my %sent = map { $_ => $grams->{check}->(substr $string, $_, $gram) } @positions;
+            $string =~ s/\Q$pad\E+\z//;
+            return [\%sent, $strings->{check}->($string)];
         },
         report => sub {
-            my ($string) = @_;
-            my $pair = $pairs[UNIFORM(scalar @pairs)];
-            my @sent = map { $grams->{report}->($grams->{check}->(substr $string, $_, $gram)) } @$pair;
-            $string =~ s/\Q$pad\E+\z//;
-            my $whole = $strings->{report}->($strings->{check}->($string));
+            my ($of, $string) = @{$_[0]};
+            my $pair  = $pairs[UNIFORM(scalar @pairs)];
+            my @sent  = map { $grams->{report}->($of->{$_}) } @$pair;
+            my $whole = $strings->{report}->($string);
             return { positions => [map { number($_) } @$pair], grams => \@sent, string => $whole };
         },
     };

@@ -168,7 +168,8 @@ sub as_fraction {
 sub need_upper {      # n cumulative numbers
     my ($object, $n) = @_;
     my $upper = need_thresholds($object, 'upper');
-    refuse('document') if @$upper != $n or grep { is_below($upper->[$_], $upper->[$_ - 1]) } 1 .. $#$upper;
+    refuse('document') if @$upper != $n or grep { $_ eq W } @$upper;
+    refuse('document') if grep { is_below($upper->[$_], $upper->[$_ - 1]) } 1 .. $#$upper;
     return $upper;
 }
 

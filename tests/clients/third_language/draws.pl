@@ -12,20 +12,22 @@ no warnings qw(portable surrogate nonchar non_unicode recursion);
 our %LABELS = (
     same => sub {
         my ($draw, $k, $n) = @_;
-        refuse('document') if $k != $n;
+        refuse('document') if $k > $n;
         return sub { $_[0] };
     },
     keep => sub {
         my ($draw, $k, $n) = @_;
         my $T = need_threshold($draw, 'keep');
-        refuse('document') if need_count($draw, 'k') != $k or $k != $n;
+        refuse('document') if need_count($draw, 'k') != $k or $k > $n;
         my $rest = exists $draw->{rest} ? as_fraction($draw->{rest}) : undef;
+        refuse('document') if $rest and $rest->[0] >= $rest->[1];
         return sub { KEEP($_[0], $k, $T, $rest) };
     },
     rows => sub {
         my ($draw, $k, $n) = @_;
         my @rows;
         for my $row (@{need_list($draw, 'rows')}) {
+            refuse('document') if ref $row ne 'HASH';
             my $outputs = exists $row->{outputs} ? [need_numbers($row, 'outputs', $n)] : undef;
             push @rows, { upper => need_upper($row, $outputs ? scalar @$outputs : $n), outputs => $outputs };
         }
@@ -92,7 +94,7 @@ our %LABELS = (
         my ($draw, $k, $n) = @_;
         my ($own, $others) = map { need_count($draw, $_) } qw(own others);
         my $T = need_threshold($draw, 'keep');
-        my $label = design(need_object($draw, 'design'));
+        my $label = design(need_object($draw, 'design'), $own, $k, $n);
         refuse('document') if $own + $others != $n;
         return sub {
             my $c = COIN($T);
@@ -139,6 +141,12 @@ sub point {           # the vector of length t of point n, modulo q
     ($j, $S, $next) = ($j + 1, $next, $next * $q + 1) while $next <= $n;
     return digits($n - $S, $j, $q), 1, (0) x ($t - $j - 1);
 }
+sub points {          # S(t)
+    my ($t, $q) = @_;
+    my $S = 0;
+    $S = $S * $q + 1 for 1 .. $t;
+    return $S;
+}
 sub digits {
     my ($n, $length, $q) = @_;
     my @digits;
@@ -160,12 +168,14 @@ sub position {
     return $S + $n;
 }
 
-sub design {          # sub (x, own or not, number)
-    my ($design) = @_;
+sub design {          # sub (x, own or not, number): answers have `labels` labels of their own among n
+    my ($design, $labels, $k, $n) = @_;
     my $kind = need_text($design, 'kind');
+    refuse('document') if $k > $n or $kind eq 'single' and $labels != 1;
     return sub { my ($x, $own, $n) = @_; $own ? $x : $n + ($n >= $x) } if $kind eq 'single';
     if ($kind eq 'hadamard') {
         my $b = need_count($design, 'order');
+        refuse('document') if $b != 2 * $labels or $n % $b or $k > $n / $b * ($b - 1);
         return sub {
             my ($x, $own, $number) = @_;
             my ($part, $row) = (int($x / ($b - 1)) * $b, $x % ($b - 1) + 1);
@@ -177,6 +187,7 @@ sub design {          # sub (x, own or not, number)
     }
     if ($kind eq 'projective') {
         my ($q, $t) = map { need_count($design, $_) } qw(q t);
+        refuse('document') if $t < 2 or $t > 64 or $labels != points($t - 1, $q) or $n != points($t, $q);
         return sub {
             my ($x, $own, $number) = @_;
             my @X = point($x, $t, $q);

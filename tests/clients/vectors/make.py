@@ -117,7 +117,7 @@ def refused() -> Iterator[dict[str, Any]]:
             "expected": {"refused": "document"},
         }
     for case in refusals.others():
-        how = {name: case[name] for name in case.keys() - {"name", "client", "answers"}}
+        how = {name: case[name] for name in sorted(case.keys() - {"name", "client", "answers"})}
         yield vector(case["name"], case["client"], stream(case["name"]), case["answers"], **how)
 
 

@@ -43,7 +43,7 @@ _SIZES = {
     "subsets-65": ldp.SubsetSelection(65, epsilon=1.0),
     "subsets-128": ldp.SubsetSelection(128, epsilon=3.0),
     "hadamard-1000": ldp.HadamardResponse(1000, epsilon=2.0),
-    "projective-100000": ldp.ProjectiveGeometryResponse(100_000, epsilon=2.0),
+    "projective-3000": ldp.ProjectiveGeometryResponse(3000, epsilon=2.0),
     "geometric-12": ldp.GeometricResponse(12, epsilon=4.0),
     "device-tiny": devices.spin({"a": HALF, "b": SMALL, "c": 2 * SMALL, "d": HALF - 3 * SMALL})
     .when({"a": devices.truth}, otherwise=devices.truth.when({0: "x", 1: "y"}))
