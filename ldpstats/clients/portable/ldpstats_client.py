@@ -1447,7 +1447,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tags", metavar="FILE", help="JSON file of the respondent's own categories"
     )
-    parser.add_argument("--json", action="store_true", help="answers are JSON texts")
+    parser.add_argument("--json", action="store_true", help="answers and reports are JSON texts")
     parser.add_argument("--message", action="store_true", help="write what a collector is sent")
     parser.add_argument("--asked", action="store_true", help="only say what the next sheet asks")
     parser.add_argument("--conformance", action="store_true", help="answer the conformance test")
@@ -1462,7 +1462,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _conformance() -> int:
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         print(json.dumps(conformance_answer(json.loads(line))), flush=True)
     return 0
 
@@ -1487,7 +1487,10 @@ def _report_lines(options: Any) -> int:
         report = client.report(_read_answer(line, as_json))
         if options.message:
             report = client.message(report)
-        print(report if type(report) is str else json.dumps(report), flush=True)
+        text = report if type(report) is str and not options.json else json.dumps(report)
+        # a name may have half a character, and the report is spent
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass") + b"\n")
+        sys.stdout.buffer.flush()
     return 0
 
 
