@@ -682,9 +682,10 @@ def scalar_text(answer: Any) -> str:
     """A text of Unicode scalar values, which has a form in UTF-8."""
     if type(answer) is not str:
         raise Refused("answer", "an answer must be text")
-    if any("\ud800" <= c <= "\udfff" for c in answer):
-        raise Refused("answer", "an answer must not have half a character (a lone surrogate)")
-    return answer
+    with contextlib.suppress(UnicodeEncodeError):
+        answer.encode("utf-8")
+        return answer
+    raise Refused("answer", "an answer must not have half a character (a lone surrogate)")
 
 
 # --- RAPPOR's secret (section 8) ------------------------------------------------------------------
