@@ -124,12 +124,13 @@ class Desk:
         if origin in self.origins:
             return True
         scheme, _, host = origin.partition("://")
-        return scheme in ("http", "https") and host == request.headers.get("host", "")
+        return scheme in ("http", "https") and host != "" and host == request.headers.get("host")
 
     def _address(self, request: Request) -> str:
         """Whose limit a request counts for; it is not kept."""
         if self.behind_proxy:
-            return request.headers.get("x-forwarded-for", "").rpartition(",")[2]
+            # some proxies append to the header, others add another one
+            return ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2]
         return "" if request.client is None else request.client.host
 
     async def _body(self, request: Request) -> bytes:

@@ -94,9 +94,10 @@ def stopping(running: Any) -> Iterator[None]:
 
 def _protocol(seconds: float, most: int) -> Any:
     """The protocol of uvicorn, which drops connections that dawdle, and those beyond `most`."""
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+    # not httptools, which would be faster: it reads heads of any length
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    class Protocol(H11Protocol):
         """A connection that makes no new request for `seconds` is dropped."""
 
         _alarm: asyncio.TimerHandle | None = None

@@ -252,6 +252,11 @@ def test_addresses_behind_a_proxy(tmp_path: Path) -> None:
         assert status("2001:db8::1") == 200 and status("2001:db8::ffff:1") == 429
         assert status("2001:db8:0:1::1") == 200
         assert status("::ffff:1.1.1.1") == 429
+        body = json.dumps(one()).encode()
+        head = "POST /sheets HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+        head += "content-type: application/json\r\nx-forwarded-for: 7.7.7.7\r\n"
+        head += f"x-forwarded-for: 1.1.1.1\r\ncontent-length: {len(body)}\r\n\r\n"
+        assert raw(sender.port, head.encode() + body).startswith(b"HTTP/1.1 429 ")
         assert status("unknown") == 200 and status("") == 429  # these share one limit
 
 
@@ -289,6 +294,22 @@ def test_requests_at_a_time(tmp_path: Path) -> None:
                 return
             time.sleep(0.01)
         raise AssertionError("the request that was cut off still counts")
+
+
+def test_what_waits_is_written_at_the_turn_of_the_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ldpstats.collector.intake.HOUR", 1)
+    with collecting(tmp_path, batch=20) as sender:
+        for waiting in (1, 2):  # a tenth of a file must wait
+            assert sender.send(one()).status == 200
+            time.sleep(1.5 if waiting == 1 else 0)
+            assert waiting == 2 or sender.get("/counts").json()["sheets"] == 0
+        for _ in range(100):
+            if sender.get("/counts").json()["sheets"] == 2:
+                return
+            time.sleep(0.05)
+        raise AssertionError("nothing was written")
 
 
 # -- browsers --------------------------------------------------------------------------------------
