@@ -212,6 +212,7 @@ def _hash(dice: Random) -> Question:
     shape, answers = _hashing(dice)
     own, other, keep = _thresholds(dice, 3)
     if dice.random() < 0.5:
+        keep = max(own, keep, key=int)  # else the cell would seldom show
         then, reports = {"kind": "keep", "keep": keep}, shape["cells"]
     else:
         then, reports = {"kind": "bits", "own": own, "other": other}, {"bits": shape["cells"]}

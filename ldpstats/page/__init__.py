@@ -10,6 +10,9 @@ storage, such as a private window, may take part and is told that the page canno
 
 Answers that are typed lose the spaces at both ends, and their letters are composed (Unicode NFC),
 since keyboards write one word with different characters.
+
+With `ask=` of the questionnaire, questions are drawn when the page is opened, and anew when it is
+loaded again: this costs no privacy, but respondents may look for questions that they like.
 """
 
 from ldpstats.page.page import page_text, write_page
