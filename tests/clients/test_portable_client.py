@@ -320,6 +320,10 @@ def test_the_command_line(tmp_path):
         status, out, err = run([str(document)], bad)
         assert (status, out) == (1, "") and "(answer)" in err
         assert ANSWER not in err and "Traceback" not in err
+    names = ldp.KRR(("a\ud800", "\U0001f600\n"), 1.0)
+    document.write_text(json.dumps(names.client_document()))
+    status, out, err = run([str(document), "--json"], b'"a\\ud800"\n')
+    assert status == 0 and json.loads(out) in names.categories
     document.write_text(json.dumps(SHEET.client_document()))
     status, out, err = run(
         [str(document), "--message", "--reports", "2"], b'{"job": "nurse"}\n' * 2

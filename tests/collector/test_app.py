@@ -332,6 +332,9 @@ def test_pages_of_other_origins(tmp_path: Path) -> None:
             refused = sender.send(b"{", origin=origin)  # the page may read why
             assert refused.headers["access-control-allow-origin"] == origin
         assert sender.request("OPTIONS", "/sheets", origin="https://other.example").status == 403
+        for site, status in (("same-origin", 200), ("same-site", 403), ("cross-site", 403)):
+            found = sender.send(one(), origin="https://public.example", sec_fetch_site=site)
+            assert found.status == status
 
 
 def test_pages(collector: Sender) -> None:

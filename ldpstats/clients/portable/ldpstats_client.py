@@ -682,9 +682,10 @@ def scalar_text(answer: Any) -> str:
     """A text of Unicode scalar values, which has a form in UTF-8."""
     if type(answer) is not str:
         raise Refused("answer", "an answer must be text")
-    if any("\ud800" <= c <= "\udfff" for c in answer):
-        raise Refused("answer", "an answer must not have half a character (a lone surrogate)")
-    return answer
+    with contextlib.suppress(UnicodeEncodeError):
+        answer.encode("utf-8")
+        return answer
+    raise Refused("answer", "an answer must not have half a character (a lone surrogate)")
 
 
 # --- RAPPOR's secret (section 8) ------------------------------------------------------------------
@@ -1447,7 +1448,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tags", metavar="FILE", help="JSON file of the respondent's own categories"
     )
-    parser.add_argument("--json", action="store_true", help="answers are JSON texts")
+    parser.add_argument("--json", action="store_true", help="answers and reports are JSON texts")
     parser.add_argument("--message", action="store_true", help="write what a collector is sent")
     parser.add_argument("--asked", action="store_true", help="only say what the next sheet asks")
     parser.add_argument("--conformance", action="store_true", help="answer the conformance test")
@@ -1462,7 +1463,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _conformance() -> int:
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         print(json.dumps(conformance_answer(json.loads(line))), flush=True)
     return 0
 
@@ -1487,7 +1488,10 @@ def _report_lines(options: Any) -> int:
         report = client.report(_read_answer(line, as_json))
         if options.message:
             report = client.message(report)
-        print(report if type(report) is str else json.dumps(report), flush=True)
+        text = report if type(report) is str and not options.json else json.dumps(report)
+        # a name may have half a character, and the report is spent
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass") + b"\n")
+        sys.stdout.buffer.flush()
     return 0
 
 
