@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared.javascript import sealed
 from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.clients.portable.ldpstats_client import Client, Refused, fingerprint
+from ldpstats.clients.portable.ldpstats_client import Client, Refused
 
 KRR = ldp.KRR(("yes", "no", "perhaps"), epsilon=1.0)
 RAPPOR = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.25, q=0.75)
@@ -28,8 +29,7 @@ ANSWER = "hepatitis-4711"
 
 def changed(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A document with other fields, and the fingerprint that it then has."""
-    rest = {name: value for name, value in (document | fields).items() if name != "fingerprint"}
-    return rest | {"fingerprint": fingerprint(rest)}
+    return sealed(document | fields)
 
 
 def with_draw(mechanism: Any, **fields: Any) -> dict[str, Any]:
