@@ -219,7 +219,7 @@ class Desk:
         if request.method == "POST":  # what was not read is not looked at
             headers["Connection"] = "close"
         if status == 500:
-            print(f"ldpstats: error: {type(error).__name__}", file=sys.stderr, flush=True)
+            _say_error(error)
         return self._answer(request, {"accepted": False, "error": text}, status, headers)
 
     def _answer(
@@ -237,6 +237,16 @@ class Desk:
             response.headers["Access-Control-Allow-Origin"] = origin
         response.headers["Vary"] = "Origin"
         return response
+
+
+def _say_error(error: BaseException | None) -> None:
+    """What kind of error there was, in one line: its text may show what was sent."""
+    print(f"ldpstats: error: {type(error).__name__}", file=sys.stderr, flush=True)
+
+
+def _say_kind(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What an event loop calls where nobody catches an error."""
+    _say_error(context.get("exception"))
 
 
 def _response(
@@ -258,6 +268,7 @@ def application(desk: Desk) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(_say_kind)
         desk.intake.open()
         yield
         await desk.intake.close()

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -15,6 +15,8 @@ __all__ = ["listening", "packages", "server", "stopping"]
 
 _GRACE = 30  # seconds for requests that have begun when it is told to stop
 _MORE = 10  # seconds that a connection has beyond those of its request
+_BACKLOG = 100  # connections that wait to be accepted, and are accepted at once
+_FILES = 4_096  # open files that are asked of the system
 
 
 def packages() -> Any:
@@ -60,12 +62,14 @@ def listening(host: str, port: int) -> socket.socket:
 def server(app: Any, seconds: int, connections: int) -> Any:
     """A server of an application, which `run(sockets=)` starts and `should_exit` stops.
 
-    A request has `seconds` to arrive, and there are so many connections at most.
+    A request has `seconds` to arrive. There are so many connections at most, and no more than half
+    the files that the process may open: the others are for the disk.
     """
     uvicorn = packages()
     config = uvicorn.Config(
         app,
-        http=_protocol(seconds + _MORE, connections),
+        http=_protocol(seconds + _MORE, min(connections, _open_files() // 2)),
+        backlog=_BACKLOG,
         ws="none",
         log_config=None,
         log_level="critical",
@@ -75,6 +79,21 @@ def server(app: Any, seconds: int, connections: int) -> Any:
         timeout_graceful_shutdown=_GRACE,
     )
     return uvicorn.Server(config)
+
+
+def _open_files() -> int:
+    """How many files this process may open, after asking for enough."""
+    try:
+        import resource
+    except ImportError:  # on Windows, where sockets do not count as files
+        return _FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _FILES:
+        return _FILES
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 @contextmanager

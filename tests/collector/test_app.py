@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
@@ -28,7 +29,8 @@ from shared.collecting import (
 import ldpstats as ldp
 from ldpstats.collector import Limits
 from ldpstats.collector import limits as rates
-from ldpstats.collector.app import Desk
+from ldpstats.collector.app import Desk, application
+from ldpstats.collector.serving import opened_desk
 from ldpstats.collector.store import DiskFailure, Store
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 
@@ -389,6 +391,19 @@ def test_a_defect_shows_nothing(
         assert found.status == 500 and b"nurse" not in found.body
         assert found.json()["error"] == "the request failed: try again later"
     assert capfd.readouterr().err == "ldpstats: error: KeyError\n"
+
+
+def test_an_error_that_nobody_catches_shows_its_kind_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def run() -> None:
+        app = application(opened_desk(questionnaire(), tmp_path / "sheets"))
+        async with app.router.lifespan_context(app):
+            asked = {"message": "of nurse", "exception": OSError("nurse at 10.0.0.1")}
+            asyncio.get_running_loop().call_exception_handler(asked)
+
+    asyncio.run(run())
+    assert capfd.readouterr().err == "ldpstats: error: OSError\n"
 
 
 def test_the_limits_are_numbers() -> None:

@@ -7,12 +7,13 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
 
@@ -69,6 +70,27 @@ def test_it_stops_in_order(tmp_path: Path) -> None:
             assert (process.returncode, out) == (0, "")
             assert re.fullmatch(r"ldpstats: 10 sheets in a file, [12]0 in all\n", err)
     assert len(ldp.Survey(tmp_path / "sheets")) == 20
+
+
+@pytest.mark.slow
+def test_idle_connections_leave_files_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More connections than the process may open files: the others are served, nothing is said."""
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -n 256\nexec "{sys.executable}" "$@"\n')
+    limited.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(limited))
+    with program(tmp_path / "sheets", questionnaire()) as (process, sender), ExitStack() as idle:
+        for _ in range(400):
+            where = ("127.0.0.1", sender.port)
+            idle.enter_context(socket.create_connection(where, timeout=60))
+        idle.close()
+        answers = [sender.send(sheet) for sheet in sent(questionnaire(), people(3, 1), 2)]
+        assert [answer.status for answer in answers] == [200] * 3
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "ldpstats: 3 sheets in a file, 3 in all\n")
 
 
 @pytest.mark.parametrize(
