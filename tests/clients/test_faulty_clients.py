@@ -54,12 +54,12 @@ FAULTS = (
     Fault(
         "half words are not rejected", ("keep", "hash", "band"),
         ("while not kept and product & LOW < (1 << 32) % k:", "while False:"),
-        ("while (Math.imul(low, k) >>> 0 < spare) {", "while (false) {"),
+        ("Math.imul(low, k) >>> 0 < spare;", "false;"),
     ),
     Fault(
         "whole words are not rejected", ("block",),
-        ("while word >= W - W % b:", "while False:"),
-        ("while (word >= most) word", "while (false) word"),
+        ("< W - W % b:", "< W:"),
+        ("if (word < most) return", "if (word < W) return"),
     ),
     Fault(
         "the bytes of a word are in the other order", ("rows",),
