@@ -49,6 +49,11 @@ def answer(respondent: Respondent) -> None:
         assert respondent.focused() == "home"
 
 
+def make_reports(respondent: Respondent) -> None:
+    respondent.button("Make the reports")
+    respondent.awaits("What will be sent")
+
+
 def check_report(respondent: Respondent, sheet: ldp.Questionnaire) -> dict[str, Any]:
     """What is said to be sent is a sheet of the survey."""
     sent = json.loads(respondent.exact())
@@ -78,8 +83,7 @@ def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
             "teacher", "sometimes", "park", SECRET, "male", "1",
         ]  # fmt: skip
         assert all(entered in respondent.text() for entered in respondent.entered)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         look(respondent)
         assert check_report(respondent, sheet)["sex"] == "male"
         assert SECRET not in respondent.run("return document.documentElement.outerHTML")
@@ -107,8 +111,7 @@ def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
         assert "2 were drawn at random for you from 5" in respondent.text()
         fill_in(respondent)
         assert len(respondent.entered) == 3
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sheet = check_report(respondent, six(ask=2))
         assert sum(report is not None for report in sheet.values()) == 3
         assert respondent.text().count("this question was not drawn for you") == 3
@@ -123,8 +126,7 @@ def test_reports_wait_on_the_device_until_they_are_delivered(respondent: Respond
         collector.status = 503
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         text = respondent.exact()
         respondent.run("document.querySelector('button.main').focus()")
         respondent.go_on()
@@ -146,8 +148,7 @@ def test_an_outdated_page_says_so(respondent: Respondent) -> None:
         collector.status = 409
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         respondent.button("Send the reports")
         respondent.awaits("This page is out of date")
         look(respondent)
@@ -158,8 +159,7 @@ def test_reports_can_be_deleted_before_they_are_sent(respondent: Respondent) -> 
     with collecting(page_text(SHORT, post="/sheets")) as collector:
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         respondent.button("Delete without sending")
         respondent.awaits("The reports were deleted")
         respondent.visit(collector.url)
@@ -209,8 +209,7 @@ def test_a_page_without_network_saves_a_file(
     ldp.page.write_page(SHORT, page)
     respondent.visit(page.as_uri())
     fill_in(respondent)
-    respondent.button("Make the reports")
-    respondent.awaits("What will be sent")
+    make_reports(respondent)
     look(respondent)
     text = respondent.exact()
     respondent.button("Save as a file")
@@ -236,8 +235,7 @@ def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None
         respondent.visit(collector.url)
         assert "please fill it in only once" in respondent.text()
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sends_at(respondent, collector)
 
 
@@ -285,8 +283,7 @@ def test_skipping(respondent: Respondent) -> None:
         respondent.choose(1)
         respondent.go_on()
         assert respondent.text().count("Skipped") == 2
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         found = json.loads(respondent.exact())["sheet"]
         assert found["ill"] is None and found["job"] in sheet["job"].categories
 
@@ -330,8 +327,7 @@ def test_texts_that_a_question_cannot_take(respondent: Respondent) -> None:
         respondent.run("document.querySelector('input').value = ''")
         respondent.press("cab")
         respondent.go_on()
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         assert set(json.loads(respondent.exact())["sheet"]["url"]) == parts
 
 
@@ -350,8 +346,7 @@ def test_awkward_labels_are_texts(respondent: Respondent) -> None:
             assert respondent.heading() == name
             respondent.press("\ue004", " ")
             respondent.go_on()
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sends_at(respondent, collector)
         (found,) = collector.sheets
         assert list(found) == list(sheet) and found["__proto__"] in AWKWARD
