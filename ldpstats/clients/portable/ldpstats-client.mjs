@@ -1144,7 +1144,7 @@ function entries(tags) {
     : refuse("tags", "tags must be an object");
 }
 
-/** Tell a question of the answers that are the respondent's own. */
+/** Give a question the categories that are the respondent's own. */
 function tagged({ tag }, tags) {
   const given = entries(tags);
   if (tag !== undefined) tag(given);
