@@ -197,6 +197,9 @@ const damaged = [null, 5, "x", [], {}, true].flatMap((row) => [
 ]);
 const design = { kind: "projective", q: 4, t: 2 };
 const block = { kind: "block", own: 1, others: 4, keep: "0", design };
+const hashed = { kind: "hash", cohorts: 1, cells: 5, hashes: 1, hash: "permutation" };
+const ranks = { ...hashed, then: { kind: "keep", keep: "0" } };
+damaged.push({ answers: 2 ** 32, reports: 5, draw: ranks });
 for (const broken of [...damaged, { answers: 5, reports: 5, draw: block }]) {
   assert.throws(() => new Client(sealed({ question: broken })), refusal("document"));
 }

@@ -16,6 +16,7 @@ const W = 1n << 64n;
 const HALF = 2 ** 32;
 const BLOCK = 1024; // bytes that are taken from the system at a time
 const MOST_BITS = 2 ** 24;
+const MOST_RANKS = 2 ** 24; // numbers that are ranked for one report
 const MOST_TRIES = 2 ** 20; // of one step: a good source needs a few
 
 /** What a client refuses. `reason` is one of section 11; the message shows no answer. */
@@ -778,6 +779,7 @@ function openHash(draw, labels) {
     h: integer(field(draw, "hashes"), 1, found.most),
     size: labels?.size,
   };
+  if (kind === "permutation") integer(shape.size * shape.h, 1, MOST_RANKS);
   return { ...shape, cells: (answer, c) => found.cells(answer, c, shape) };
 }
 
