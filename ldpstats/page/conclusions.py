@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpstats.clients.document import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.privacy.beliefs import posterior
@@ -46,7 +47,7 @@ def _shown(
     labels, reports, size = words["answers"], document["reports"], 0
     if labels is not None:
         size = len(labels) + len(of_tags)
-    own = _texts(document["answers"] or []) + _texts(document["draw"].get("tags", []))
+    own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
     return {
         "text": words["question"],
         "help": words["help"],
@@ -58,7 +59,7 @@ def _shown(
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
         "beliefs": _beliefs(question, document),
-        "reportsAnswers": isinstance(reports, list | int) and _texts(reports) == own,
+        "reportsAnswers": isinstance(reports, list | int) and listed(reports) == own,
         "marksAnswers": isinstance(reports, Mapping) and 0 < size == reports.get("bits"),
     }
 
@@ -70,10 +71,6 @@ def _protected(question: Question, labels: list[str] | None, tags: list[str]) ->
         return None
     assert question.labels is not None
     return [*(labels[i] for i in question.labels.get_indexer(sensitive)), *tags]
-
-
-def _texts(listed: Any) -> list[str]:
-    return [str(i) for i in range(listed)] if isinstance(listed, int) else list(listed)
 
 
 # -- beliefs ---------------------------------------------------------------------------------------
@@ -94,12 +91,12 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
         bits = reports.get("bits", 0)
         if not 0 < bits <= _BITS or document["draw"]["kind"] == "hash":
             return None
-        listed = [f"{i:0{bits}b}" for i in range(1 << bits)]
+        texts = [f"{i:0{bits}b}" for i in range(1 << bits)]
     else:
-        listed = _texts(reports)
-    if k * len(listed) > _MOST:
+        texts = listed(reports)
+    if k * len(texts) > _MOST:
         return None
-    return [_row(mechanism, np.full(k, 1.0 / k), report) for report in listed]
+    return [_row(mechanism, np.full(k, 1.0 / k), report) for report in texts]
 
 
 def _row(mechanism: Mechanism, law: Any, report: str) -> list[float] | None:

@@ -11,8 +11,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.clients.conformance import compared
-from ldpstats.clients.fresh import fresh_vectors
-from ldpstats.clients.vectors import Vector, chosen, stored_vectors
+from ldpstats.clients.conformance.random_vectors import random_vectors
+from ldpstats.clients.conformance.vectors import Vector, chosen, stored_vectors
 
 PORTABLE = Path(ldp.__file__).parent / "clients" / "portable"
 NODE = shutil.which("node")
@@ -117,7 +117,7 @@ FAULTS = (
 
 @pytest.fixture(scope="module")
 def vectors() -> tuple[Vector, ...]:
-    return (*stored_vectors(), *fresh_vectors(300, 22))
+    return (*stored_vectors(), *random_vectors(300, 22))
 
 
 def spoiled(source: str, old: str, new: str) -> str:

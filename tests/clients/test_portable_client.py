@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared.javascript import sealed
 from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
-from ldpstats.clients.document import document_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.clients.portable.ldpstats_client import Client, Refused
 
@@ -29,8 +29,7 @@ ANSWER = "hepatitis-4711"
 
 def changed(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A document with other fields, and the fingerprint that it then has."""
-    rest = {name: value for name, value in (document | fields).items() if name != "fingerprint"}
-    return rest | {"fingerprint": document_fingerprint(rest)}
+    return sealed(document | fields)
 
 
 def with_draw(mechanism: Any, **fields: Any) -> dict[str, Any]:

@@ -1161,7 +1161,7 @@ def check_state(document: dict[str, Any], expected: dict[str, Any], file: StateF
 
 
 def fingerprint(document: dict[str, Any]) -> str:
-    """The fingerprint of a client document (section 2.4)."""
+    """The fingerprint of a document (section 2.4)."""
     rest = {name: value for name, value in document.items() if name != "fingerprint"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
