@@ -376,3 +376,53 @@ def test_a_narrow_screen_in_another_language(respondent: Respondent, direction: 
         respondent.button("Meldungen senden")
         respondent.awaits("Ihre Meldungen sind angekommen")
         look(respondent)
+
+
+def test_long_labels_many_answers_and_a_language_that_is_none(respondent: Respondent) -> None:
+    answers = ("", "\u202e\u2066\u200f", "x" * 10_000, *(f"\U0001f600 {i}" for i in range(5_000)))
+    sheet = ldp.Questionnaire({"\u202eevil": ldp.KRR(answers, 1.0)})
+    with collecting(page_text(sheet, {"lang": "x"}, "/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        assert not respondent.overflows()
+        respondent.press("\ue004", "4999")  # into the search
+        respondent.press("\ue004", " ")
+        respondent.go_on()
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        assert not respondent.overflows()
+        sends_at(respondent, collector)
+        assert collector.sheets[0]["\u202eevil"] in answers
+        assert respondent.driver.get_log("browser") == []
+
+
+def test_no_random_byte_is_used_twice(respondent: Respondent) -> None:
+    """Also not where the page begins anew: what was drawn there is known from the report."""
+    place = {"key": f"ldpstats {TAGGED.fingerprint}"}
+    with collecting(page_text(TAGGED, post="/sheets")) as collector:
+        drawn = []
+        for begins_anew in (False, True):
+            respondent.visit(collector.url)
+            respondent.run("localStorage.clear(); location.reload()")
+            if begins_anew:
+                event = "dispatchEvent(new StorageEvent('storage', arguments[0]))"
+                respondent.run(event, place)
+            respondent.button("Start")
+            respondent.choose(1)
+            respondent.press("\ue004", "\ue015")
+            assert respondent.focused() == "home"
+            respondent.go_on()
+            respondent.run(_COUNTED)
+            respondent.button("Make the reports")
+            respondent.awaits("What will be sent")
+            drawn.append(respondent.run("return drawn"))
+        assert drawn[0] == drawn[1] > 16
+
+
+TAGGED = ldp.Questionnaire(
+    {name: ldp.PUM(ldp.URAP(("a", "b", "c"), {"c"}, 1.0), ("home", "work")) for name in "xy"}, ask=1
+)
+_COUNTED = """
+window.drawn = 0;
+crypto.getRandomValues = (into) => { window.drawn += into.byteLength; return into.fill(0); };
+"""

@@ -2,7 +2,16 @@
 // the page as text alone, never as markup.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const LANGUAGE = document.documentElement.lang || undefined;
+const LANGUAGE = known(document.documentElement.lang);
+
+/** A language that browsers can be asked for; undefined, their own, for another. */
+function known(lang) {
+  try {
+    return Intl.getCanonicalLocales(lang)[0];
+  } catch {
+    return undefined;
+  }
+}
 
 /** A text of the page, with values in its places: {name}. */
 function say(key, values = {}) {
@@ -17,11 +26,7 @@ function listText(texts, most = 12) {
 }
 
 function numberText(value, options) {
-  try {
-    return new Intl.NumberFormat(LANGUAGE, options).format(value);
-  } catch {
-    return new Intl.NumberFormat(undefined, options).format(value);
-  }
+  return new Intl.NumberFormat(LANGUAGE, options).format(value);
 }
 
 function percent(value) {

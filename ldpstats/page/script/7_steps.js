@@ -9,6 +9,7 @@ let busy = false;
 let ended = false; // this window has made reports, or was refused
 
 function open(tags) {
+  if (tags === undefined) openingBytes = []; // no byte may be drawn from twice
   const replayed = openingBytes.slice();
   const random = (n) => {
     const bytes = replayed.shift() ?? crypto.getRandomValues(new Uint8Array(n));
