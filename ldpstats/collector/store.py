@@ -34,6 +34,7 @@ __all__ = ["DiskFailure", "Store", "opened_store"]
 
 HOUR = 3600
 PRIVATE = ".collecting"
+DATABASE = "sheets.db"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS key (key BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS waiting
@@ -77,6 +78,10 @@ class Store:
     _lock: Lock = field(default_factory=Lock)
     _batches: Lock = field(default_factory=Lock)
     _unsettled: str = ""  # a batch of which it is not known how far it got
+    _place: tuple[int, int] = field(init=False)  # of the database on the disk
+
+    def __post_init__(self) -> None:
+        self._place = self._found()
 
     def add(self, sheets: Iterable[tuple[bytes, str]]) -> None:
         """Keep sheets with their tokens, all of them or none; those known already count once.
@@ -143,8 +148,11 @@ class Store:
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 yield self._database
+                # a file that was removed can be written on, until it is closed
+                if self._found() != self._place:
+                    raise OSError("the folder was removed, or replaced")
                 self._database.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 self.failing = True
                 self._roll_back()
                 raise DiskFailure(str(error)) from None
@@ -152,6 +160,11 @@ class Store:
                 self._roll_back()
                 raise
             self.failing = False
+
+    def _found(self) -> tuple[int, int]:
+        """Which file has the name of the database."""
+        found = (self.folder / PRIVATE / DATABASE).stat()
+        return found.st_dev, found.st_ino
 
     def _roll_back(self) -> None:
         # where this fails too, the journal stays, and the next transaction begins with it
@@ -225,7 +238,7 @@ def opened_store(folder: Path, write: Write) -> Store:
     try:
         private.mkdir(mode=0o700, exist_ok=True)
         database = sqlite3.connect(
-            private / "sheets.db", timeout=0.2, isolation_level=None, check_same_thread=False
+            private / DATABASE, timeout=0.2, isolation_level=None, check_same_thread=False
         )
     except (OSError, sqlite3.Error) as error:
         raise refusal(folder, f"cannot be written ({error})") from None

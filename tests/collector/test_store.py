@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -182,6 +183,30 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     database.write_bytes(b"not a database" * 100)
     with pytest.raises(InvalidArgument, match="cannot be used"):
         opened_store(tmp_path / "other", as_lines)
+
+
+def test_nothing_is_acknowledged_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    """A file that was removed can be written on: what is in it is lost when it is closed."""
+    folder, moved = tmp_path / "sheets", tmp_path / "moved"
+    folder.mkdir()
+    store = opened_store(folder, as_lines)
+    store.add(pairs(0, 4))
+    folder.rename(moved)
+    for replaced in (False, True):  # by a folder of the same name, with a collector of its own
+        if replaced:
+            folder.mkdir()
+            opened_store(folder, as_lines).close()
+        with pytest.raises(DiskFailure):
+            store.add(pairs(4, 8))
+        with pytest.raises(DiskFailure):
+            store.batch()
+        assert store.failing
+    shutil.rmtree(folder)
+    moved.rename(folder)
+    store.add(pairs(3, 8))
+    assert store.batch() == 8 and not store.failing
+    assert written(folder) == Counter(sheet for _, sheet in pairs(0, 8))
+    store.close()
 
 
 # -- crashes ---------------------------------------------------------------------------------------
