@@ -46,6 +46,7 @@ def _shown(
     labels, reports, size = words["answers"], document["reports"], 0
     if labels is not None:
         size = len(labels) + len(of_tags)
+    hashed = document["draw"]["kind"] == "hash"  # reports are of cells, after a cohort
     own = _texts(document["answers"] or []) + _texts(document["draw"].get("tags", []))
     return {
         "text": words["question"],
@@ -57,9 +58,11 @@ def _shown(
         "tagBeliefs": of_tags,
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
-        "beliefs": _beliefs(question, document),
-        "reportsAnswers": isinstance(reports, list | int) and _texts(reports) == own,
-        "marksAnswers": isinstance(reports, Mapping) and 0 < size == reports.get("bits"),
+        "beliefs": None if hashed else _beliefs(question, document),
+        "reportsAnswers": not hashed and isinstance(reports, list | int) and _texts(reports) == own,
+        "marksAnswers": not hashed
+        and isinstance(reports, Mapping)
+        and 0 < size == reports.get("bits"),
     }
 
 
@@ -92,7 +95,7 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
     reports = document["reports"]
     if isinstance(reports, Mapping):
         bits = reports.get("bits", 0)
-        if not 0 < bits <= _BITS or document["draw"]["kind"] == "hash":
+        if not 0 < bits <= _BITS:
             return None
         listed = [f"{i:0{bits}b}" for i in range(1 << bits)]
     else:

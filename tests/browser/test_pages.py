@@ -101,6 +101,38 @@ def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
         assert set(collector.asked) == {"/", "/sheets"}
 
 
+def test_what_is_said_holds_for_every_question(respondent: Respondent) -> None:
+    """Mechanisms without a bound, answers sent as they are, and cells that are no answers."""
+    kinds = {
+        "sex": ldp.Observed(("f", "m")),
+        "mangat": ldp.Mangat(p=0.6),
+        "cells": ldp.ORR(3, 1, 1.0, alphabet=3),
+        "bits": ldp.RAPPOR(3, 1, 1, f=0.0, p=0.25, q=0.75, alphabet=3),
+    }
+    some = "This holds for the answers that are protected."
+    for left_out, total in (("mangat", "more than 24.5 times"), (None, "may show some of your")):
+        sheet = ldp.Questionnaire({name: kinds[name] for name in kinds if name != left_out})
+        with collecting(page_text(sheet, post="/sheets")) as collector:
+            respondent.visit(collector.url)
+            assert total in respondent.text() and (some in respondent.text()) == bool(left_out)
+            respondent.button("Start")
+            badges = {}
+            while respondent.heading() != "Check your answers":
+                badges[respondent.heading()] = respondent.run(
+                    "return document.querySelector('.badge').textContent"
+                )
+                respondent.choose(1)
+                respondent.go_on()
+            assert badges["sex"] == "Not protected" and badges["cells"] == "Protected"
+            assert badges.get("mangat", "Protected in part") == "Protected in part"
+            respondent.button("Make the reports")
+            respondent.awaits("What will be sent")
+            text = respondent.text()
+            assert total in text and (some in text) == bool(left_out)
+            assert text.count("This is a code.") == 2 and "undefined" not in text
+            assert "Marks at" not in text
+
+
 def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
     with collecting(page_text(six(ask=2), post="/sheets")) as collector:
         respondent.visit(collector.url)
