@@ -31,7 +31,8 @@ function forget() {
 function introduction() {
   const { title, introduction: words } = DATA.texts;
   const happens = ["happens_device", "happens_review"].map((key) => say(key));
-  if (DATA.total !== null) happens.push(say("happens_anybody"));
+  const chance = QUESTIONS.filter((question) => question.isPrivate);
+  if (chance.length > 0 && chance.every(bounded)) happens.push(say("happens_anybody"));
   if (QUESTIONS.some((question) => !question.isPrivate)) {
     happens.push(say("happens_observed", { observed: say("observed") }));
   }
@@ -100,10 +101,13 @@ function ask(i, toReview = false) {
 const progressText = (i) =>
   say("progress", { number: numberText(i + 1), total: numberText(asked.length) });
 
+/** Whether what is sent leaves some doubt about every protected answer. */
+const bounded = ({ spent }) => spent !== null && spent.factor <= FAR;
+
 /** Whether the answers to a question are protected: "protected", "partly" or "observed". */
-function protection({ isPrivate, protected: some, spent }) {
-  if (!isPrivate) return "observed";
-  return some === null && spent !== null ? "protected" : "partly";
+function protection(question) {
+  if (!question.isPrivate) return "observed";
+  return question.protected === null && bounded(question) ? "protected" : "partly";
 }
 
 function above(question, i) {
@@ -125,7 +129,7 @@ function help(question) {
   const notes = [question.help ? paragraph(question.help) : null];
   if (how === "protected") notes.push(paragraph(say("protected_help"), "soft small"));
   else {
-    const only = how === "partly" && some?.length;
+    const only = some?.length && bounded(question);
     const named = () => say("some_protected", { answers: listText(some, MOST) });
     const text = only ? named() : say(how === "partly" ? "partly_help" : "observed_help");
     notes.push(make("div", { class: "note warn" }, paragraph(text)));
