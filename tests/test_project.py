@@ -173,7 +173,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     if fault != LAYERS:
         checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
         checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
-        checks += ["own python -m pytest -q tests/clients"]
+        checks += ["own python -m pytest -q tests/clients -k javascript"]
     second = [*checks, "own python -m pytest -q -n 2 -m slow"]
     both = fault in ("", LAYERS)
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]

@@ -10,8 +10,8 @@ from typing import Any
 from ldpstats.arguments.checks import positive_number
 from ldpstats.cli.common import HOW, output_files
 from ldpstats.clients.conformance import compared
-from ldpstats.clients.fresh import fresh_vectors
-from ldpstats.clients.vectors import chosen, stored_vectors
+from ldpstats.clients.conformance.random_vectors import random_vectors
+from ldpstats.clients.conformance.vectors import chosen, stored_vectors
 
 __all__ = ["add_conformance"]
 
@@ -48,7 +48,7 @@ def _conformance(given: argparse.Namespace) -> int:
     timeout = positive_number("--timeout", given.timeout, (0.001, _MOST_SECONDS))
     number = int(positive_number("--random", given.random, (0, _MOST_RANDOM)))
     seed = secrets.randbits(32) if given.seed is None else given.seed
-    vectors = chosen([*stored_vectors(), *fresh_vectors(number, seed)], given.only)
+    vectors = chosen([*stored_vectors(), *random_vectors(number, seed)], given.only)
     with output_files(given) as write:
         result = compared(vectors, [given.program, *given.rest], timeout)
         document = json.dumps({**result.to_dict(), "random": number, "seed": seed})

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ldpstats.clients.portable.ldpstats_client import fingerprint
 from ldpstats.errors import NotAvailable
 
-__all__ = ["check_table", "client_document", "document_fingerprint", "fraction", "numbers", "texts"]
+__all__ = ["check_table", "client_document", "fraction", "listed", "numbers", "texts"]
 
 _FORMAT, _VERSION = "ldpstats-client", 1
 _MOST_NUMBERS = 1 << 18
@@ -27,18 +26,17 @@ def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[
         "epsilon": repr(float(epsilon)),
         **asked,
     }
-    return document | {"fingerprint": document_fingerprint(document)}
-
-
-def document_fingerprint(document: dict[str, Any]) -> str:
-    """The fingerprint of a client document without one."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
+    return document | {"fingerprint": fingerprint(document)}
 
 
 def texts(labels: pd.Index[Any]) -> int | list[str]:
     """Labels as a list of texts: what tables have, or a number k for 0 .. k-1."""
     return len(labels) if isinstance(labels, pd.RangeIndex) else [str(v) for v in labels.tolist()]
+
+
+def listed(given: int | list[str]) -> list[str]:
+    """A list of texts, or the numbers that k stands for."""
+    return [str(i) for i in range(given)] if isinstance(given, int) else list(given)
 
 
 def fraction(value: Fraction) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any
 
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["Specified", "check_fingerprint", "check_format"]
@@ -31,8 +30,7 @@ class Specified(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        text = json.dumps(self._specification(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+        return portable.fingerprint(self._specification())
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the draw of a device, which has functions that are not pickled."""

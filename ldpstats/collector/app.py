@@ -1,7 +1,7 @@
 """The collector's answers to HTTP requests.
 
-Nothing that a request says of its sender is stored or logged. No answer shows a traceback, and none
-says more about the sheets than how many are in files.
+Nothing that a request says about its sender is stored or logged. No answer shows a traceback, or
+more about the sheets than how many are in files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 @dataclass
 class Desk:
-    """What requests are answered from.
+    """What a request needs to be answered.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ class BatchWriter:
     document: Mapping[str, Any]
 
     def write(self, sheets: Sequence[str], path: Path) -> None:
-        """Write sheets, as `Checks.read` returns them, in an order of chance.
+        """Write sheets, as `Checks.read` returns them, in random order.
 
         Raises
         ------

@@ -86,7 +86,7 @@ class Checks:
         Raises
         ------
         NotASheet
-            For anything that is none.
+            For anything else.
         """
         sent = _object(_json(body), "the message")
         if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):

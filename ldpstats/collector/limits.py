@@ -28,7 +28,7 @@ class Limits:
         Sheets in a minute from one address; of IPv6, from one network of 64 bits. Respondents
         behind one address, such as a school's, share it.
     requests : int
-        Requests that are dealt with at a time.
+        Requests that are handled at the same time.
     seconds : int
         How long a request may take to arrive.
 

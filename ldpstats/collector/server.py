@@ -93,7 +93,7 @@ def stopping(running: Any) -> Iterator[None]:
 
 
 def _protocol(seconds: float, most: int) -> Any:
-    """The protocol of uvicorn, which drops connections that dawdle, and those beyond `most`."""
+    """The protocol of uvicorn, which drops idle connections, and those beyond `most`."""
     # not httptools, which would be faster: it reads heads of any length
     from uvicorn.protocols.http.h11_impl import H11Protocol
 

@@ -43,8 +43,8 @@ def collect(
     """Take answer sheets over HTTP until SIGTERM or SIGINT, and write them to Parquet files.
 
     ``Survey(folder)`` reads them at any time. A sheet is acknowledged when it is on the disk. The
-    files hold the reports of many sheets in an order of chance; no address, no program's name and
-    no time is kept, but the hour in which a file was written. ``ldpstats/collector/README.md`` has
+    files hold the reports of many sheets in random order. No address, no name of a program and no
+    time is kept, except the hour in which a file was written. ``ldpstats/collector/README.md`` has
     the use behind a reverse proxy, and what is protected against whom.
 
     Parameters

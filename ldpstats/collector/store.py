@@ -1,7 +1,7 @@
 """Sheets on the disk: none is acknowledged before it is there, and each is in one batch once.
 
-A sheet waits in a database in ``DIR/.collecting`` until it goes, with others and in an order of
-chance, into a Parquet file in ``DIR``. A batch is made in steps, and after each the next can be
+A sheet waits in a database in ``DIR/.collecting`` until it goes, with others and in random order,
+into a Parquet file in ``DIR``. A batch is made in steps, and after each the next can be
 found out from what is on the disk, whatever ended the program:
 
 1. sheets that wait are marked with the name of a file that does not exist yet;

@@ -203,8 +203,8 @@ def hashed(n_outputs: int, cohort: int = 0) -> Device:
     n_outputs : int
         Number of cells.
     cohort : int
-        The hash of this cohort; `ldpstats.sampling.hashing` specifies it (steps 1 to 4, the first
-        hash). Numbers are hashed as the text that prints them.
+        The hash of this cohort, the first one: section 6 of ``ldpstats/clients/SPECIFICATION.md``.
+        Numbers are hashed as the text that prints them.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Compiled hashing of strings and cells; imported only for long arrays, because of numba.
 
 The plain twins are `hashlib.sha256` a string at a time and the numpy lines of
-`ldpstats.sampling.hashing`, where the hash is specified.
+`ldpstats.sampling.hashing`.
 """
 
 from __future__ import annotations

@@ -322,8 +322,8 @@ class Mechanism(Instrument[Client, Collector]):
     @cached_property
     def _device(self) -> Any:
         """The draw of the client for devices; None where only `sample` draws."""
-        reports = {"bits": self.n_bits} if self.n_bits else self.n_outputs
-        answers = len(self.categories)
+        # numbers, not labels: codes go in and come out
+        reports, answers = Mechanism._reports_document(self), len(self.categories)
         return opened(
             lambda: {"answers": answers, "reports": reports, "draw": self._draw_document()}
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpstats.clients.document import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.privacy.beliefs import posterior
@@ -47,7 +48,8 @@ def _shown(
     if labels is not None:
         size = len(labels) + len(of_tags)
     hashed = document["draw"]["kind"] == "hash"  # reports are of cells, after a cohort
-    own = _texts(document["answers"] or []) + _texts(document["draw"].get("tags", []))
+    bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
+    own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
     return {
         "text": words["question"],
         "help": words["help"],
@@ -59,10 +61,8 @@ def _shown(
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
         "beliefs": None if hashed else _beliefs(question, document),
-        "reportsAnswers": not hashed and isinstance(reports, list | int) and _texts(reports) == own,
-        "marksAnswers": not hashed
-        and isinstance(reports, Mapping)
-        and 0 < size == reports.get("bits"),
+        "reportsAnswers": not hashed and isinstance(reports, list | int) and listed(reports) == own,
+        "marksAnswers": not hashed and 0 < size == bits,
     }
 
 
@@ -73,10 +73,6 @@ def _protected(question: Question, labels: list[str] | None, tags: list[str]) ->
         return None
     assert question.labels is not None
     return [*(labels[i] for i in question.labels.get_indexer(sensitive)), *tags]
-
-
-def _texts(listed: Any) -> list[str]:
-    return [str(i) for i in range(listed)] if isinstance(listed, int) else list(listed)
 
 
 # -- beliefs ---------------------------------------------------------------------------------------
@@ -97,12 +93,12 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
         bits = reports.get("bits", 0)
         if not 0 < bits <= _BITS:
             return None
-        listed = [f"{i:0{bits}b}" for i in range(1 << bits)]
+        texts = [f"{i:0{bits}b}" for i in range(1 << bits)]
     else:
-        listed = _texts(reports)
-    if k * len(listed) > _MOST:
+        texts = listed(reports)
+    if k * len(texts) > _MOST:
         return None
-    return [_row(mechanism, np.full(k, 1.0 / k), report) for report in listed]
+    return [_row(mechanism, np.full(k, 1.0 / k), report) for report in texts]
 
 
 def _row(mechanism: Mechanism, law: Any, report: str) -> list[float] | None:

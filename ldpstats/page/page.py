@@ -100,7 +100,7 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
         raise InvalidArgument("questionnaire", questionnaire, remedy)
     origin = _origin(post)
     client = questionnaire.client_document()
-    words = checked_texts(texts, questionnaire, client)
+    words = checked_texts(texts, client)
     data = {
         "client": client,
         "texts": {key: words[key] for key in ("title", "introduction", "thanks", "words")},

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from ldpstats.arguments.names import did_you_mean
+from ldpstats.clients.document import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.specifications import json_document
 from ldpstats.survey.questionnaire import Questionnaire
@@ -85,19 +86,13 @@ def _same(labels: Any) -> dict[str, str] | None:
     """Labels that are shown as they are."""
     if labels is None:
         return None
-    return {label: label for label in (map(str, range(labels)) if _counted(labels) else labels)}
-
-
-def _counted(labels: Any) -> bool:
-    return isinstance(labels, int)
+    return {label: label for label in listed(labels)}
 
 
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def checked_texts(
-    given: Any, questionnaire: Questionnaire, client: Mapping[str, Any]
-) -> dict[str, Any]:
+def checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
     """The words of the page: those that are given, and the default ones.
 
     Answers become lists of texts in the order of the client document, or None where labels are
@@ -244,5 +239,5 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
 
 
 def _shown(labels: Iterable[str]) -> str:
-    listed = list(labels)
-    return ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "")
+    texts = list(labels)
+    return ", ".join(map(repr, texts[:8])) + (", ..." if len(texts) > 8 else "")

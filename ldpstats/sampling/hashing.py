@@ -3,50 +3,12 @@
 Respondents are divided into cohorts. In each cohort a value owns one of m cells (bits of a Bloom
 filter, or labels of O-RR) for each of the hashes that the mechanism uses.
 
-**Specification.** Numbers are unsigned integers of 64 bits: sums and products are taken modulo
-2^64, ``^`` is the bitwise exclusive or, ``>>`` shifts zeros in. Cohorts c and hashes j count from
-0.
-
-1. The *hash of a string* is h, the first 8 bytes of the SHA-256 (FIPS 180-4) of its UTF-8 bytes,
-   read as a little-endian number. The bytes are hashed as they are: no Unicode normalisation, no
-   terminator, no length in front. The empty string has a hash like any other; a string with a lone
-   surrogate has no UTF-8 form and is refused.
-2. ``mix64(z)``, a bijection, is the finaliser of SplitMix64 (Stafford's variant 13)::
-
-       z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
-       z = (z ^ (z >> 27)) * 0x94D049BB133111EB
-       z =  z ^ (z >> 31)
-
-3. The *key* of cohort c and hash j is
-   ``K(c, j) = mix64(0x9E3779B97F4A7C15 * (65536 * c + j + 1))``.
-4. The *cell* of a string is ``floor((z >> 32) * m / 2^32)`` with ``z = mix64(h ^ K(c, j))``; it
-   lies in 0 .. m - 1.
-5. *Closed alphabets* (KBR16 section 5.4). Where all S values are known in advance, and numbered
-   from 0, no string is hashed. Value i has the rank of ``mix64(i ^ K(c, j))`` among those of all S
-   values, 0 for the smallest; its cell is this rank modulo m. So each cell has floor(S / m) or
-   ceil(S / m) values.
+Section 6 of ``ldpstats/clients/SPECIFICATION.md`` specifies the hash, with test values. In short: a
+string is hashed by SHA-256, as its UTF-8 bytes without Unicode normalisation, and mixed with a key
+of its cohort and hash. Of a closed alphabet (KBR16 section 5.4) no string is hashed: its values are
+permuted by the same keys, so that each cell has floor(S / m) or ceil(S / m) of S values.
 
 Limits: 1 to 65,535 hashes, 1 to 2^31 cohorts, 1 to 2^31 cells.
-
-**Test vectors.** Keys::
-
-    K(0, 0)    = 0xE220A8397B1DCDAF        K(1, 0)    = 0xA5535D75DD6E7A02
-    K(0, 1)    = 0x6E789E6AA1B965F4        K(1000, 1) = 0x76F071331633373D
-
-Hashes of strings, and cells for m = 100 in (c, j)::
-
-    string                   h                     (0, 0)  (0, 1)  (1, 0)  (1000, 1)
-    (empty)                  0x141CFC9842C4B0E3      89      55      42       89
-    a                        0xCABD1BCA128197CA      14      59      41       78
-    Zürich                   0x35B6CA065E685142      20      54      72       94
-    日本                     0xCB26E35B0CBF2ACF      42      87      22       15
-    www.example.org/xx...x   0x667ADCB0AF55942A      39      67      45       54
-
-The last has 48 x, so that its 64 bytes take two blocks of SHA-256. Closed alphabet, S = 8 and m =
-3, values 0 to 7::
-
-    (0, 0)   ranks 3 5 2 4 1 6 7 0   cells 0 2 2 1 1 0 1 0
-    (1, 1)   ranks 0 6 1 2 7 4 5 3   cells 0 0 1 2 1 1 2 0
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from ldpstats.cli import conformance as cli
 from ldpstats.cli.program import main
 from ldpstats.clients.conformance import Conformance, compared
-from ldpstats.clients.vectors import Vector, chosen, kinds
+from ldpstats.clients.conformance.vectors import Vector, chosen, kinds
 from ldpstats.errors import InvalidArgument
 
 SAME = {"answers": ["a", "b", "é"], "reports": ["a", "b", "é"], "draw": {"kind": "same"}}

@@ -7,7 +7,6 @@ from typing import Any
 
 from shared.javascript import (
     CLIENTS_TESTS,
-    NODE,
     PORTABLE,
     answered,
     client_document,
@@ -17,8 +16,6 @@ from shared.javascript import (
 )
 
 import ldpstats as ldp
-from ldpstats.clients.conformance import compared
-from ldpstats.clients.vectors import stored_vectors
 
 LABELS = [
     "Z\u00fcrich",
@@ -81,13 +78,6 @@ BROKEN = {
     "ask": client_document([KEEP | {"name": "a", "private": True}], ask=2),
     "refused": client_document([KEEP | {"name": "a", "private": True, "refused": "?"}], ask=None),
 }
-
-
-@needs_node
-def test_it_agrees_with_the_test_vectors() -> None:
-    command = [str(NODE), str(PORTABLE / "conformance.mjs")]
-    said = compared(stored_vectors(), command, timeout=30.0)
-    assert said.agrees, str(said)
 
 
 @needs_node

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.javascript import Bytes, answered, client_document, needs_node
+from clients.vectors.tapes import Tape
+from shared.javascript import answered, client_document, needs_node
 
 from ldpstats.sampling import exact, samplers, subsets
 from ldpstats.sampling.words import Words, system_words
@@ -176,7 +177,7 @@ def compared() -> dict[str, tuple[Any, Any]]:
         rng = np.random.default_rng(sum(map(ord, name)))
         x = rng.integers(0, min(question["answers"], 2**31), 60).tolist()
         given = words_of(question, 12_000, rng)
-        source = Bytes(given)
+        source = Tape(given)
         words = system_words(source)
         reports = [str(sampler(one, words)) for one in x]
         expected.append({"reports": reports, "used": source.used})
@@ -200,7 +201,7 @@ def asked_of(n: int, ask: int | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """A request of 20 sheets of n questions, and what the package draws."""
     names = NAMES[:n]
     given = words_of(SAME, 1_000, np.random.default_rng(n))
-    source = Bytes(given)
+    source = Tape(given)
     words = system_words(source)
     drawn = [draw_asked(1, n, ask, words)[0] for _ in range(21)][:20]
     asked = [[name for name, one in zip(names, some, strict=True) if one] for some in drawn]

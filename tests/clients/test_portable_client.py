@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared.javascript import sealed
 from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
-from ldpstats.clients.document import document_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.clients.portable.ldpstats_client import Client, Refused
 
@@ -29,8 +29,7 @@ ANSWER = "hepatitis-4711"
 
 def changed(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """A document with other fields, and the fingerprint that it then has."""
-    rest = {name: value for name, value in (document | fields).items() if name != "fingerprint"}
-    return rest | {"fingerprint": document_fingerprint(rest)}
+    return sealed(document | fields)
 
 
 def with_draw(mechanism: Any, **fields: Any) -> dict[str, Any]:
@@ -43,6 +42,13 @@ def reason(call: Any) -> str:
     with pytest.raises(Refused) as found:
         call()
     return found.value.reason
+
+
+def without(name: str, mechanism: Any) -> dict[str, Any]:
+    """A document whose question lacks a field."""
+    document = mechanism.client_document()
+    rest = {field: value for field, value in document["question"].items() if field != name}
+    return changed(document, question=rest)
 
 
 GOOD = KRR.client_document()
@@ -74,6 +80,14 @@ BROKEN: dict[str, Any] = {
     "deep": json.loads("[" * 900 + "]" * 900),
     "answers twice": changed(GOOD, question=GOOD["question"] | {"answers": ["yes", "yes", "no"]}),
     "few reports": changed(GOOD, question=GOOD["question"] | {"reports": 2}),
+    "a law of nothing": with_draw(
+        PUM, draw=PUM.client_document()["question"]["draw"]["draw"] | {"law": None}
+    ),
+    "no reports": without("reports", RAPPOR),
+    "no answers": without("answers", RAPPOR),
+    "two surveys in one": changed(GOOD, questions=[], ask=None),
+    "bits beyond a device's memory": with_draw(RAPPOR, cells=(1 << 32) - 1),
+    "other bits": with_draw(ldp.KRAPPOR(3, 1.0), bits=(1 << 32) - 1),
 }
 
 
@@ -179,6 +193,29 @@ def test_a_sheet_stands_where_random_bytes_end_after_it():
 def test_a_broken_random_source_is_refused(found):
     client = Client(GOOD, entropy=lambda n: found)
     assert reason(lambda: client.report("yes")) == "random"
+
+
+KEEP = {"kind": "keep", "k": 3, "keep": "0"}
+SUBSET = {"kind": "subset", "k": 500, "size": 2, "keep": "0"}
+NEVER = {"kind": "others", "law": {"upper": [], "rest": [], "total": "1"}}
+BLOCK = {"kind": "block", "own": 1, "others": 2, "keep": "0", "design": {"kind": "single"}}
+
+
+@pytest.mark.parametrize(
+    ("question", "byte"),
+    [
+        ({"answers": 3, "reports": 3, "draw": KEEP}, 0),
+        ({"answers": 500, "reports": {"bits": 500}, "draw": SUBSET}, 0),
+        ({"answers": 4, "reports": 4, "draw": BLOCK | {"others": 3}}, 255),
+        ({"answers": 1, "reports": 1, "draw": NEVER | {"accepted": [["0", "1"]]}}, None),
+    ],
+)
+def test_no_draw_goes_on_for_ever(question, byte, monkeypatch):
+    """A source that is always the same, or a document under which nothing is accepted."""
+    monkeypatch.setattr(portable, "MOST_TRIES", 1 << 10)
+    entropy = os.urandom if byte is None else lambda n: bytes([byte]) * n
+    client = Client(changed(GOOD, question=question), entropy=entropy)
+    assert reason(lambda: client.report("0")) == "random"
 
 
 # -- what is spent ---------------------------------------------------------------------------------

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import ldpstats
+from ldpstats.clients.conformance import compared
+from ldpstats.clients.conformance.vectors import stored_vectors
 
 CLIENT = Path(__file__).parent / "third_language" / "client.pl"
-VECTORS = Path(ldpstats.__file__).parent / "clients" / "vectors.json"
 NEEDS = ["Digest::MD5", "Digest::SHA", "FindBin", "Math::BigFloat", "Math::BigInt"]
 
 
@@ -30,25 +28,7 @@ def perl() -> str:
     return program
 
 
-def answered(perl: str, requests: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the client answers to lines of section 11, by their id."""
-    lines = "".join(json.dumps(request) + "\n" for request in requests)
-    ran = subprocess.run([perl, CLIENT], input=lines, capture_output=True, text=True, timeout=60)
-    assert ran.stderr == "" and ran.returncode == 0
-    found = [json.loads(line) for line in ran.stdout.splitlines()]
-    return {answer.pop("id"): answer for answer in found}
-
-
 def test_a_client_written_from_the_specification_alone_agrees_with_all_vectors(perl: str) -> None:
-    document = json.loads(VECTORS.read_text(encoding="utf-8"))
-    requests, expected = [], {}
-    for vector in document["vectors"]:
-        request = {"id": vector["name"]} | vector
-        del request["name"]
-        expected[vector["name"]] = request.pop("expected")
-        if isinstance(request["client"], str):
-            request["client"] = document["clients"][request["client"]]
-        requests.append(request)
-    found = answered(perl, requests)
-    assert {name for name in expected if found.get(name) != expected[name]} == set()
-    assert len(found) == len(expected) > 500
+    found = compared(stored_vectors(), [perl, str(CLIENT)], timeout=30.0)
+    assert found.agrees, str(found)
+    assert len(found.vectors) > 500

@@ -113,7 +113,7 @@ for (const options of [
   { made: -1 },
   { made: null },
 ]) {
-  assert.throws(() => new Client(sealed({ question }), options), RangeError);
+  assert.throws(() => new Client(sealed({ question }), options), refusal("budget"));
 }
 let inner = null;
 const nested = new Client(sealed({ question }), {
@@ -169,4 +169,43 @@ assert.equal(first.report("nurse"), again.report("nurse"));
 assert.equal(first.report("nurse"), first.report("nurse"));
 first.secret.fill(0);
 assert.deepEqual(first.secret, again.secret);
-assert.throws(() => new Client(rappor, { secret: new Uint8Array(31) }), RangeError);
+assert.throws(() => new Client(rappor, { secret: new Uint8Array(31) }), refusal("random"));
+assert.throws(() => new Client(rappor, { secret: "00".repeat(32) }), refusal("random"));
+
+// a random source that is none, that fails, or that always gives the same: refused, not waited for
+const three = { answers: 3, reports: 3, draw: { kind: "keep", k: 3, keep: "0" } };
+const never = { kind: "others", law: { upper: [], rest: [], total: "1" }, accepted: [["0", "1"]] };
+const stuck = [
+  [three, "2", (n) => new Uint8Array(n)],
+  [{ answers: 1, reports: 1, draw: never }, "0", undefined],
+  [{ answers: 5, reports: { bits: 5 }, draw: { kind: "subset", k: 5, size: 2, keep: "0" } }, "4", (n) => new Uint8Array(n)],
+  [three, "2", () => { throw new Error("nurse"); }],
+  [three, "2", () => null],
+];
+for (const [asked, answer, random] of stuck) {
+  const one = new Client(sealed({ question: asked }), { random });
+  assert.throws(() => one.report(answer), refusal("random"));
+  assert.equal(one.made, 0);
+}
+
+// documents that are damaged are refused, whatever is in them
+const damaged = [null, 5, "x", [], {}, true].flatMap((row) => [
+  { answers: 1, reports: 2, draw: { kind: "rows", rows: [row] } },
+  { answers: 1, reports: 2, draw: { kind: "exact", rows: [row] } },
+  { answers: 1, reports: 2, draw: { kind: "parts", parts: [row] } },
+  { answers: 1, reports: 2, draw: { kind: "replace", keep: "0", by: [0], law: row } },
+]);
+const design = { kind: "projective", q: 4, t: 2 };
+const block = { kind: "block", own: 1, others: 4, keep: "0", design };
+for (const broken of [...damaged, { answers: 5, reports: 5, draw: block }]) {
+  assert.throws(() => new Client(sealed({ question: broken })), refusal("document"));
+}
+
+// the largest epsilon is a decimal number, as in documents
+for (const most of ["1.5", 2, "inf", Infinity, "2e0"]) {
+  new Client(sealed({ question }), { maxEpsilon: most });
+}
+for (const most of ["", "1", "0x10", " 2 ", "much", NaN, -1, true, []]) {
+  const options = { maxEpsilon: most };
+  assert.throws(() => new Client(sealed({ question }), options), refusal("epsilon"));
+}

@@ -20,17 +20,6 @@ NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
 
 
-class Bytes:
-    """A source of the bytes that are given, which counts those that were taken."""
-
-    def __init__(self, given: bytes) -> None:
-        self.given, self.used = given, 0
-
-    def __call__(self, n: int) -> bytes:
-        self.used += n
-        return self.given[self.used - n : self.used]
-
-
 def client_document(asked: Any, **fields: Any) -> dict[str, Any]:
     """A client document of a question, or of a list of them, with its fingerprint."""
     made = {"format": "ldpstats-client", "version": 1, "survey": "3f2c9a81d04e", "epsilon": "1.0"}

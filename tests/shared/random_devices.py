@@ -137,7 +137,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def cell(text: str, cohort: int, n_cells: int) -> int:
-    """Steps 1 to 4 of `ldpstats.sampling.hashing`, in whole numbers."""
+    """Section 6 of the clients' specification, in whole numbers."""
     head = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
     mixed = mix(head ^ mix(0x9E3779B97F4A7C15 * (65536 * cohort + 1) % 2**64))
     return (mixed >> 32) * n_cells >> 32

@@ -37,7 +37,7 @@ function attempt(action) {
 function answered({ id, client: document, random, answers, ...given }) {
   const source = new Given(bytesOf(random));
   const options = { random: source.take, reports: given.reports, tags: given.tags };
-  if (given.secret !== undefined) options.secret = bytesOf(given.secret);
+  if (typeof given.secret === "string") options.secret = bytesOf(given.secret);
   if (given.max_epsilon !== undefined) options.maxEpsilon = given.max_epsilon;
   const client = attempt(() => new Client(document, options));
   if (!(client instanceof Client)) return { id, ...client };

@@ -72,8 +72,8 @@ export interface Options {
 /** One respondent's client. All reports together spend their number times `epsilon`. */
 export declare class Client {
   /**
-   * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist.
-   * @throws {RangeError} A number of reports that is none, a secret of another length.
+   * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist,
+   *   a number of reports that is none ("budget"), a secret of another length ("random").
    */
   constructor(document: unknown, options?: Options);
 

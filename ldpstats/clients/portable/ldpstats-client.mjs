@@ -16,6 +16,7 @@ const W = 1n << 64n;
 const HALF = 2 ** 32;
 const BLOCK = 1024; // bytes that are taken from the system at a time
 const MOST_BITS = 2 ** 24;
+const MOST_TRIES = 2 ** 20; // of one step: a good source needs a few
 
 /** What a client refuses. `reason` is one of section 11; the message shows no answer. */
 export class Refused extends Error {
@@ -29,6 +30,7 @@ export class Refused extends Error {
 const refuse = (reason, message) => {
   throw new Refused(reason, message);
 };
+const stuck = () => refuse("random", "a step was drawn again and again: the source is no good");
 const broken = (message) => refuse("document", `this is no client document: ${message}`);
 
 // ---- Documents (section 2) ----------------------------------------------------------------------
@@ -159,7 +161,12 @@ class Words {
   }
 
   #fill() {
-    const bytes = this.#random(this.#block);
+    let bytes = null;
+    try {
+      bytes = this.#random(this.#block);
+    } catch {
+      // refused below, as a source that gives too few
+    }
     if (!(bytes instanceof Uint8Array) || bytes.length !== this.#block) {
       refuse("random", `the random source did not give the ${this.#block} bytes asked for`);
     }
@@ -220,7 +227,8 @@ function scaled(low, k, words) {
   const spare = HALF % k;
   const upper = k >>> 16;
   const lower = k & 0xffff;
-  while (Math.imul(low, k) >>> 0 < spare) {
+  for (let tries = 0; Math.imul(low, k) >>> 0 < spare; tries += 1) {
+    if (tries === MOST_TRIES) stuck();
     words.next();
     low = words.lo;
   }
@@ -335,9 +343,11 @@ function bitText(bits) {
 /** One of 0 .. bound-1, from whole words. */
 function number(bound, words) {
   const most = W - (W % bound);
-  let word = words.whole();
-  while (word >= most) word = words.whole();
-  return Number(word % bound);
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const word = words.whole();
+    if (word < most) return Number(word % bound);
+  }
+  return stuck();
 }
 
 /** How many entries of an increasing list are below a word, or not above it. */
@@ -437,8 +447,8 @@ function openKeep(draw, answers, reports) {
 
 function openRows(draw, answers, reports) {
   const rows = list(field(draw, "rows"), answers).map((row) => {
-    const outputs = "outputs" in row ? numbers(row.outputs, reports) : null;
     const upper = upperWords(field(row, "upper"), reports);
+    const outputs = "outputs" in row ? numbers(row.outputs, reports) : null;
     return { upper, outputs: outputs && list(outputs, upper.length) };
   });
   return (x, words) => {
@@ -466,7 +476,7 @@ function openOthers(draw, answers, reports) {
   const law = inversion(field(draw, "law"), reports);
   const accepted = list(field(draw, "accepted"), answers).map(fraction);
   return (x, words) => {
-    for (;;) {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const y = inverted(law, words);
       if (y !== x) return y;
       const { numerator, denominator } = accepted[x];
@@ -476,6 +486,7 @@ function openOthers(draw, answers, reports) {
       const rest = { numerator: numerator * W - bound * denominator, denominator };
       if (word < bound || (word === bound && below(rest, words))) return y;
     }
+    return stuck();
   };
 }
 
@@ -620,6 +631,7 @@ class Geometry {
 
 function openProjective(design, answers, reports, own, others) {
   const q = integer(field(design, "q"), 2, 2 ** 20);
+  for (let d = 2; d * d <= q; d += 1) if (q % d === 0) broken("an order is no prime");
   const t = integer(field(design, "t"), 2, 52);
   const space = new Geometry(q);
   const points = integer(space.before(t), 1, reports);
@@ -675,7 +687,7 @@ function openSubset(draw, answers, reports) {
 /** The places of the n smallest of k - 1 random keys; the last place stays free. */
 function chosen(k, n, words) {
   const keys = new Uint32Array(k - 1 + ((k - 1) % 2));
-  for (;;) {
+  for (let drawn = 0; drawn < Math.max(MOST_TRIES, 64 * k); drawn += k) {
     for (let i = 0; i < keys.length; i += 2) {
       words.next();
       keys[i] = words.lo;
@@ -687,6 +699,7 @@ function chosen(k, n, words) {
       return Uint8Array.from({ length: k }, (_, i) => ZERO + Number(i < k - 1 && keys[i] <= bound));
     }
   }
+  return stuck();
 }
 
 function openReveal(draw, answers, reports) {
@@ -977,8 +990,7 @@ export class Client {
     this.#limit = once === undefined ? checkedNumber("reports", reports, 1) : once ? 1 : null;
     this.#made = checkedNumber("made", made, 0);
     this.#words = new Words(random);
-    const given = checkedSecret(secret);
-    if (begin !== undefined) this.#secret = begin(given, this.#words);
+    if (begin !== undefined) this.#secret = begin(checkedSecret(secret), this.#words);
     if (!this.#single) this.#draw();
   }
 
@@ -1071,6 +1083,8 @@ export class Client {
   }
 }
 
+const DECIMAL = /^(inf|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)$/;
+
 /** A copy of a client document whose fields at the top are right. */
 function openedDocument(document) {
   const found = copied(document);
@@ -1079,8 +1093,7 @@ function openedDocument(document) {
   if (field(found, "fingerprint") !== fingerprinted(found))
     broken("its fingerprint is of another one");
   text(field(found, "survey"));
-  const decimal = /^(inf|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)$/;
-  if (!decimal.test(text(field(found, "epsilon")))) broken("its epsilon is no number");
+  if (!DECIMAL.test(text(field(found, "epsilon")))) broken("its epsilon is no number");
   if ("question" in found === "questions" in found) broken("it has no question");
   return found;
 }
@@ -1089,7 +1102,8 @@ function openedDocument(document) {
 function accepted(epsilon, most) {
   const spent = epsilon === "inf" ? Infinity : Number(epsilon);
   if (most === undefined || most === null) return spent;
-  const limit = most === "inf" ? Infinity : Number(most);
+  const text = String(most);
+  const limit = /^inf/i.test(text) ? Infinity : DECIMAL.test(text) ? Number(text) : NaN;
   if (spent === Infinity || !(spent <= limit)) {
     refuse("epsilon", `the survey spends ${epsilon}, more than this device accepts`);
   }
@@ -1099,13 +1113,13 @@ function accepted(epsilon, most) {
 function checkedSecret(secret) {
   if (secret === undefined || secret === null) return null;
   if (secret instanceof Uint8Array && secret.length === 32) return secret.slice();
-  throw new RangeError("secret must be a Uint8Array of 32 random bytes");
+  return refuse("random", "secret must be a Uint8Array of 32 random bytes");
 }
 
 function checkedNumber(name, value, least) {
   if (value === null && name === "reports") return null;
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new RangeError(`${name} must be an integer from ${least} on`);
+  return refuse("budget", `${name} must be an integer from ${least} on`);
 }
 
 function several(opened) {
@@ -1114,7 +1128,7 @@ function several(opened) {
     const isPrivate = field(question, "private");
     if (typeof isPrivate !== "boolean") broken("a truth value is missing");
     const made = openQuestion(question, "sheet");
-    const refused = "refused" in question ? question.refused : null;
+    const refused = "refused" in question ? text(question.refused) : null;
     if (refused !== null) checkedRefused(made, refused);
     return { ...made, name, isPrivate, refused };
   });

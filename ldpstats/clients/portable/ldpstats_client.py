@@ -33,13 +33,15 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import Any
 
 VERSION = 1
 W = 1 << 64
 LOW = (1 << 32) - 1
 SECRET_BYTES = 32
+MOST_BITS = 1 << 24
+MOST_TRIES = 1 << 20  # of one step: a good source needs a few
 
 Draw = Callable[[int, "Words"], int]  # the number of a report, from the number of an answer
 Label = Callable[[int, int, bool], int]  # label number n of an answer's own, or of the others
@@ -80,6 +82,10 @@ class Words:
         return found
 
 
+def stuck() -> Refused:
+    return Refused("random", "a step was drawn again and again: the random source is no good")
+
+
 # --- Elementary draws (section 3) -----------------------------------------------------------------
 
 
@@ -90,8 +96,10 @@ def keep(x: int, k: int, t: int, words: Words, rest: tuple[int, int] = (0, 1)) -
     if high == t >> 32:
         further = words.next() >> 32
         kept = further < t & LOW or (further == t & LOW and below(*rest, words))
-    product = low * k
+    product, tries = low * k, 0
     while not kept and product & LOW < (1 << 32) % k:
+        if (tries := tries + 1) > MOST_TRIES:
+            raise stuck()
         product = (words.next() & LOW) * k
     return (product >> 32, x)[kept]
 
@@ -182,10 +190,10 @@ def shown(number: int, m: int) -> str:
 
 def number_below(b: int, words: Words) -> int:
     """NUMBER: one of 0 .. b-1, from whole words."""
-    word = words.next()
-    while word >= W - W % b:
-        word = words.next()
-    return word % b
+    for _ in range(MOST_TRIES):
+        if (word := words.next()) < W - W % b:
+            return word % b
+    raise stuck()
 
 
 class Inversion:
@@ -251,9 +259,6 @@ class Fields:
     def must(self, right: bool) -> None:
         if not right:
             raise Refused("document", "the client document is damaged, or of another version")
-
-    def get(self, name: str) -> Any:
-        return self.value.get(name)
 
     def inner(self, name: str) -> Fields:
         return Fields(self[name])
@@ -396,7 +401,7 @@ def open_others(fields: Fields, n: int) -> tuple[int, Draw]:
     def draw(x: int, words: Words) -> int:
         numerator, denominator = accepted[x]
         bound = min(numerator * W // denominator, W - 1)
-        while True:
+        for _ in range(MOST_TRIES):
             y = law(words)
             if y != x:
                 return y
@@ -405,6 +410,7 @@ def open_others(fields: Fields, n: int) -> tuple[int, Draw]:
                 return y
             if word == bound and below(numerator * W - bound * denominator, denominator, words):
                 return y
+        raise stuck()
 
     return 1 + len(law.upper), draw
 
@@ -423,7 +429,7 @@ def open_band(fields: Fields, n: int) -> tuple[int, Draw]:
 
 def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
     t, by = fields.threshold("keep"), fields.numbers("by", LOW)
-    upper = None if fields.get("law") is None else fields.inner("law").thresholds("upper")
+    upper = fields.inner("law").thresholds("upper") if "law" in fields.value else None
     fields.must(bool(by) or t == W)
     if upper is not None:
         fields.must(upper == sorted(upper) and upper[-1:] == [W - 1] and len(upper) == len(by))
@@ -572,7 +578,7 @@ def open_labels(fields: Fields, n: int) -> tuple[int, Draw]:
 
 
 def open_bits(fields: Fields, n: int, sent: int) -> Draw:
-    m = fields.number("bits", n)
+    m = fields.number("bits", n, MOST_BITS)
     own, other = fields.thresholds("own", m), groups_of(fields.thresholds("other", m))
     fields.must(fields.number("sent", 1, m) == sent)
     mask = (1 << sent) - 1
@@ -584,13 +590,14 @@ def open_subset(fields: Fields, n: int, sent: int) -> Draw:
     fields.must(size < k == sent)
 
     def chosen(places: int, ones: int, words: Words) -> int:
-        while True:
+        for _ in range(max(64, MOST_TRIES // k)):
             raw = words.bytes(8 * ((places + 1) // 2))
             keys = [int.from_bytes(raw[4 * i : 4 * i + 4], "little") for i in range(places)]
             ranked = sorted(keys)
             border = ranked[ones - 1] if ones else -1
             if bisect_right(ranked, border) == ones:
                 return int("".join("01"[key <= border] for key in reversed(keys)), 2)
+        raise stuck()
 
     def draw(x: int, words: Words) -> int:
         own = coin(t, words)
@@ -741,7 +748,7 @@ class Numbered(Question):
         self.places: dict[int, int] = {}  # of answers that have another number in the draw
         draw, reports = fields.inner("draw"), fields["reports"]
         n = self.answers.size + extra
-        self.bits = Fields(reports).number("bits") if type(reports) is dict else None
+        self.bits = Fields(reports).number("bits", 1, MOST_BITS) if type(reports) is dict else None
         if self.bits is None:
             self.reports = Texts(reports)
             size, self.draw = open_labels(draw, n)
@@ -801,7 +808,7 @@ class Hashed(Question):
         if then.text("kind") == "keep":
             self.keep = then.threshold("keep")
         else:
-            then.must(then.text("kind") == "bits")
+            then.must(then.text("kind") == "bits" and self.hash.cells <= MOST_BITS)
             self.own = [then.threshold("own")] * self.hash.cells
             self.other = groups_of([then.threshold("other")] * self.hash.cells)
 
@@ -823,6 +830,7 @@ class Rappor(Question):
         draw = fields.inner("draw")
         self.hash, self.digest = Hash(draw, fields["answers"]), draw.text("digest")
         draw.must(self.digest.isascii() and type(draw["once"]) is bool)
+        draw.must(self.hash.cells <= MOST_BITS)
         self.owned, self.absent = draw.threshold("owned"), draw.threshold("absent")
         self.one, self.zero, self.once = draw.threshold("one"), draw.threshold("zero"), draw["once"]
         self.secret, self.cohort = b"", 0
@@ -846,7 +854,7 @@ class Grams(Question):
 
     def __init__(self, fields: Fields) -> None:
         draw = fields.inner("draw")
-        self.length, self.gram = draw.number("length"), draw.number("gram")
+        self.length, self.gram = draw.number("length", 1, 1 << 16), draw.number("gram")
         self.alphabet, self.pad = draw.text("alphabet"), draw.text("pad")
         self.replace = None if draw["replace"] is None else draw.text("replace")
         self.starts = range(0, self.length - self.gram + 1, draw.number("step"))
@@ -867,8 +875,10 @@ class Grams(Question):
         return grams, self.of_string.read(text.rstrip(self.pad))
 
     def report(self, x: Any, words: Words) -> Any:
-        pairs = list(combinations(range(len(self.starts)), 2))
-        pair = pairs[uniform(len(pairs), words)]
+        i, j, left = 0, uniform(math.comb(len(self.starts), 2), words), len(self.starts) - 1
+        while j >= left:
+            i, j, left = i + 1, j - left, left - 1
+        pair = i, i + 1 + j
         return {
             "positions": [self.starts[i] for i in pair],
             "grams": [self.of_gram.report(x[0][i], words) for i in pair],
@@ -882,6 +892,7 @@ _KINDS = {"hash": Hashed, "rappor": Rappor, "personal": Personal, "grams": Grams
 def open_question(fields: Fields) -> Question:
     """The question of an object with `answers`, `reports` and `draw`."""
     kind = fields.inner("draw").text("kind")
+    fields.must("answers" in fields.value and "reports" in fields.value)
     if kind in _KINDS:
         return _KINDS[kind](fields)
     if kind == "same" and fields["answers"] is None:
@@ -1148,7 +1159,7 @@ def check_state(document: dict[str, Any], expected: dict[str, Any], file: StateF
 
 
 def fingerprint(document: dict[str, Any]) -> str:
-    """The fingerprint of a client document (section 2.4)."""
+    """The fingerprint of a document (section 2.4)."""
     rest = {name: value for name, value in document.items() if name != "fingerprint"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
@@ -1227,6 +1238,7 @@ class Client:
 
     def _open_questions(self, fields: Fields) -> None:
         self.is_single = "question" in fields.value
+        fields.must(self.is_single != ("questions" in fields.value))
         self._questions: dict[str, Question] = {}
         self._refused: dict[str, str] = {}
         self._private: list[str] = []

@@ -1,5 +1,5 @@
 """Mechanisms whose reports are hashed, so that the list of answers can come later.
 
-`hashing` specifies the hash, `answer_hash` says which cells an answer owns, `base` and `bits` hold
-what the mechanisms share. `candidates` are the strings that an analyst looks for.
+`answer_hash` says which cells an answer owns, `base` and `bits` hold what the mechanisms share.
+`candidates` are the strings that an analyst looks for.
 """

@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class AnswerHash:
-    """The package's own hash of strings; `ldpstats.sampling.hashing` specifies it."""
+    """The package's own hash of strings; `ldpstats.sampling.hashing` computes it."""
 
     n_cohorts: int
     n_owned: int

@@ -45,7 +45,7 @@ __all__ = ["CellLaw", "Hashed"]
 Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
-_MOST_RANKED = 1 << 10  # categories, of which numpy permutes more sooner
+_MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class ORR(Hashed):
 
     Each respondent is in one of `n_cohorts` cohorts, uniformly, and knows it; her cohort's hash
     takes her answer to one of `n_outputs` labels, and she reports that label through k-RR. A report
-    is her cohort and the label. The hash is specified in `ldpstats.sampling.hashing`.
+    is her cohort and the label. ``ldpstats/clients/SPECIFICATION.md`` specifies the hash.
 
     Parameters
     ----------

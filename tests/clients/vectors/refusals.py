@@ -9,7 +9,7 @@ from typing import Any
 
 from clients.vectors.surveys import SURVEYS
 
-from ldpstats.clients.document import document_fingerprint
+from ldpstats.clients.portable.ldpstats_client import fingerprint
 
 W = str(1 << 64)
 GONE = object()
@@ -75,7 +75,7 @@ def changed(client: str, path: str, value: Any, sealed: bool = True) -> dict[str
     else:
         place[last] = value
     own = {name: field for name, field in document.items() if name != "fingerprint"}
-    return own | {"fingerprint": document_fingerprint(own)} if sealed else document
+    return own | {"fingerprint": fingerprint(own)} if sealed else document
 
 
 def documents() -> Iterator[dict[str, Any]]:

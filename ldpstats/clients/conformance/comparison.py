@@ -1,4 +1,4 @@
-"""Does a client, in any language, make the reports of the specification from the same bytes?"""
+"""What a client answers to test vectors, and where that differs from what is expected."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ldpstats.clients.program import Fault, Program, shown
-from ldpstats.clients.vectors import Vector
+from ldpstats.clients.conformance.program import Fault, Program, shown
+from ldpstats.clients.conformance.vectors import Vector
 
 __all__ = ["Conformance", "Difference", "compared"]
 

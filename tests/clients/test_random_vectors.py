@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from ldpstats.clients.fresh import fresh_vectors
-from ldpstats.clients.random_draws import DRAWS
-from ldpstats.clients.vectors import Vector, kinds
+from ldpstats.clients.conformance.random_draws import DRAWS
+from ldpstats.clients.conformance.random_vectors import random_vectors
+from ldpstats.clients.conformance.vectors import Vector, kinds
 
 N = 1_000
 
 
 @pytest.fixture(scope="module")
 def vectors() -> tuple[Vector, ...]:
-    return fresh_vectors(N, 1)
+    return random_vectors(N, 1)
 
 
 def said(vectors: tuple[Vector, ...]) -> list[Any]:
@@ -26,7 +26,7 @@ def said(vectors: tuple[Vector, ...]) -> list[Any]:
 
 
 def test_a_seed_makes_them_again(vectors: tuple[Vector, ...]) -> None:
-    assert fresh_vectors(40, 1) == vectors[:40] != fresh_vectors(40, 2)
+    assert random_vectors(40, 1) == vectors[:40] != random_vectors(40, 2)
     assert len({one.name for one in vectors}) == N
     assert all(json.loads(json.dumps(one.request)) == one.request for one in vectors)
 

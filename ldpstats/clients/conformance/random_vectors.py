@@ -1,4 +1,4 @@
-"""Fresh test vectors: random client documents, answers and bytes that are hard to get right.
+"""Random test vectors: client documents, answers and bytes that are hard to get right.
 
 What is expected comes from the client in Python that the package itself runs on.
 """
@@ -10,20 +10,19 @@ import re
 from random import Random
 from typing import Any
 
-from ldpstats.clients.document import document_fingerprint
-from ldpstats.clients.portable.ldpstats_client import conformance_answer
-from ldpstats.clients.random_draws import COMPOSED, DRAWS, TEXTS, random_question
-from ldpstats.clients.vectors import Vector
+from ldpstats.clients.conformance.random_draws import COMPOSED, DRAWS, TEXTS, random_question
+from ldpstats.clients.conformance.vectors import Vector
+from ldpstats.clients.portable.ldpstats_client import conformance_answer, fingerprint
 
-__all__ = ["fresh_vectors"]
+__all__ = ["random_vectors"]
 
 W = 1 << 64
 _MOST_WORDS = 400
 _KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "questionnaire")
 
 
-def fresh_vectors(n: int, seed: int) -> tuple[Vector, ...]:
-    """Vectors that nobody has stored; kinds of draw take turns.
+def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
+    """Vectors that no client can have stored; kinds of draw take turns.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
         "epsilon": dice.choice(("1.0", "0.25", "inf", "12.5", "1e-05")),
         **asked,
     }
-    return document | {"fingerprint": document_fingerprint(document)}
+    return document | {"fingerprint": fingerprint(document)}
 
 
 def _questions(dice: Random) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
         del question[dice.choice(("answers", "reports", "draw"))]
         if "draw" in question:  # some kinds need no `reports`
             question["draw"] = {"kind": "keep"}
-    return damaged | {"fingerprint": document_fingerprint(damaged)}
+    return damaged | {"fingerprint": fingerprint(damaged)}
 
 
 # -- bytes -----------------------------------------------------------------------------------------

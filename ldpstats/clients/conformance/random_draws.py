@@ -1,4 +1,4 @@
-"""Random draws of every kind, as client documents have them: for conformance."""
+"""Random draws of every kind, as client documents have them."""
 
 from __future__ import annotations
 

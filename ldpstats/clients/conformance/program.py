@@ -1,4 +1,4 @@
-"""A program that answers lines with lines, and may do anything else."""
+"""A client that runs as a program: it answers lines with lines, or does anything else."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def shown(text: str, length: int = 200) -> str:
 class Program:
     """A program that is running; `with` ends it, and all that it started.
 
-    Its three streams have a thread each, so that it blocks nobody whatever it reads or writes.
-    Input that it does not take, lines that nobody asked for and all but the end of its standard
-    error are dropped.
+    Each of its three streams has a thread, so that a program that does not read or write blocks
+    nothing here. Input that it does not take, lines that were not asked for, and all but the end of
+    its standard error are dropped.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ldpstats.clients.random_draws import DRAWS
+from ldpstats.clients.conformance.random_draws import DRAWS
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["Vector", "chosen", "kinds", "stored_vectors"]
