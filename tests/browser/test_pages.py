@@ -105,6 +105,54 @@ def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
         assert set(collector.asked) == {"/", "/sheets"}
 
 
+def test_what_is_said_holds_for_every_question(respondent: Respondent) -> None:
+    """Mechanisms without a bound, answers sent as they are, and cells that are no answers."""
+    kinds = {
+        "sex": ldp.Observed(("f", "m")),
+        "mangat": ldp.Mangat(p=0.6),
+        "cells": ldp.ORR(3, 1, 1.0, alphabet=3),
+        "bits": ldp.RAPPOR(3, 1, 1, f=0.0, p=0.25, q=0.75, alphabet=3),
+    }
+    some = "This holds for the answers that are protected."
+    doubt = "can tell for sure"
+    for left_out, total in (("mangat", "more than 24.5 times"), (None, "may show some of your")):
+        sheet = ldp.Questionnaire({name: kinds[name] for name in kinds if name != left_out})
+        with collecting(page_text(sheet, post="/sheets")) as collector:
+            respondent.visit(collector.url)
+            text = respondent.text()
+            assert total in text and (some in text) == (doubt in text) == bool(left_out)
+            respondent.button("Start")
+            badges = {}
+            while respondent.heading() != "Check your answers":
+                badges[respondent.heading()] = respondent.run(
+                    "return document.querySelector('.badge').textContent"
+                )
+                respondent.choose(1)
+                respondent.go_on()
+            assert badges["sex"] == "Not protected" and badges["cells"] == "Protected"
+            assert badges.get("mangat", "Protected in part") == "Protected in part"
+            respondent.button("Make the reports")
+            respondent.awaits("What will be sent")
+            text = respondent.text()
+            assert total in text and (some in text) == bool(left_out)
+            assert text.count("This is a code.") == 2 and "undefined" not in text
+            assert "Marks at" not in text
+
+
+def test_a_bound_that_is_hardly_any_is_not_called_protection(respondent: Respondent) -> None:
+    sheet = ldp.Questionnaire({"a": ldp.KRR(3, 12.0), "b": ldp.URR(3, (0,), epsilon=12.0)})
+    with collecting(page_text(sheet)) as collector:
+        respondent.visit(collector.url)
+        text = respondent.text()
+        assert "hardly any protection" in text and "can tell for sure" not in text
+        respondent.button("Start")
+        for _ in sheet:
+            assert "Protected in part" in respondent.text()
+            assert "may show it all the same" in respondent.text()
+            respondent.choose(1)
+            respondent.go_on()
+
+
 def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
     with collecting(page_text(six(ask=2), post="/sheets")) as collector:
         respondent.visit(collector.url)
