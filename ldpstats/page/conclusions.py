@@ -47,6 +47,8 @@ def _shown(
     labels, reports, size = words["answers"], document["reports"], 0
     if labels is not None:
         size = len(labels) + len(of_tags)
+    hashed = document["draw"]["kind"] == "hash"  # reports are of cells, after a cohort
+    bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
     own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
     return {
         "text": words["question"],
@@ -58,9 +60,9 @@ def _shown(
         "tagBeliefs": of_tags,
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
-        "beliefs": _beliefs(question, document),
-        "reportsAnswers": isinstance(reports, list | int) and listed(reports) == own,
-        "marksAnswers": isinstance(reports, Mapping) and 0 < size == reports.get("bits"),
+        "beliefs": None if hashed else _beliefs(question, document),
+        "reportsAnswers": not hashed and isinstance(reports, list | int) and listed(reports) == own,
+        "marksAnswers": not hashed and 0 < size == bits,
     }
 
 
@@ -89,7 +91,7 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
     reports = document["reports"]
     if isinstance(reports, Mapping):
         bits = reports.get("bits", 0)
-        if not 0 < bits <= _BITS or document["draw"]["kind"] == "hash":
+        if not 0 < bits <= _BITS:
             return None
         texts = [f"{i:0{bits}b}" for i in range(1 << bits)]
     else:

@@ -49,6 +49,11 @@ def answer(respondent: Respondent) -> None:
         assert respondent.focused() == "home"
 
 
+def make_reports(respondent: Respondent) -> None:
+    respondent.button("Make the reports")
+    respondent.awaits("What will be sent")
+
+
 def check_report(respondent: Respondent, sheet: ldp.Questionnaire) -> dict[str, Any]:
     """What is said to be sent is a sheet of the survey."""
     sent = json.loads(respondent.exact())
@@ -78,8 +83,7 @@ def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
             "teacher", "sometimes", "park", SECRET, "male", "1",
         ]  # fmt: skip
         assert all(entered in respondent.text() for entered in respondent.entered)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         look(respondent)
         assert check_report(respondent, sheet)["sex"] == "male"
         assert SECRET not in respondent.run("return document.documentElement.outerHTML")
@@ -101,14 +105,61 @@ def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
         assert set(collector.asked) == {"/", "/sheets"}
 
 
+def test_what_is_said_holds_for_every_question(respondent: Respondent) -> None:
+    """Mechanisms without a bound, answers sent as they are, and cells that are no answers."""
+    kinds = {
+        "sex": ldp.Observed(("f", "m")),
+        "mangat": ldp.Mangat(p=0.6),
+        "cells": ldp.ORR(3, 1, 1.0, alphabet=3),
+        "bits": ldp.RAPPOR(3, 1, 1, f=0.0, p=0.25, q=0.75, alphabet=3),
+    }
+    some = "This holds for the answers that are protected."
+    doubt = "can tell for sure"
+    for left_out, total in (("mangat", "more than 24.5 times"), (None, "may show some of your")):
+        sheet = ldp.Questionnaire({name: kinds[name] for name in kinds if name != left_out})
+        with collecting(page_text(sheet, post="/sheets")) as collector:
+            respondent.visit(collector.url)
+            text = respondent.text()
+            assert total in text and (some in text) == (doubt in text) == bool(left_out)
+            respondent.button("Start")
+            badges = {}
+            while respondent.heading() != "Check your answers":
+                badges[respondent.heading()] = respondent.run(
+                    "return document.querySelector('.badge').textContent"
+                )
+                respondent.choose(1)
+                respondent.go_on()
+            assert badges["sex"] == "Not protected" and badges["cells"] == "Protected"
+            assert badges.get("mangat", "Protected in part") == "Protected in part"
+            respondent.button("Make the reports")
+            respondent.awaits("What will be sent")
+            text = respondent.text()
+            assert total in text and (some in text) == bool(left_out)
+            assert text.count("This is a code.") == 2 and "undefined" not in text
+            assert "Marks at" not in text
+
+
+def test_a_bound_that_is_hardly_any_is_not_called_protection(respondent: Respondent) -> None:
+    sheet = ldp.Questionnaire({"a": ldp.KRR(3, 12.0), "b": ldp.URR(3, (0,), epsilon=12.0)})
+    with collecting(page_text(sheet)) as collector:
+        respondent.visit(collector.url)
+        text = respondent.text()
+        assert "hardly any protection" in text and "can tell for sure" not in text
+        respondent.button("Start")
+        for _ in sheet:
+            assert "Protected in part" in respondent.text()
+            assert "may show it all the same" in respondent.text()
+            respondent.choose(1)
+            respondent.go_on()
+
+
 def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
     with collecting(page_text(six(ask=2), post="/sheets")) as collector:
         respondent.visit(collector.url)
         assert "2 were drawn at random for you from 5" in respondent.text()
         fill_in(respondent)
         assert len(respondent.entered) == 3
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sheet = check_report(respondent, six(ask=2))
         assert sum(report is not None for report in sheet.values()) == 3
         assert respondent.text().count("this question was not drawn for you") == 3
@@ -123,8 +174,7 @@ def test_reports_wait_on_the_device_until_they_are_delivered(respondent: Respond
         collector.status = 503
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         text = respondent.exact()
         respondent.run("document.querySelector('button.main').focus()")
         respondent.go_on()
@@ -146,8 +196,7 @@ def test_an_outdated_page_says_so(respondent: Respondent) -> None:
         collector.status = 409
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         respondent.button("Send the reports")
         respondent.awaits("This page is out of date")
         look(respondent)
@@ -158,8 +207,7 @@ def test_reports_can_be_deleted_before_they_are_sent(respondent: Respondent) -> 
     with collecting(page_text(SHORT, post="/sheets")) as collector:
         respondent.visit(collector.url)
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         respondent.button("Delete without sending")
         respondent.awaits("The reports were deleted")
         respondent.visit(collector.url)
@@ -209,8 +257,7 @@ def test_a_page_without_network_saves_a_file(
     ldp.page.write_page(SHORT, page)
     respondent.visit(page.as_uri())
     fill_in(respondent)
-    respondent.button("Make the reports")
-    respondent.awaits("What will be sent")
+    make_reports(respondent)
     look(respondent)
     text = respondent.exact()
     respondent.button("Save as a file")
@@ -236,8 +283,7 @@ def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None
         respondent.visit(collector.url)
         assert "please fill it in only once" in respondent.text()
         fill_in(respondent)
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sends_at(respondent, collector)
 
 
@@ -285,8 +331,7 @@ def test_skipping(respondent: Respondent) -> None:
         respondent.choose(1)
         respondent.go_on()
         assert respondent.text().count("Skipped") == 2
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         found = json.loads(respondent.exact())["sheet"]
         assert found["ill"] is None and found["job"] in sheet["job"].categories
 
@@ -330,8 +375,7 @@ def test_texts_that_a_question_cannot_take(respondent: Respondent) -> None:
         respondent.run("document.querySelector('input').value = ''")
         respondent.press("cab")
         respondent.go_on()
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         assert set(json.loads(respondent.exact())["sheet"]["url"]) == parts
 
 
@@ -350,8 +394,7 @@ def test_awkward_labels_are_texts(respondent: Respondent) -> None:
             assert respondent.heading() == name
             respondent.press("\ue004", " ")
             respondent.go_on()
-        respondent.button("Make the reports")
-        respondent.awaits("What will be sent")
+        make_reports(respondent)
         sends_at(respondent, collector)
         (found,) = collector.sheets
         assert list(found) == list(sheet) and found["__proto__"] in AWKWARD
@@ -381,3 +424,53 @@ def test_a_narrow_screen_in_another_language(respondent: Respondent, direction: 
         respondent.button("Meldungen senden")
         respondent.awaits("Ihre Meldungen sind angekommen")
         look(respondent)
+
+
+def test_long_labels_many_answers_and_a_language_that_is_none(respondent: Respondent) -> None:
+    answers = ("", "\u202e\u2066\u200f", "x" * 10_000, *(f"\U0001f600 {i}" for i in range(5_000)))
+    sheet = ldp.Questionnaire({"\u202eevil": ldp.KRR(answers, 1.0)})
+    with collecting(page_text(sheet, {"lang": "x"}, "/sheets")) as collector:
+        respondent.visit(collector.url)
+        respondent.button("Start")
+        assert not respondent.overflows()
+        respondent.press("\ue004", "4999")  # into the search
+        respondent.press("\ue004", " ")
+        respondent.go_on()
+        respondent.button("Make the reports")
+        respondent.awaits("What will be sent")
+        assert not respondent.overflows()
+        sends_at(respondent, collector)
+        assert collector.sheets[0]["\u202eevil"] in answers
+        assert respondent.driver.get_log("browser") == []
+
+
+def test_no_random_byte_is_used_twice(respondent: Respondent) -> None:
+    """Also not where the page begins anew: what was drawn there is known from the report."""
+    place = {"key": f"ldpstats {TAGGED.fingerprint}"}
+    with collecting(page_text(TAGGED, post="/sheets")) as collector:
+        drawn = []
+        for begins_anew in (False, True):
+            respondent.visit(collector.url)
+            respondent.run("localStorage.clear(); location.reload()")
+            if begins_anew:
+                event = "dispatchEvent(new StorageEvent('storage', arguments[0]))"
+                respondent.run(event, place)
+            respondent.button("Start")
+            respondent.choose(1)
+            respondent.press("\ue004", "\ue015")
+            assert respondent.focused() == "home"
+            respondent.go_on()
+            respondent.run(_COUNTED)
+            respondent.button("Make the reports")
+            respondent.awaits("What will be sent")
+            drawn.append(respondent.run("return drawn"))
+        assert drawn[0] == drawn[1] > 16
+
+
+TAGGED = ldp.Questionnaire(
+    {name: ldp.PUM(ldp.URAP(("a", "b", "c"), {"c"}, 1.0), ("home", "work")) for name in "xy"}, ask=1
+)
+_COUNTED = """
+window.drawn = 0;
+crypto.getRandomValues = (into) => { window.drawn += into.byteLength; return into.fill(0); };
+"""

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from shared.javascript import NODE, PORTABLE, needs_node
 
-import ldpstats as ldp
 from ldpstats.clients.conformance import compared
 from ldpstats.clients.conformance.random_vectors import random_vectors
 from ldpstats.clients.conformance.vectors import Vector, chosen, stored_vectors
-
-PORTABLE = Path(ldp.__file__).parent / "clients" / "portable"
-NODE = shutil.which("node")
-
 
 THRESHOLD = "whole(value) <= W:\n        return int(value)"
 
@@ -143,7 +139,7 @@ def test_a_fault_of_the_client_in_python(
     check([sys.executable, str(copy), "--conformance"], fault, vectors)
 
 
-@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@needs_node
 @pytest.mark.parametrize(
     "fault",
     [

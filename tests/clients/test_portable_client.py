@@ -87,6 +87,15 @@ BROKEN: dict[str, Any] = {
     "no answers": without("answers", RAPPOR),
     "two surveys in one": changed(GOOD, questions=[], ask=None),
     "bits beyond a device's memory": with_draw(RAPPOR, cells=(1 << 32) - 1),
+    "ranks beyond a device's time": changed(
+        GOOD,
+        question={
+            "answers": 1 << 25,
+            "reports": 5,
+            "draw": RAPPOR.client_document()["question"]["draw"]
+            | {"kind": "hash", "hash": "permutation", "then": {"kind": "keep", "keep": "0"}},
+        },
+    ),
     "other bits": with_draw(ldp.KRAPPOR(3, 1.0), bits=(1 << 32) - 1),
 }
 

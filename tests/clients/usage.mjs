@@ -197,6 +197,18 @@ const damaged = [null, 5, "x", [], {}, true].flatMap((row) => [
 ]);
 const design = { kind: "projective", q: 4, t: 2 };
 const block = { kind: "block", own: 1, others: 4, keep: "0", design };
+const five = { answers: 5, reports: 5 };
+damaged.push(
+  { ...five, draw: { kind: "keep", k: 1, keep: "0" } },
+  { ...five, draw: { kind: "keep", k: 5, keep: "0", rest: ["3", "3"] } },
+  { ...five, draw: { kind: "replace", keep: "0", by: [0, 1], law: { upper: [String(2n ** 64n - 1n)] } } },
+  { ...five, draw: { ...block, others: 1, design: { kind: "single" } } },
+  { answers: 3, reports: 4, draw: { ...block, own: 1, others: 2, design: { kind: "hadamard", order: 4 } } },
+  { answers: 7, reports: 7, draw: { ...block, own: 3, others: 2, design: { kind: "projective", q: 2, t: 3 } } },
+);
+const hashed = { kind: "hash", cohorts: 1, cells: 5, hashes: 1, hash: "permutation" };
+const ranks = { ...hashed, then: { kind: "keep", keep: "0" } };
+damaged.push({ answers: 2 ** 32, reports: 5, draw: ranks });
 for (const broken of [...damaged, { answers: 5, reports: 5, draw: block }]) {
   assert.throws(() => new Client(sealed({ question: broken })), refusal("document"));
 }

@@ -164,6 +164,19 @@ def test_beliefs_are_posteriors() -> None:
     assert np.shape(party["beliefs"]) == (8, 7)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.ORR(5, 1, 0.5, alphabet=5),  # as many cells as answers
+        ldp.RAPPOR(4, 1, 2, f=0.2, p=0.2, q=0.7, alphabet=("w", "x", "y", "z")),
+        ldp.ORAPPOR(4, 2, 3, 2.0, alphabet=("w", "x", "y", "z")),
+    ],
+)
+def test_cells_of_a_cohort_are_not_taken_for_answers(mechanism: ldp.Mechanism) -> None:
+    (shown,) = embedded(page_text(ldp.Questionnaire({"a": mechanism})))["questions"]
+    assert not shown["reportsAnswers"] and not shown["marksAnswers"] and shown["beliefs"] is None
+
+
 def test_total() -> None:
     assert embedded(PAGE)["total"] == {"epsilon": 5.0, "factor": pytest.approx(np.exp(5.0))}
     assert embedded(page_text(six(ask=2)))["total"]["epsilon"] == 2.0

@@ -16,6 +16,7 @@ const W = 1n << 64n;
 const HALF = 2 ** 32;
 const BLOCK = 1024; // bytes that are taken from the system at a time
 const MOST_BITS = 2 ** 24;
+const MOST_RANKS = 2 ** 24; // numbers that are ranked for one report
 const MOST_TRIES = 2 ** 20; // of one step: a good source needs a few
 
 /** What a client refuses. `reason` is one of section 11; the message shows no answer. */
@@ -438,10 +439,10 @@ function openSame(draw, answers, reports) {
 }
 
 function openKeep(draw, answers, reports) {
-  const k = integer(field(draw, "k"), 1, Math.min(reports, HALF - 1));
+  const k = integer(field(draw, "k"), answers, Math.min(reports, HALF - 1));
   const keep = threshold(field(draw, "keep"));
   const rest = "rest" in draw ? fraction(draw.rest) : null;
-  integer(answers, 1, reports);
+  if (rest !== null && rest.numerator >= rest.denominator) broken("a rest is not below one");
   return (x, words) => kept(x, k, keep, rest, words);
 }
 
@@ -507,6 +508,7 @@ function openReplace(draw, answers, reports) {
   const keep = threshold(field(draw, "keep"));
   const by = numbers(field(draw, "by"), reports);
   const law = "law" in draw ? upperWords(field(draw.law, "upper"), by.length) : null;
+  if (law !== null) integer(law.length, by.length);
   if (!by.length && keep.value !== W) broken("it replaces answers by none");
   integer(answers, 1, reports);
   return (x, words) => {
@@ -558,8 +560,7 @@ function openBlock(draw, answers, reports) {
 
 function openSingle(design, answers, reports, own, others) {
   integer(own, 1, 1);
-  integer(others, 1, reports - 1);
-  integer(answers, 1, reports);
+  integer(others, answers - 1, reports - 1);
   return (x, i, isOwn) => (isOwn ? x : i + Number(i >= x));
 }
 
@@ -572,9 +573,9 @@ function parity(bits) {
 function openHadamard(design, answers, reports, own, others) {
   const b = integer(field(design, "order"), 2, 2 ** 30);
   if (b & (b - 1)) broken("an order is no power of two");
-  integer(own, 1, b / 2);
-  integer(others, 1, reports - b / 2);
-  integer(Math.ceil(answers / (b - 1)) * b, b, reports);
+  integer(own, b / 2, b / 2);
+  const labels = integer(others + own, Math.ceil(answers / (b - 1)) * b, reports);
+  if (labels % b) broken("a block is not whole");
   return (x, i, isOwn) => {
     const part = Math.floor(x / (b - 1)) * b;
     if (!isOwn && i >= b / 2) {
@@ -636,8 +637,8 @@ function openProjective(design, answers, reports, own, others) {
   const space = new Geometry(q);
   const points = integer(space.before(t), 1, reports);
   integer(answers, 1, points);
-  integer(own, 1, space.before(t - 1));
-  integer(others, 1, q ** (t - 1));
+  integer(own, space.before(t - 1), space.before(t - 1));
+  integer(others, q ** (t - 1), q ** (t - 1));
   return (x, i, isOwn) => {
     const X = space.point(x, t);
     const j = space.last(x);
@@ -778,6 +779,7 @@ function openHash(draw, labels) {
     h: integer(field(draw, "hashes"), 1, found.most),
     size: labels?.size,
   };
+  if (kind === "permutation") integer(shape.size * shape.h, 1, MOST_RANKS);
   return { ...shape, cells: (answer, c) => found.cells(answer, c, shape) };
 }
 
@@ -1144,7 +1146,7 @@ function entries(tags) {
     : refuse("tags", "tags must be an object");
 }
 
-/** Tell a question of the answers that are the respondent's own. */
+/** Give a question the categories that are the respondent's own. */
 function tagged({ tag }, tags) {
   const given = entries(tags);
   if (tag !== undefined) tag(given);

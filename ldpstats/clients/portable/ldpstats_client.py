@@ -41,6 +41,7 @@ W = 1 << 64
 LOW = (1 << 32) - 1
 SECRET_BYTES = 32
 MOST_BITS = 1 << 24
+MOST_RANKS = 1 << 24  # numbers that are ranked for one report
 MOST_TRIES = 1 << 20  # of one step: a good source needs a few
 
 Draw = Callable[[int, "Words"], int]  # the number of a report, from the number of an answer
@@ -655,7 +656,8 @@ class Hash:
         self.cohorts, self.cells = fields.number("cohorts"), fields.number("cells")
         self.hashes = fields.number("hashes", 1, 65535)
         fields.must(self.kind in ("ldpstats", "md5", "permutation"))
-        fields.must(self.kind != "permutation" or self.answers is not None)
+        ranked = self.hashes * (self.answers.size if self.answers is not None else MOST_RANKS + 1)
+        fields.must(self.kind != "permutation" or ranked <= MOST_RANKS)
         fields.must(self.kind != "md5" or (self.hashes <= 16 and self.cells <= 256))
 
     def read(self, answer: str) -> str:

@@ -2,7 +2,16 @@
 // the page as text alone, never as markup.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const LANGUAGE = document.documentElement.lang || undefined;
+const LANGUAGE = known(document.documentElement.lang);
+
+/** A language that browsers can be asked for; undefined, their own, for another. */
+function known(lang) {
+  try {
+    return Intl.getCanonicalLocales(lang)[0];
+  } catch {
+    return undefined;
+  }
+}
 
 /** A text of the page, with values in its places: {name}. */
 function say(key, values = {}) {
@@ -17,11 +26,7 @@ function listText(texts, most = 12) {
 }
 
 function numberText(value, options) {
-  try {
-    return new Intl.NumberFormat(LANGUAGE, options).format(value);
-  } catch {
-    return new Intl.NumberFormat(undefined, options).format(value);
-  }
+  return new Intl.NumberFormat(LANGUAGE, options).format(value);
 }
 
 function percent(value) {
@@ -29,11 +34,16 @@ function percent(value) {
   return numberText(value, { style: "percent", maximumFractionDigits: digits });
 }
 
-/** How many times as likely an epsilon may make something; never rounded down. */
+/** A positive number with so many digits, never rounded down. */
+function upward(value, digits) {
+  if (value === 0) return 0;
+  const step = 10 ** (Math.floor(Math.log10(value)) - digits + 1);
+  return Math.ceil(value / step - 1e-9) * step;
+}
+
+/** How many times as likely an epsilon may make something. */
 function factorText(factor) {
-  const step = 10 ** (Math.floor(Math.log10(factor)) - (factor < 100 ? 2 : 1));
-  const up = Math.ceil(factor / step - 1e-9) * step;
-  return numberText(up, { maximumSignificantDigits: 3 });
+  return numberText(upward(factor, factor < 100 ? 3 : 2), { maximumSignificantDigits: 3 });
 }
 
 /** An element with attributes, listeners ("onclick") and children; text is text. */

@@ -7,13 +7,17 @@ function boundText(keys, spent) {
   if (spent === null) return say(keys.none);
   const values = {
     factor: spent.factor > FAR ? numberText(FAR) : factorText(spent.factor),
-    epsilon: numberText(spent.epsilon, { maximumSignificantDigits: 4 }),
+    epsilon: numberText(upward(spent.epsilon, 4), { maximumSignificantDigits: 4 }),
   };
   return say(spent.factor > FAR ? keys.huge : keys.bound, values);
 }
 
-function totalText() {
-  return boundText({ bound: "total", huge: "total_huge", none: "total_none" }, DATA.total);
+/** What all reports together allow, and for which answers that holds. */
+function totalTexts() {
+  const none = QUESTIONS.some((question) => question.isPrivate) ? "total_open" : "total_none";
+  const text = boundText({ bound: "total", huge: "total_huge", none }, DATA.total);
+  const all = QUESTIONS.every((question) => question.isPrivate && question.protected === null);
+  return paragraphs(DATA.total === null || all ? [text] : [text, say("total_some")]);
 }
 
 /** What is sent for a question, and what follows from it. */

@@ -9,6 +9,7 @@ let busy = false;
 let ended = false; // this window has made reports, or was refused
 
 function open(tags) {
+  if (tags === undefined) openingBytes = []; // no byte may be drawn from twice
   const replayed = openingBytes.slice();
   const random = (n) => {
     const bytes = replayed.shift() ?? crypto.getRandomValues(new Uint8Array(n));
@@ -31,11 +32,11 @@ function forget() {
 function introduction() {
   const { title, introduction: words } = DATA.texts;
   const happens = ["happens_device", "happens_review"].map((key) => say(key));
-  if (DATA.total !== null) happens.push(say("happens_anybody"));
+  const chance = QUESTIONS.filter((question) => question.isPrivate);
+  if (chance.length > 0 && chance.every(bounded)) happens.push(say("happens_anybody"));
   if (QUESTIONS.some((question) => !question.isPrivate)) {
     happens.push(say("happens_observed", { observed: say("observed") }));
   }
-  const some = DATA.total !== null && QUESTIONS.some((one) => one.protected !== null);
   show(
     headline(title),
     paragraphs(words),
@@ -43,8 +44,7 @@ function introduction() {
     make("h2", {}, say("what_happens")),
     bullets(happens),
     make("h2", {}, say("how_protected")),
-    paragraph(totalText()),
-    some ? paragraph(say("total_some")) : null,
+    totalTexts(),
     make("h2", {}, say("what_is_kept")),
     paragraph(say(KEEPS ? "kept" : "kept_not")),
     make("div", { class: "buttons" }, button("start", () => ask(0), "main")),
@@ -102,25 +102,37 @@ function ask(i, toReview = false) {
 const progressText = (i) =>
   say("progress", { number: numberText(i + 1), total: numberText(asked.length) });
 
-function above({ isPrivate }, i) {
-  const kind = isPrivate ? "badge good" : "badge warn";
+/** Whether what is sent leaves some doubt about every protected answer. */
+const bounded = ({ spent }) => spent !== null && spent.factor <= FAR;
+
+/** Whether the answers to a question are protected: "protected", "partly" or "observed". */
+function protection(question) {
+  if (!question.isPrivate) return "observed";
+  return question.protected === null && bounded(question) ? "protected" : "partly";
+}
+
+function above(question, i) {
+  const how = protection(question);
+  const kind = how === "protected" ? "badge good" : "badge warn";
   const bar = { max: asked.length, value: i + 1, "aria-label": progressText(i) };
   return make(
     "div",
     { class: "above" },
     make("progress", bar),
     paragraph(progressText(i), "soft small"),
-    make("span", { class: kind }, say(isPrivate ? "protected" : "observed")),
+    make("span", { class: kind }, say(how)),
   );
 }
 
 function help(question) {
-  const { isPrivate, protected: some } = question;
+  const { protected: some } = question;
+  const how = protection(question);
   const notes = [question.help ? paragraph(question.help) : null];
-  if (!isPrivate) notes.push(make("div", { class: "note warn" }, paragraph(say("observed_help"))));
-  else if (some === null) notes.push(paragraph(say("protected_help"), "soft small"));
+  if (how === "protected") notes.push(paragraph(say("protected_help"), "soft small"));
   else {
-    const text = say("some_protected", { answers: listText(some) });
+    const only = some?.length && bounded(question);
+    const named = () => say("some_protected", { answers: listText(some, MOST) });
+    const text = only ? named() : say(how === "partly" ? "partly_help" : "observed_help");
     notes.push(make("div", { class: "note warn" }, paragraph(text)));
   }
   return notes;

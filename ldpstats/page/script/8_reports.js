@@ -8,7 +8,7 @@ function reports(text, again) {
     paragraph(say(again ? "reports_again" : "reports_help")),
     QUESTIONS.map((one) => conclusions(one, sheet[one.name], again)),
     make("h2", {}, say("together")),
-    paragraph(totalText()),
+    totalTexts(),
     make("h2", { id: "exact" }, say("exact")),
     paragraph(say("exact_help"), "soft small"),
     exact,
