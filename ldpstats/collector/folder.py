@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ldpstats.engines.listing import found_files
@@ -10,7 +11,7 @@ from ldpstats.io.storage.files import FilePath, checked_path, refusal
 from ldpstats.survey.opening import QUESTIONNAIRE_FILE
 from ldpstats.survey.questionnaire import Questionnaire
 
-__all__ = ["opened_folder"]
+__all__ = ["flush_folder", "opened_folder"]
 
 
 def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
@@ -35,7 +36,17 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
     if _holds_tables(folder):
         raise refusal(path, "holds tables of other programs: name a new folder")
     sheet.to_json(own)
+    flush_folder(folder.parent)
     return folder
+
+
+def flush_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _check_same(folder: Path, before: Questionnaire, sheet: Questionnaire) -> None:

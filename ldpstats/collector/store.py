@@ -28,6 +28,7 @@ from pathlib import Path
 from secrets import token_bytes, token_hex
 from threading import Lock
 
+from ldpstats.collector.folder import flush_folder
 from ldpstats.io.storage.files import refusal
 
 __all__ = ["DiskFailure", "Store", "opened_store"]
@@ -193,7 +194,7 @@ class Store:
         finally:
             with suppress(OSError):
                 temporary.unlink()
-        _flush_folder(self.folder)
+        flush_folder(self.folder)
 
     def _settle(self, name: str) -> int:
         """Finish a batch whose file is there, undo it otherwise; return how many sheets it has."""
@@ -218,7 +219,7 @@ class Store:
         for leftover in (self.folder / PRIVATE).iterdir():
             if leftover.suffix in (".parquet", ".part"):
                 leftover.unlink()
-        _flush_folder(self.folder)  # a file that was renamed is there for good
+        flush_folder(self.folder)  # a file that was renamed is there for good
         query = "SELECT DISTINCT batch FROM waiting WHERE batch IS NOT NULL"
         for (name,) in self._database.execute(query).fetchall():
             self._settle(name)
@@ -271,12 +272,3 @@ def _reason(error: Exception) -> str:
     """Why a batch cannot be written, without what is in it."""
     is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
     return str(error) if is_file else type(error).__name__
-
-
-def _flush_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
