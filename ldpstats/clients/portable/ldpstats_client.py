@@ -84,7 +84,7 @@ class Words:
 
 
 def stuck() -> Refused:
-    return Refused("random", "a step was drawn again and again: the random source is no good")
+    return Refused("random", "a step was drawn again and again: the random source is broken")
 
 
 # --- Elementary draws (section 3) -----------------------------------------------------------------
@@ -663,7 +663,7 @@ class Hash:
     def read(self, answer: str) -> str:
         """The answer, or a refusal."""
         if self.answers is not None and self.answers.place(answer) < 0:
-            raise Refused("answer", "is not an answer to this question")
+            raise Refused("answer", "this is not an answer to the question")
         return scalar_text(answer)
 
     def of(self, answer: str, cohort: int) -> list[int]:
@@ -761,7 +761,7 @@ class Numbered(Question):
     def read(self, answer: Any) -> int:
         x = self.answers.place(answer)
         if x < 0:
-            raise Refused("answer", "is not an answer to this question")
+            raise Refused("answer", "this is not an answer to the question")
         return self.places.get(x, x) if self.places else x
 
     def report(self, x: int, words: Words) -> str:
@@ -871,7 +871,7 @@ class Grams(Question):
         if self.replace is not None:
             text = "".join(c if c in self.alphabet else self.replace for c in text)
         elif not all(c in self.alphabet for c in text):
-            raise Refused("answer", "has a character that is not in the alphabet")
+            raise Refused("answer", "the answer has a character that is not in the alphabet")
         text = text[: self.length].ljust(self.length, self.pad)
         grams = [self.of_gram.read(text[i : i + self.gram]) for i in self.starts]
         return grams, self.of_string.read(text.rstrip(self.pad))
@@ -1176,7 +1176,7 @@ def checked_document(document: Any) -> Fields:
     try:
         fields.must(_is_exact(document) and fingerprint(document) == fields.text("fingerprint"))
     except (TypeError, ValueError, RecursionError):
-        raise Refused("document", "the client document has not its own fingerprint") from None
+        raise Refused("document", "the client document does not have its own fingerprint") from None
     return fields
 
 
@@ -1267,7 +1267,7 @@ class Client:
             return
         for name, inner in _pairs(tags, "must be an object from questions to objects"):
             if name not in self._questions:
-                raise Refused("tags", "one is of a question that does not exist")
+                raise Refused("tags", "some tags are of a question that does not exist")
             self._questions[name].take_tags(inner)
 
     def _open_budget(self, limit: int | None, state: Any, secret: bytes | None) -> None:
@@ -1356,7 +1356,7 @@ class Client:
     def _sheet(self, answers: Any) -> dict[str, Any]:
         asked = self.asked
         if type(answers) is not dict or not set(answers) <= set(self._questions):
-            raise Refused("answer", "must be an object from names of questions to answers")
+            raise Refused("answer", "a sheet must be an object from names of questions to answers")
         read: dict[str, Any] = {}
         for name in asked:
             answer = answers.get(name)
@@ -1385,7 +1385,7 @@ class Client:
 def _hidden(error: BaseException) -> BaseException:
     """An error that may show an answer, without it."""
     if isinstance(error, Exception):
-        return Refused("answer", f"could not be privatised ({type(error).__name__})")
+        return Refused("answer", f"the answer could not be privatised ({type(error).__name__})")
     return error
 
 
