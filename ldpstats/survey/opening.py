@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.storage.files import checked_path
+from ldpstats.io.storage.files import checked_path, refusal
 from ldpstats.io.tables import names
 from ldpstats.survey.coded import refuse_empty_labels, refuse_labels
 from ldpstats.survey.files import ONLY_CSV, Csv, table_of
@@ -20,6 +21,8 @@ from ldpstats.survey.tables import Table, check_names
 __all__ = ["QUESTIONNAIRE_FILE", "held_on", "questionnaire_of", "rows_of"]
 
 QUESTIONNAIRE_FILE = "questionnaire.json"  # in the folder of a collector, beside the tables
+_NO_SHEETS = "holds no sheets yet: a collector puts them into a file when enough have come, and "
+_NO_SHEETS += "when it is stopped"
 
 
 def questionnaire_of(given: object, data: object) -> Questionnaire:
@@ -31,12 +34,28 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
     remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
     if given is not None:
         raise InvalidArgument("questionnaire", given, remedy)
-    if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
-        found = checked_path(data) / QUESTIONNAIRE_FILE
+    found = _in_folder(data)
+    if found is not None:
         if found.exists():
             return Questionnaire.from_json(found)
         remedy += f"; {found} is not there, as it is in the folder of a collector"
     raise InvalidArgument("questionnaire", None, remedy)
+
+
+def _in_folder(data: object) -> Path | None:
+    """Where the questionnaire of a folder is, if `data` names a folder."""
+    if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
+        return checked_path(data) / QUESTIONNAIRE_FILE
+    return None
+
+
+def _awaits_sheets(data: object) -> bool:
+    """Whether `data` names a folder that has a questionnaire and nothing else that is shown."""
+    own = _in_folder(data)
+    try:
+        return own is not None and [f for f in own.parent.iterdir() if f.name[0] != "."] == [own]
+    except OSError:  # whoever reads the folder says why
+        return False
 
 
 def rows_of(
@@ -48,6 +67,8 @@ def rows_of(
     on_error: str = "raise",
 ) -> Query | Table:
     """A table on the engine that holds it, or in memory; `name` is that of the argument."""
+    if _awaits_sheets(data):
+        raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
     query = opened(data, name, table, engine, on_error)
     if query is None:
         return table_of(data, na, name)

@@ -44,3 +44,13 @@ def test_without_one_the_error_says_where_it_was_looked_for(folder: Path) -> Non
     for data in (pd.DataFrame({"ill": ["no"]}), str(folder / "a.parquet"), [str(folder)]):
         with pytest.raises(ldp.InvalidArgument, match=r"questionnaire=None: must be"):
             ldp.Survey(data)
+
+
+def test_before_the_first_file_of_a_collector(folder: Path) -> None:
+    (folder / "a.parquet").unlink()
+    for given in ((), (SHEET,)):
+        with pytest.raises(ldp.InvalidArgument, match="holds no sheets yet"):
+            ldp.Survey(folder, *given)
+    (folder / "questionnaire.json").unlink()
+    with pytest.raises(ldp.InvalidArgument, match="the folder holds no table"):
+        ldp.Survey(folder, SHEET)
