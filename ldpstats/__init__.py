@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from ldpstats.survey.sample.replicates import ReplicateWeights
     from ldpstats.survey.survey import Survey
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ON_DEMAND = (
     "datasets",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
+VIGNETTES = sorted((ROOT / "vignettes" / "articles").glob("*.py"))
 NAMES = [script.stem for script in VIGNETTES]
 
 
@@ -75,7 +75,7 @@ def test_the_vignette_of_large_data_runs_on_spark(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed: Spark needs version 17")
-    ran = run(ROOT / "vignettes" / "10_large_data.py", tmp_path, "--spark")
+    ran = run(ROOT / "vignettes" / "articles" / "10_large_data.py", tmp_path, "--spark")
     assert ran.returncode == 0, ran.stderr
     assert "Spark: the same tables, byte for byte" in ran.stdout
 

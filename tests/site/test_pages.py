@@ -1,0 +1,71 @@
+"""The code on the pages of the site, and in the README, prints what is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from shared.pages import Block, blocks, outputs, same
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "vignettes").rglob("*.md"))
+RUNNING = [page for page in PAGES if any(block.runs for block in blocks(page.read_text("utf-8")))]
+
+
+def names(pages: list[Path]) -> list[str]:
+    return [page.relative_to(ROOT / "vignettes").as_posix() for page in pages]
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=names(RUNNING))
+def test_a_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
+    found = [block for block in blocks(page.read_text("utf-8")) if block.runs]
+    lacking = next((n for n, block in enumerate(found) if block.absent), len(found))
+    for block, printed in zip(found, outputs(found[:lacking], tmp_path), strict=False):
+        assert block.shown is None or same(block.shown, printed), f"{block.code}\n{printed}"
+    if lacking < len(found):
+        pytest.skip(f"run up to a block that needs {' '.join(found[lacking].absent)}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_output_of_other_languages_is_in_a_transcript(page: Path) -> None:
+    for block in blocks(page.read_text("utf-8")):
+        if block.runs or block.shown is None:
+            continue
+        assert block.transcript, f"no transcript is named for\n{block.code}"
+        kept = [line.split() for line in (ROOT / block.transcript).read_text("utf-8").splitlines()]
+        missing = [line for line in block.shown.splitlines() if line.split() not in kept]
+        assert missing == []
+
+
+PAGE = """
+```python
+x = 2
+print(x / 3, 1e-17)
+```
+
+```text
+{}
+```
+
+% needs: no_such_program
+```sh
+echo hello
+```
+"""
+
+
+def test_outputs_are_compared_to_the_digits_shown(tmp_path: Path) -> None:
+    (first, second) = blocks(PAGE.format("0.6666 3e-16"))
+    assert first.shown == "0.6666 3e-16\n" and second.absent == ["no_such_program"]
+    (printed,) = outputs([first], tmp_path)
+    assert same("0.6666 3e-16", printed)
+    assert not same("0.67 3e-16 x", printed) and not same("0.6660 0", printed)
+    assert same("n = 1,000", "n =  1,000") and not same("n = 1,000", "n = 1,001")
+
+
+def test_a_block_that_fails_is_shown(tmp_path: Path) -> None:
+    for block in (Block("python", "1 / 0", None), Block("sh", "false", None)):
+        with pytest.raises(AssertionError, match="block 1"):
+            outputs([block], tmp_path)
+    (printed,) = outputs([Block("sh", "python -c 'print(6)'", None)], tmp_path)
+    assert printed == "6"
