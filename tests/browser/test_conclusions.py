@@ -21,6 +21,7 @@ KINDS = {
     "thirty": ldp.KRR(C30, 2.0),
     "many": ldp.KRR(C300, 3.0),
     "numbers": ldp.KRR(300, 3.0),
+    "hardly any doubt": ldp.KRR(("no", "yes"), 14.0),
     "warner": ldp.Warner(0.5),
     "bits": ldp.KRAPPOR(("a", "b", "c"), 1.0),
     "thirty bits": ldp.KRAPPOR(C30, 1.0),
@@ -75,6 +76,8 @@ def check(name: str, text: str, rows: list[list[str]], believed: pd.Series) -> N
         rest = re.fullmatch(r"each of the ([0-9]+) others, at most", answer)
         found = float(left.iloc[0]) if rest else float(left.loc[answer])
         assert not rest or int(rest[1]) == len(left)
+        assert float(share.rstrip("%")) == pytest.approx(100 * found, rel=0.05)
+        assert share != "100%", name
         digits = len(share.rstrip("%").partition(".")[2])
         assert abs(float(share.rstrip("%")) - 100 * found) <= 0.5001 * 10.0**-digits, name
         left = left.iloc[0:0] if rest else left.drop(answer)
