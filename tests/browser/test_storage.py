@@ -68,6 +68,52 @@ def test_of_two_windows_one_makes_reports(respondent: Respondent, locks: bool) -
         assert len(collector.posted) == 1
 
 
+def second_window(respondent: Respondent, url: str, mark: str) -> None:
+    """Press a button in another window, and come back to this one."""
+    driver = respondent.driver
+    first = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    respondent.visit(url)
+    respondent.button(mark)
+    respondent.until(lambda: "What will be sent" not in respondent.text(), mark)
+    driver.switch_to.window(first)
+
+
+def test_reports_that_another_window_has_sent_are_not_said_to_be_deleted(
+    respondent: Respondent,
+) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        fill_in(respondent)
+        make_reports(respondent)
+        second_window(respondent, collector.url, "Send the reports")
+        respondent.button("Delete without sending")
+        respondent.awaits("This device has taken part already")
+        assert len(collector.posted) == 1
+
+
+def test_reports_that_another_window_has_deleted_are_not_kept_again(
+    respondent: Respondent,
+) -> None:
+    with collecting(page_text(SHORT)) as collector:
+        respondent.visit(collector.url)
+        fill_in(respondent)
+        make_reports(respondent)
+        second_window(respondent, collector.url, "Delete the reports from this device")
+        respondent.button("Copy the text")
+        assert [kept["pending"] for kept in respondent.kept().values()] == [None]
+
+
+@pytest.mark.parametrize("pending", ["1", "no sheet", "{}", '{"token": "a", "sheet": null}'])
+def test_what_cannot_be_read_counts_as_taken_part(respondent: Respondent, pending: str) -> None:
+    with collecting(page_text(SHORT, post="/sheets")) as collector:
+        respondent.visit(collector.url)
+        keep = "localStorage[arguments[0]] = JSON.stringify({made: 1, pending: arguments[1]})"
+        respondent.run(keep, f"ldpstats {SHORT.fingerprint}", pending)
+        respondent.visit(collector.url)
+        assert respondent.heading() == "This device has taken part already"
+
+
 def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None:
     without = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
     before = {"source": without}

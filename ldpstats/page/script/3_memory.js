@@ -28,13 +28,22 @@ function keptText() {
   }
 }
 
+const isSheet = ({ token, sheet }) => typeof token === "string" && sheet instanceof Object;
+
+/** Whether these reports are still to be delivered: another window may have sent or deleted them. */
+function current(text) {
+  const kept = recalled();
+  return kept === null || kept.pending === text;
+}
+
 /** What is kept, null if this device has not taken part. What cannot be read counts as taken part. */
 function recalled() {
   const text = keptText();
   if (text === null) return null;
   try {
-    const { made, left, pending } = JSON.parse(text);
-    return { made, left: left === true, pending: typeof pending === "string" ? pending : null };
+    const { made, left, pending = null } = JSON.parse(text);
+    if (pending !== null && !isSheet(JSON.parse(pending))) throw new TypeError();
+    return { made, left: left === true, pending };
   } catch {
     return { made: 1, left: true, pending: null };
   }

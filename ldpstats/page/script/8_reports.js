@@ -21,7 +21,8 @@ function reports(text, again) {
 
 function sending(text) {
   const state = make("p", { role: "status" });
-  const withdraw = button("withdraw", () => gone("withdrawn"), "quiet");
+  const unsent = () => current(text) && !recalled()?.left; // another window may have sent them
+  const withdraw = button("withdraw", () => (unsent() ? gone("withdrawn") : arrive()), "quiet");
   if (recalled()?.left) withdraw.hidden = true;
   const send = button("send", () => deliver(text, send, withdraw, state), "main");
   return [state, make("div", { class: "buttons" }, send, withdraw)];
@@ -34,8 +35,7 @@ async function deliver(text, send, withdraw, state) {
   withdraw.hidden = true;
   state.textContent = say("sending");
   const status = await alone(async () => {
-    const kept = recalled();
-    if (kept !== null && kept.pending !== text) return -1; // another window has sent or deleted them
+    if (!current(text)) return -1;
     keep(text, true);
     return posted(text);
   });
@@ -60,7 +60,7 @@ function handing(text, exact) {
   const state = make("p", { role: "status" });
   const file = `reports-${DATA.client.survey}-${JSON.parse(text).token.slice(0, 8)}.json`;
   const leave = () => {
-    keep(text, true);
+    if (current(text)) keep(text, true);
     waiting = false;
   };
   const save = () => {
