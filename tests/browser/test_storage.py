@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.steps import SECRET, SHORT, answer, fill_in, make_reports, sends_at
+from browser.steps import SECRET, SHORT, answer, fill_in, look, make_reports, sends_at
 from browser.walk import Respondent, collecting
 
 from ldpstats.page import page_text
@@ -123,6 +123,7 @@ def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None
         assert "please fill it in only once" in respondent.text()
         fill_in(respondent)
         make_reports(respondent)
+        look(respondent)
         assert "close or reload the page" in respondent.text()
         for status, words in ((429, "keep this page open"), (413, "gone when you close")):
             collector.status = status
