@@ -114,6 +114,18 @@ def test_bad_options(
     assert not (tmp_path / "sheets").exists()
 
 
+def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questionnaire().to_json(tmp_path / "q.json")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        command = ["collect", str(tmp_path / "q.json"), "--to", str(tmp_path / "sheets")]
+        assert main([*command, "--port", port]) == 2
+    remedy = "another program listens there: name another port, or 0 for any that is free"
+    said = f"ldpstats: error: host and port='127.0.0.1:{port}': {remedy}\n"
+    assert capsys.readouterr().err == said
+    assert not (tmp_path / "sheets").exists()
+
+
 def test_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
