@@ -182,13 +182,13 @@ class Desk:
         """GET /health: whether sheets can be kept."""
         store = self.intake.store
         loop = asyncio.get_running_loop()
-        room = await loop.run_in_executor(None, store.has_room, self.checks.largest)
+        shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
         errors = [
             text
             for text, wrong in (
                 ("sheets cannot be written to the disk", store.failing),
                 ("files of sheets cannot be written; sheets wait", store.stuck),
-                ("the disk is nearly full", not room),
+                (shortage, shortage),
             )
             if wrong
         ]

@@ -374,6 +374,17 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(ldp.Survey(tmp_path)) == 2
 
 
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    folder, moved = tmp_path / "sheets", tmp_path / "moved"
+    with collecting(folder) as sender:
+        folder.rename(moved)
+        health = sender.get("/health")
+        assert health.status == 503
+        assert health.json()["errors"] == ["no sheet can be kept (No such file or directory)"]
+        moved.rename(folder)
+        assert sender.get("/health").json() == {"healthy": True, "errors": []}
+
+
 def full(store: Store, sheets: Any) -> None:
     store.failing = True
     raise DiskFailure("database or disk is full")
