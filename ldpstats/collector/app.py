@@ -72,10 +72,10 @@ class Desk:
     origins: Sequence[str] = ()
     behind_proxy: bool = False
     _dealing: int = 0
-    _rates: Rates = field(init=False)
+    rates: Rates = field(init=False)
 
     def __post_init__(self) -> None:
-        self._rates = Rates(self.limits)
+        self.rates = Rates(self.limits)
 
     # -- sheets --------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Desk:
             raise Refused(415, "the content type must be application/json")
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused(415, "the content must not be compressed")
-        wait = self._rates.wait(self._address(request))
+        wait = self.rates.wait(self._address(request))
         if wait:
             raise Refused(429, "too many sheets in this minute: try again later", wait)
 
@@ -270,7 +270,9 @@ def application(desk: Desk) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(_say_kind)
         desk.intake.open()
+        forgetting = asyncio.create_task(desk.rates.forget())
         yield
+        forgetting.cancel()
         await desk.intake.close()
 
     def guarded(answer: Answer) -> Answer:
