@@ -5,7 +5,8 @@ A block of ``text`` right behind one is what it prints; a block without one may 
 comment line ``% needs: java pyspark`` before a block names programs and modules; where one is
 absent, the page is run up to there. Other languages do not run; what they print is named by
 ``% transcript: tests/reference/x.Rout``, a file that holds it line by line. A block behind
-``% until: Ctrl-C`` runs beside those that follow, and is interrupted at the end of the page.
+``% until: Ctrl-C`` runs beside those that follow, and is interrupted at the end of the page. One
+behind ``% by: .ci/run`` is run by that file, as commands that install the package are.
 
 ``python tests/shared/pages.py vignettes/start.md ...`` writes what was printed into the pages.
 """
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,10 +47,11 @@ class Block:
     needs: tuple[str, ...] = ()
     transcript: str | None = None
     until: str | None = None
+    by: str | None = None
 
     @property
     def runs(self) -> bool:
-        return self.language in ("python", "sh")
+        return self.language in ("python", "sh") and self.by is None
 
     @property
     def absent(self) -> list[str]:
@@ -111,10 +114,10 @@ def outputs(found: list[Block], folder: Path) -> list[str]:
     return json.loads(ran.stdout)
 
 
-def rewritten(text: str) -> str:
+def with_outputs(text: str, chosen: Callable[[Block], bool] = lambda block: block.runs) -> str:
     """The page with what its blocks print now."""
     every = blocks(text)
-    running = [block for block in every if block.runs and not block.absent]
+    running = [block for block in every if chosen(block) and not block.absent]
     with tempfile.TemporaryDirectory() as folder:
         printed = dict(zip(map(id, running), outputs(running, Path(folder)), strict=True))
     numbers = iter(every)
@@ -175,4 +178,4 @@ if __name__ == "__main__":
     else:
         for name in sys.argv[1:]:
             page = Path(name)
-            page.write_text(rewritten(page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(with_outputs(page.read_text(encoding="utf-8")), encoding="utf-8")

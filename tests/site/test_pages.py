@@ -37,6 +37,14 @@ def test_output_of_other_languages_is_in_a_transcript(page: Path) -> None:
         assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_what_installs_is_run_by_continuous_integration(page: Path) -> None:
+    for block in blocks(page.read_text("utf-8")):
+        if block.by is not None:
+            assert "pip install" in block.code
+            assert set(block.code.split()) & set((ROOT / block.by).read_text("utf-8").split())
+
+
 PAGE = """
 ```python
 x = 2
