@@ -5,7 +5,8 @@ they may import what tests share (``simulate`` and the like).
 A block of ``text`` right behind one is what it prints; a block without one may print anything. A
 comment line ``% needs: java pyspark`` before a block names programs and modules; where one is
 absent, the page is run up to there. Other languages do not run; what they print is named by
-``% transcript: tests/reference/x.Rout``, a file that holds it line by line.
+``% transcript: tests/reference/x.Rout``, a file that holds it line by line. A block behind
+``% until: Ctrl-C`` runs beside those that follow, and is interrupted at the end of the page.
 
 ``python tests/shared/pages.py vignettes/start.md ...`` writes what was printed into the pages.
 """
@@ -19,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?P<comments>(?:^% .*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
+    r"(?P<comments>(?:^% [^\n]*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
     r"(?:\n+^```text\n(?P<shown>.*?)^```$)?",
     re.M | re.S,
 )
@@ -43,6 +45,7 @@ class Block:
     shown: str | None
     needs: tuple[str, ...] = ()
     transcript: str | None = None
+    until: str | None = None
 
     @property
     def runs(self) -> bool:
@@ -63,9 +66,8 @@ def blocks(text: str) -> list[Block]:
     found = []
     for match in BLOCK.finditer(text):
         said = dict(re.findall(r"^% (\w+): (.*)$", match["comments"], re.M))
-        needs = tuple(said.get("needs", "").split())
-        transcript = said.get("transcript")
-        found.append(Block(match["language"], match["code"], match["shown"], needs, transcript))
+        needs = tuple(said.pop("needs", "").split())
+        found.append(Block(match["language"], match["code"], match["shown"], needs, **said))
     return found
 
 
@@ -95,7 +97,7 @@ def same(shown: str, printed: str) -> bool:
 
 def outputs(found: list[Block], folder: Path) -> list[str]:
     """What each block prints, run in a process of its own; the first error ends the run."""
-    codes = [[block.language, block.code] for block in found]
+    codes = [[block.until or block.language, block.code] for block in found]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     ran = subprocess.run(
         [sys.executable, "-W", "error", __file__, "--blocks"],
@@ -132,7 +134,7 @@ def _run_blocks() -> None:
     """Run the blocks on standard input in the working folder; print their outputs as JSON."""
     names: dict[str, object] = {"__name__": "__main__"}
     sys.path.append(str(Path(__file__).parents[1]))
-    printed = []
+    printed, beside = [], []
     for number, (language, code) in enumerate(json.load(sys.stdin), 1):
         out = io.StringIO()
         try:
@@ -143,14 +145,30 @@ def _run_blocks() -> None:
                 if ran.returncode:
                     raise RuntimeError(ran.stdout + ran.stderr)
                 out.write(ran.stdout)
+            elif language == "Ctrl-C":
+                beside.append(_started(code))
+                out.write(beside[-1].stdout.readline())  # it is ready
             else:
                 with contextlib.redirect_stdout(out):
                     exec(compile(code, f"<block {number}>", "exec"), names)
         except Exception:
             traceback.print_exc()
+            for process in beside:
+                process.kill()
             sys.exit(f"\nblock {number}:\n{code}")
         printed.append("\n".join(line.rstrip() for line in out.getvalue().splitlines()))
+    for process in beside:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        if process.returncode:
+            sys.exit(f"{process.args} ended with status {process.returncode}")
     json.dump(printed, sys.stdout)
+
+
+def _started(code: str) -> subprocess.Popen[str]:
+    """A command that runs until it is interrupted; bash gives way to it."""
+    command = ["bash", "-c", f"exec {code}"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
 
 
 if __name__ == "__main__":

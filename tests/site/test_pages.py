@@ -63,6 +63,28 @@ def test_outputs_are_compared_to_the_digits_shown(tmp_path: Path) -> None:
     assert same("n = 1,000", "n =  1,000") and not same("n = 1,000", "n = 1,001")
 
 
+BESIDE = """
+% until: Ctrl-C
+```sh
+python -c "{}print('ready', flush=True); time.sleep(60)"
+```
+
+% needs: python
+```sh
+echo beside
+```
+"""
+
+
+def test_a_program_runs_beside_the_rest_of_a_page(tmp_path: Path) -> None:
+    quiet = "import signal, sys, time; signal.signal(signal.SIGINT, lambda *_: sys.exit()); "
+    first, second = blocks(BESIDE.format(quiet))
+    assert first.until == "Ctrl-C" and second.until is None and second.needs == ("python",)
+    assert outputs([first, second], tmp_path) == ["ready", "beside"]
+    with pytest.raises(AssertionError, match="ended with status"):  # which Python gives by default
+        outputs(blocks(BESIDE.format("import time; ")), tmp_path)
+
+
 def test_a_block_that_fails_is_shown(tmp_path: Path) -> None:
     for block in (Block("python", "1 / 0", None), Block("sh", "false", None)):
         with pytest.raises(AssertionError, match="block 1"):
