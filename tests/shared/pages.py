@@ -1,6 +1,7 @@
 """Pages of the site in Markdown: their code runs, and prints what the page shows.
 
-Blocks of ``python`` and ``sh`` run in the order of the page, in one namespace and one new folder.
+Blocks of ``python`` and ``sh`` run in the order of the page, in one namespace and one new folder;
+they may import what tests share (``simulate`` and the like).
 A block of ``text`` right behind one is what it prints; a block without one may print anything. A
 comment line ``% needs: java pyspark`` before a block names programs and modules; where one is
 absent, the page is run up to there. Other languages do not run; what they print is named by
@@ -135,6 +136,7 @@ def with_outputs(text: str, chosen: Callable[[Block], bool] = lambda block: bloc
 def _run_blocks() -> None:
     """Run the blocks on standard input in the working folder; print their outputs as JSON."""
     names: dict[str, object] = {"__name__": "__main__"}
+    sys.path.append(str(Path(__file__).parents[1]))
     printed, beside = [], []
     for number, (language, code) in enumerate(json.load(sys.stdin), 1):
         out = io.StringIO()
