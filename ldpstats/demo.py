@@ -9,7 +9,7 @@ analyst: it reads both, prints the table, and sets the truth beside it, which he
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +18,7 @@ import ldpstats as ldp
 from ldpstats import datasets
 
 EPSILON = 1.0  # of each question
+SAYS = "Privatise income and unemployment in the General Social Survey, and print the table."
 
 
 def main(folder: Path) -> None:
@@ -59,4 +60,6 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     pd.set_option("display.width", 100)
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "ldpstats_demo"))
+    parser = argparse.ArgumentParser(prog="python -m ldpstats.demo", description=SAYS)
+    parser.add_argument("folder", nargs="?", default="ldpstats_demo", help="where to write")
+    main(Path(parser.parse_args().folder))

@@ -166,6 +166,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     script(copy / "bin" / "java", JAVA.format(21))
     for tool in ("chromium", "chromedriver", "node"):
         script(copy / "bin" / tool, "true")
+    script(copy / "bin" / "sphinx-build", 'echo "own sphinx-build $*"')
     monkeypatch.setenv("FAULT", fault)
     ran = subprocess.run([copy / ".ci" / "run"], capture_output=True, text=True)
     said = [line.split(": ended")[0] for line in ran.stdout.splitlines() if line[:1].isalpha()]
@@ -173,6 +174,8 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     checks = ["own ruff check .", "own ruff format --check .", "own mypy ", f"own {LAYERS}"]
     if fault != LAYERS:
         checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
+        checks += ["own sphinx-build -W -n vignettes build"]
+        checks += ["own python -m pytest -q tests/site/test_built.py"]
         checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
         checks += ["own python -m pytest -q tests/clients -k javascript"]
     second = [*checks, "own python -m pytest -q -n 2 -m slow"]
@@ -180,7 +183,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
     assert said == first + second * both
     assert ran.returncode == bool(fault)
-    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark bayes browser"}
+    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark bayes docs browser"}
     blamed["lowest .ci/lowest.py"] = "lowest"
     assert not fault or f".ci/run: failed: {blamed[fault]}\n" in ran.stderr
 

@@ -1,22 +1,18 @@
 """The README: its survey prints what it shows, its plot is drawn by its code, its links lead on.
 
-``python tests/site/test_readme.py`` writes output and plot anew.
+``PYTHONPATH=tests python tests/site/test_readme.py`` writes output and plot anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))  # as a script
-
 from shared.pages import blocks, outputs, same, with_outputs
 
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PLOT = ROOT / "vignettes" / "_static" / "late_by_job.png"
 
