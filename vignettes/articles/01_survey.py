@@ -45,7 +45,7 @@ design = pd.DataFrame(
 assert design["typical se"].is_monotonic_decreasing
 assert 0.008 < design.loc[2.0, "typical se"] < 0.010
 assert 0.30 < design.loc[2.0, "effective n"] / n < 0.33
-design.round(4)
+design.round({"truthful reports": 3, "typical se": 4, "effective n": 0})
 
 # %%
 # Epsilon = 2 will do: a standard error below one point, at the price of the information of two
