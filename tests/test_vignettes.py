@@ -59,6 +59,16 @@ def stored(script: Path) -> list[str]:
     return ["".join(line[6:] + "\n" for line in block.splitlines()) for block in blocks]
 
 
+def lost(text: str) -> list[str]:
+    """Markup in the text of an article that its notebook would show as it is written."""
+    _, introduction, code = re.split(r'"""\n', text, maxsplit=2)
+    cells = [introduction, *re.findall(r"^# %%\n((?:#.*\n)+)", code, re.M)]
+    prose = "\n".join(re.sub(r"^# ?", "", cell, flags=re.M) for cell in cells)
+    roles = re.findall(r":(?!math:)[a-z:]+:`", prose)
+    directives = re.findall(r"^\.\. (?!code-block::|math::|note::|warning::).*", prose, re.M)
+    return roles + directives + re.findall(r"^[|+=-]+ [|+= -]+$", prose, re.M)
+
+
 def shown(ran: subprocess.CompletedProcess[str]) -> str:
     """What a run printed, without the blanks at the ends of lines."""
     return "".join(line.rstrip() + "\n" for line in ran.stdout.splitlines())
@@ -91,6 +101,24 @@ def test_only_whole_pairs_count() -> None:
         ("It is so", "it is.")
     ]
     assert pairs("# - **It is so**: it is.\n") == []
+
+
+@pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)
+def test_a_vignette_opens_as_a_notebook(script: Path) -> None:
+    """What the gallery does not translate is not used, and what the notebook needs is said."""
+    text = script.read_text(encoding="utf-8")
+    assert lost(text) == []
+    if "benchmarks.studies" in text:
+        needed = "start the notebook of this page in a folder of the repository"
+        assert needed in " ".join(text.split('"""')[1].split())
+
+
+@pytest.mark.parametrize("markup", [":py:obj:`ldpstats.KRR`", ".. figure:: a.png", "==== ===="])
+def test_markup_that_a_notebook_shows_is_caught(markup: str) -> None:
+    assert lost(f'"""\nTitle\n=====\n\n{markup}\n"""\n\nimport numpy\n') == [
+        markup.partition("`")[0] + "`" * ("`" in markup)
+    ]
+    assert lost(f'"""\nTitle\n=====\n"""\n\n# %%\n# Text.\n#\n# {markup}\n\nx = 1\n')
 
 
 @pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)

@@ -225,7 +225,7 @@ print(women.summary_frame().round(3).to_string())
 #
 # .. code-block:: sh
 #
-#     ldpstats questionnaire sheet.json --group drugs first first.json \\
+#     ldpstats questionnaire sheet.json --group drugs first first.json \
 #         --group drugs second second.json
 #     ldpstats fit table.csv --questionnaire sheet.json --column drugs --where "sex == 'f'"
 
