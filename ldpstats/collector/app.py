@@ -72,10 +72,10 @@ class Desk:
     origins: Sequence[str] = ()
     behind_proxy: bool = False
     _dealing: int = 0
-    _rates: Rates = field(init=False)
+    rates: Rates = field(init=False)
 
     def __post_init__(self) -> None:
-        self._rates = Rates(self.limits)
+        self.rates = Rates(self.limits)
 
     # -- sheets --------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Desk:
             raise Refused(415, "the content type must be application/json")
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused(415, "the content must not be compressed")
-        wait = self._rates.wait(self._address(request))
+        wait = self.rates.wait(self._address(request))
         if wait:
             raise Refused(429, "too many sheets in this minute: try again later", wait)
 
@@ -182,13 +182,13 @@ class Desk:
         """GET /health: whether sheets can be kept."""
         store = self.intake.store
         loop = asyncio.get_running_loop()
-        room = await loop.run_in_executor(None, store.has_room, self.checks.largest)
+        shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
         errors = [
             text
             for text, wrong in (
                 ("sheets cannot be written to the disk", store.failing),
                 ("files of sheets cannot be written; sheets wait", store.stuck),
-                ("the disk is nearly full", not room),
+                (shortage, shortage),
             )
             if wrong
         ]
@@ -270,7 +270,9 @@ def application(desk: Desk) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(_say_kind)
         desk.intake.open()
+        forgetting = asyncio.create_task(desk.rates.forget())
         yield
+        forgetting.cancel()
         await desk.intake.close()
 
     def guarded(answer: Answer) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ __all__ = ["Limits", "Rates"]
 
 MINUTE = 60
 _ADDRESSES = 100_000  # that are told apart in a minute; those beyond share one limit
+_WITH_PORT = re.compile(r"\[([^]]*)\](?::\d+)?|([0-9.]+):\d+")  # as some proxies write it
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,7 @@ class Rates:
 
     def wait(self, address: str) -> int:
         """Count a sheet; seconds until there is room for it, 0 where there is now."""
-        now = time.monotonic()
-        if int(now // MINUTE) != self._minute:
-            self._minute, self._all = int(now // MINUTE), 0
-            self._by_address.clear()
+        now = self.turn()
         place = network(address)
         if place not in self._by_address and len(self._by_address) >= _ADDRESSES:
             place = ""
@@ -78,11 +78,28 @@ class Rates:
         self._by_address[place] = own + 1
         return 0
 
+    def turn(self) -> float:
+        """Forget what was counted in a minute that is over; the time."""
+        now = time.monotonic()
+        if int(now // MINUTE) != self._minute:
+            self._minute, self._all = int(now // MINUTE), 0
+            self._by_address.clear()
+        return now
+
+    async def forget(self) -> None:
+        """Forget addresses at each turn of the minute, also where no other sheet comes."""
+        while True:
+            await asyncio.sleep(MINUTE - time.monotonic() % MINUTE + 0.1)
+            self.turn()
+
 
 def network(address: str) -> str:
-    """The address that a limit is for: whole of IPv4, the first 64 bits of IPv6."""
+    """The address that a limit is for: whole of IPv4, the first 64 bits of IPv6; without a port."""
+    plain = address.strip()
+    if port := _WITH_PORT.fullmatch(plain):
+        plain = port[1] or port[2]
     try:
-        found = ip_address(address.strip().partition("%")[0])
+        found = ip_address(plain.partition("%")[0])
     except ValueError:
         return ""
     if found.version == 4:

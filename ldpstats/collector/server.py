@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import Iterator
@@ -53,10 +54,15 @@ def listening(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        raise InvalidArgument(
-            "host and port", f"{host}:{port}", f"cannot listen ({reason})"
-        ) from None
+        raise InvalidArgument("host and port", f"{host}:{port}", _why_not(error)) from None
+
+
+def _why_not(error: Exception) -> str:
+    """Why nothing can listen, without the address, which the system's own text may repeat."""
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return "another program listens there: name another port, or 0 for any that is free"
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"cannot listen ({reason.partition(' (while')[0]}): name another host or port"
 
 
 def server(app: Any, seconds: int, connections: int) -> Any:

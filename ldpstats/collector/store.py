@@ -128,12 +128,14 @@ class Store:
             self.stuck = False
             return self._settle(name)
 
-    def has_room(self, largest: int) -> bool:
-        """Whether the disk has room for the sheets that wait, and some more of `largest` bytes."""
+    def shortage(self, largest: int) -> str:
+        """What stands against more sheets of `largest` bytes; empty where nothing does."""
         try:
-            return shutil.disk_usage(self.folder).free > (self.waiting + 100) * 4 * largest
-        except OSError:
-            return False
+            self._check_place()
+            free = shutil.disk_usage(self.folder).free
+        except OSError as error:
+            return f"no sheet can be kept ({error.strerror or error})"
+        return "the disk is nearly full" if free <= (self.waiting + 100) * 4 * largest else ""
 
     def close(self) -> None:
         """Give the folder back; nothing is written."""
@@ -149,9 +151,7 @@ class Store:
             try:
                 self._database.execute("BEGIN IMMEDIATE")
                 yield self._database
-                # a file that was removed can be written on, until it is closed
-                if self._found() != self._place:
-                    raise OSError("the folder was removed, or replaced")
+                self._check_place()
                 self._database.execute("COMMIT")
             except (sqlite3.Error, OSError) as error:
                 self.failing = True
@@ -161,6 +161,11 @@ class Store:
                 self._roll_back()
                 raise
             self.failing = False
+
+    def _check_place(self) -> None:
+        """A file that was removed can be written on, until it is closed."""
+        if self._found() != self._place:
+            raise OSError("the folder was removed, or replaced")
 
     def _found(self) -> tuple[int, int]:
         """Which file has the name of the database."""

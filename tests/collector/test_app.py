@@ -259,7 +259,28 @@ def test_addresses_behind_a_proxy(tmp_path: Path) -> None:
         head += "content-type: application/json\r\nx-forwarded-for: 7.7.7.7\r\n"
         head += f"x-forwarded-for: 1.1.1.1\r\ncontent-length: {len(body)}\r\n\r\n"
         assert raw(sender.port, head.encode() + body).startswith(b"HTTP/1.1 429 ")
+        assert status("1.1.1.1:443") == 429 and status("8.8.8.8:443") == 200  # with its port
+        assert status("8.8.8.8:80") == status("[2001:db8::2]:443") == 429
+        assert status("[2001:db8:1::2]") == 200 and status("2001:db8:1::3") == 429
         assert status("unknown") == 200 and status("") == 429  # these share one limit
+        assert status("9.9.9.9:x") == status("[9.9.9.9") == 429
+
+
+def test_addresses_are_forgotten_where_no_other_sheet_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rates, "MINUTE", 0.2)
+
+    async def run() -> None:
+        desk = opened_desk(questionnaire(), tmp_path / "sheets")
+        app = application(desk)
+        async with app.router.lifespan_context(app):
+            assert desk.rates.wait("203.0.113.7") == 0
+            assert "203.0.113.7" in repr(desk.rates)
+            await asyncio.sleep(1)
+            assert "203.0.113.7" not in repr(desk.rates)
+
+    asyncio.run(run())
 
 
 def test_no_header_is_believed_without_a_proxy(tmp_path: Path) -> None:
@@ -372,6 +393,17 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert sender.send(waits).status == 200
         assert sender.get("/health").json() == {"healthy": True, "errors": []}
     assert len(ldp.Survey(tmp_path)) == 2
+
+
+def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    folder, moved = tmp_path / "sheets", tmp_path / "moved"
+    with collecting(folder) as sender:
+        folder.rename(moved)
+        health = sender.get("/health")
+        assert health.status == 503
+        assert health.json()["errors"] == ["no sheet can be kept (No such file or directory)"]
+        moved.rename(folder)
+        assert sender.get("/health").json() == {"healthy": True, "errors": []}
 
 
 def full(store: Store, sheets: Any) -> None:

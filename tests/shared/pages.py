@@ -1,10 +1,13 @@
 """Pages of the site in Markdown: their code runs, and prints what the page shows.
 
-Blocks of ``python`` and ``sh`` run in the order of the page, in one namespace and one new folder.
+Blocks of ``python`` and ``sh`` run in the order of the page, in one namespace and one new folder;
+they may import what tests share (``simulate`` and the like).
 A block of ``text`` right behind one is what it prints; a block without one may print anything. A
 comment line ``% needs: java pyspark`` before a block names programs and modules; where one is
 absent, the page is run up to there. Other languages do not run; what they print is named by
-``% transcript: tests/reference/x.Rout``, a file that holds it line by line.
+``% transcript: tests/reference/x.Rout``, a file that holds it line by line. A block behind
+``% until: Ctrl-C`` runs beside those that follow, and is interrupted at the end of the page. One
+behind ``% by: .ci/run`` is run by that file, as commands that install the package are.
 
 ``python tests/shared/pages.py vignettes/start.md ...`` writes what was printed into the pages.
 """
@@ -18,15 +21,17 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?P<comments>(?:^% .*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
+    r"(?P<comments>(?:^% [^\n]*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
     r"(?:\n+^```text\n(?P<shown>.*?)^```$)?",
     re.M | re.S,
 )
@@ -42,10 +47,12 @@ class Block:
     shown: str | None
     needs: tuple[str, ...] = ()
     transcript: str | None = None
+    until: str | None = None
+    by: str | None = None
 
     @property
     def runs(self) -> bool:
-        return self.language in ("python", "sh")
+        return self.language in ("python", "sh") and self.by is None
 
     @property
     def absent(self) -> list[str]:
@@ -62,9 +69,8 @@ def blocks(text: str) -> list[Block]:
     found = []
     for match in BLOCK.finditer(text):
         said = dict(re.findall(r"^% (\w+): (.*)$", match["comments"], re.M))
-        needs = tuple(said.get("needs", "").split())
-        transcript = said.get("transcript")
-        found.append(Block(match["language"], match["code"], match["shown"], needs, transcript))
+        needs = tuple(said.pop("needs", "").split())
+        found.append(Block(match["language"], match["code"], match["shown"], needs, **said))
     return found
 
 
@@ -94,7 +100,7 @@ def same(shown: str, printed: str) -> bool:
 
 def outputs(found: list[Block], folder: Path) -> list[str]:
     """What each block prints, run in a process of its own; the first error ends the run."""
-    codes = [[block.language, block.code] for block in found]
+    codes = [[block.until or block.language, block.code] for block in found]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     ran = subprocess.run(
         [sys.executable, "-W", "error", __file__, "--blocks"],
@@ -109,10 +115,10 @@ def outputs(found: list[Block], folder: Path) -> list[str]:
     return json.loads(ran.stdout)
 
 
-def rewritten(text: str) -> str:
+def with_outputs(text: str, chosen: Callable[[Block], bool] = lambda block: block.runs) -> str:
     """The page with what its blocks print now."""
     every = blocks(text)
-    running = [block for block in every if block.runs and not block.absent]
+    running = [block for block in every if chosen(block) and not block.absent]
     with tempfile.TemporaryDirectory() as folder:
         printed = dict(zip(map(id, running), outputs(running, Path(folder)), strict=True))
     numbers = iter(every)
@@ -130,7 +136,8 @@ def rewritten(text: str) -> str:
 def _run_blocks() -> None:
     """Run the blocks on standard input in the working folder; print their outputs as JSON."""
     names: dict[str, object] = {"__name__": "__main__"}
-    printed = []
+    sys.path.append(str(Path(__file__).parents[1]))
+    printed, beside = [], []
     for number, (language, code) in enumerate(json.load(sys.stdin), 1):
         out = io.StringIO()
         try:
@@ -141,14 +148,30 @@ def _run_blocks() -> None:
                 if ran.returncode:
                     raise RuntimeError(ran.stdout + ran.stderr)
                 out.write(ran.stdout)
+            elif language == "Ctrl-C":
+                beside.append(_started(code))
+                out.write(beside[-1].stdout.readline())  # it is ready
             else:
                 with contextlib.redirect_stdout(out):
                     exec(compile(code, f"<block {number}>", "exec"), names)
         except Exception:
             traceback.print_exc()
+            for process in beside:
+                process.kill()
             sys.exit(f"\nblock {number}:\n{code}")
         printed.append("\n".join(line.rstrip() for line in out.getvalue().splitlines()))
+    for process in beside:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        if process.returncode:
+            sys.exit(f"{process.args} ended with status {process.returncode}")
     json.dump(printed, sys.stdout)
+
+
+def _started(code: str) -> subprocess.Popen[str]:
+    """A command that runs until it is interrupted; bash gives way to it."""
+    command = ["bash", "-c", f"exec {code}"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -157,4 +180,4 @@ if __name__ == "__main__":
     else:
         for name in sys.argv[1:]:
             page = Path(name)
-            page.write_text(rewritten(page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(with_outputs(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -37,6 +37,14 @@ def test_output_of_other_languages_is_in_a_transcript(page: Path) -> None:
         assert missing == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
+def test_what_installs_is_run_by_continuous_integration(page: Path) -> None:
+    for block in blocks(page.read_text("utf-8")):
+        if block.by is not None:
+            assert "pip install" in block.code
+            assert set(block.code.split()) & set((ROOT / block.by).read_text("utf-8").split())
+
+
 PAGE = """
 ```python
 x = 2
@@ -61,6 +69,28 @@ def test_outputs_are_compared_to_the_digits_shown(tmp_path: Path) -> None:
     assert same("0.6666 3e-16", printed)
     assert not same("0.67 3e-16 x", printed) and not same("0.6660 0", printed)
     assert same("n = 1,000", "n =  1,000") and not same("n = 1,000", "n = 1,001")
+
+
+BESIDE = """
+% until: Ctrl-C
+```sh
+python -c "{}print('ready', flush=True); time.sleep(60)"
+```
+
+% needs: python
+```sh
+echo beside
+```
+"""
+
+
+def test_a_program_runs_beside_the_rest_of_a_page(tmp_path: Path) -> None:
+    quiet = "import signal, sys, time; signal.signal(signal.SIGINT, lambda *_: sys.exit()); "
+    first, second = blocks(BESIDE.format(quiet))
+    assert first.until == "Ctrl-C" and second.until is None and second.needs == ("python",)
+    assert outputs([first, second], tmp_path) == ["ready", "beside"]
+    with pytest.raises(AssertionError, match="ended with status"):  # which Python gives by default
+        outputs(blocks(BESIDE.format("import time; ")), tmp_path)
 
 
 def test_a_block_that_fails_is_shown(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ def inline(writer: HTML5Translator, node: nodes.math) -> None:
 
 
 def display(writer: HTML5Translator, node: nodes.math_block) -> None:
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    # Not of the class "math", which the theme sets to the right
+    writer.body.append(f'<p class="formula">{convert(node.astext(), display="block")}</p>')
     raise nodes.SkipNode
 
 
