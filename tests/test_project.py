@@ -44,7 +44,7 @@ def test_every_import_is_a_declared_dependency():
     assert imported("ldpstats") <= core | others | bayes
     assert imported("tests") <= core | extras["test"] | extras["spark"] | extras["browser"] | bayes
     site = {"docutils", *extras["docs"]} | {"myst_parser"}
-    assert imported("vignettes") <= core | site | extras["vignettes"] | extras["spark"]
+    assert imported("vignettes") <= core | site | extras["spark"]
 
 
 def test_no_dependency_is_pinned():

@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
     "parallel": 2,
     "show_signature": False,
     "download_all_examples": False,
+    "remove_config_comments": True,
 }
 
 html_theme = "pydata_sphinx_theme"

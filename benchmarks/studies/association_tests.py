@@ -1,4 +1,4 @@
-"""Size and power of tests of independence: the simulations behind vignettes/05_association.py.
+"""Size and power of tests of independence: simulations of vignettes/articles/05_association.py.
 
     python -m benchmarks.studies.association_tests                      some surveys, and compare
     python -m benchmarks.studies.association_tests --full [TABLE ...]   recompute and store

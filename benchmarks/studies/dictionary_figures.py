@@ -1,4 +1,4 @@
-"""Figures of vignettes/08_unknown_dictionary.py: FPE16 6 to 10, 12 and 13 from what is stored."""
+"""Figures of vignettes/articles/08_unknown_dictionary.py: FPE16 6 to 10, 12 and 13, as stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joint estimates with a category "Other": the simulations behind vignettes/05_association.py.
+"""Joint estimates with a category "Other": simulations of vignettes/articles/05_association.py.
 
     python -m benchmarks.studies.joint_tables                      a few surveys again, and compare
     python -m benchmarks.studies.joint_tables --full [SCENE ...]   recompute and store

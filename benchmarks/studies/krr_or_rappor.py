@@ -1,4 +1,4 @@
-"""k-RR against k-RAPPOR over k and epsilon: the simulations behind vignettes/02_krr_or_rappor.py.
+"""k-RR against k-RAPPOR over k and epsilon: simulations of vignettes/articles/02_krr_or_rappor.py.
 
     python -m benchmarks.studies.krr_or_rappor           recompute a small part, and compare
     python -m benchmarks.studies.krr_or_rappor --full    recompute and store the grid (20 minutes)

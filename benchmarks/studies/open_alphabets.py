@@ -1,4 +1,4 @@
-"""O-RR against O-RAPPOR: the simulations behind vignettes/03_open_alphabets.py.
+"""O-RR against O-RAPPOR: simulations of vignettes/articles/03_open_alphabets.py.
 
     python -m benchmarks.studies.open_alphabets           recompute a small part, and compare
     python -m benchmarks.studies.open_alphabets --full    recompute and store the grid (30 minutes)

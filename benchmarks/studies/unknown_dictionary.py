@@ -1,4 +1,4 @@
-"""Strings that nobody listed: the simulations behind vignettes/08_unknown_dictionary.py.
+"""Strings that nobody listed: simulations of vignettes/articles/08_unknown_dictionary.py.
 
     python -m benchmarks.studies.unknown_dictionary                     a few surveys, and compare
     python -m benchmarks.studies.unknown_dictionary --full [SCENE ...]  recompute (an hour), store

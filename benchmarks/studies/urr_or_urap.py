@@ -1,4 +1,4 @@
-"""uRR or uRAP: what theory says, for vignettes/06_utility_optimised.py.
+"""uRR or uRAP: what theory says, for vignettes/articles/06_utility_optimised.py.
 
 Privacy adds to the expected squared l2 loss of the inversion estimate an amount that depends on
 epsilon, on the number S of sensitive categories and, hardly, on the share of respondents in them,

@@ -1,4 +1,4 @@
-"""Figures 5, 6 and 7 of MK19 from the stored results, for vignettes/06_utility_optimised.py."""
+"""Figures 5, 6 and 7 of MK19, as stored, for vignettes/articles/06_utility_optimised.py."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     """A table of names and values under a caption; all of it is text, not markup."""
-    head = f"<caption>{html_text(caption)}</caption>"
+    # a browser would break a caption to the width of the table
+    style = "text-align:left; white-space:nowrap"
+    head = f'<caption style="{style}">{html_text(caption)}</caption>'
     body = "".join(
         f'<tr><th style="text-align:left">{html_text(name)}</th>'
         f'<td style="text-align:left">{html_text(value)}</td></tr>'

@@ -1,25 +1,26 @@
-# %% [markdown]
-# # Two private answers: are they associated?
-#
-# Respondents report two answers, each privatised on its own. What is the joint distribution of the
-# true answers, and are they associated? Fanti, Pihur and Erlingsson (2016, section III; FPE16
-# below) estimate it by maximum likelihood, with a category "Other" for the answers that are not
-# listed, and test independence with a quadratic form T of the estimate. Here their tables I and II
-# and figures 2, 3 and 11 are done again. The joint estimates are reproduced. Their "Other" is
-# nearly right for hashed answers, as long as the variables are independent, and can be exact for
-# answers with a bit of their own. And T is a test where the table is dense, but has no power where
-# it is sparse, which a score test does not suffer from.
-#
-# The simulations are in `benchmarks/studies/`, `joint_tables.py` and `association_tests.py`, with
-# their stored results beside them. `--figures DIR` saves the figures of this page.
+"""
+Two private answers: are they associated?
+=========================================
 
-# %%
-import argparse
+Respondents report two answers, each privatised on its own. What is the joint distribution of the
+true answers, and are they associated? Fanti, Pihur and Erlingsson (2016, section III; FPE16
+below) estimate it by maximum likelihood, with a category "Other" for the answers that are not
+listed, and test independence with a quadratic form T of the estimate. Here their tables I and II
+and figures 2, 3 and 11 are done again. The joint estimates are reproduced. Their "Other" is
+nearly right for hashed answers, as long as the variables are independent, and can be exact for
+answers with a bit of their own. And T is a test where the table is dense, but has no power where
+it is sparse, which a score test does not suffer from.
+
+The simulations are in ``benchmarks/studies/``, ``joint_tables.py`` and ``association_tests.py``,
+with their stored results beside them. They come with the repository, not with the package: start
+the notebook of this page in a folder of the repository.
+"""
+
+# sphinx_gallery_thumbnail_number = 7
 import sys
 import warnings
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -28,23 +29,16 @@ import ldpstats as ldp
 from ldpstats import datasets
 from ldpstats.estimators.one_step import OneStep
 
-here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
-sys.path.append(str(here.resolve().parent))  # the repository: its studies are not installed
+here = Path(globals().get("__file__", "notebook")).resolve()  # a notebook has no file
+homes = [folder for folder in here.parents if (folder / "benchmarks/studies").is_dir()]
+if not homes:
+    raise FileNotFoundError("benchmarks/studies: start this page in a folder of the repository")
+sys.path.append(str(homes[0]))
 from benchmarks.studies import association_tests, joint_figures, joint_tables
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--figures", type=Path, metavar="DIR", help="save the figures there")
-options, _ = parser.parse_known_args()
-
-
-def finish(figure, name):
-    if options.figures:
-        figure.savefig(options.figures / f"05_{name}.png", dpi=150)
-    plt.close(figure)
-
-
-# %% [markdown]
-# ## Tables I and II: the category "Other"
+# %%
+# Tables I and II: the category "Other"
+# -------------------------------------
 #
 # Two variables with 100 categories each, n = 100,000 respondents, RAPPOR with 128 bits and two
 # hashes, p = .25, q = .75, f = 0. The analyst lists the five commonest categories of each; the rest
@@ -57,7 +51,6 @@ def finish(figure, name):
 # their formula as printed, which takes off the noise of all respondents in place of that of the
 # listed ones. Nothing is left then, so it ignores "Other" too.
 
-# %%
 true = joint_tables.table_1
 margin = true.sum(axis=1)[:5]
 chi2, pvalue, df, _ = stats.chi2_contingency(true * joint_tables.N / 100)
@@ -78,13 +71,12 @@ with_other, without, as_printed = (fits[o].table.to_numpy() for o in (True, Fals
 assert np.abs(as_printed[:5, :5] - without).max() < 1e-6 and as_printed[5].max() < 1e-6
 assert np.abs(100 * with_other - true)[:5, :5].max() < 1.0 and without[0, 0] > 0.06
 
-# %% [markdown]
+# %%
 # Where every category has a bit of its own (k-RAPPOR) no model is needed. Drop the bits of all
-# other categories, and "Other" is the category that owns none of those that remain: `lump` does
-# that. (For k-RR the labels of "Other" are merged.) `AssociationModel(..., other=True)` calls it
+# other categories, and "Other" is the category that owns none of those that remain: ``lump`` does
+# that. (For k-RR the labels of "Other" are merged.) ``AssociationModel(..., other=True)`` calls it
 # where it can be done.
 
-# %%
 (bits, more), top = joint_tables.collect("basic", np.random.default_rng(6))
 print(ldp.lump(bits, keep=top[0]).mechanism)
 bounds = 100 * ldp.AssociationModel(bits, more, candidates=top, other=True).fit().conf_int()
@@ -92,8 +84,9 @@ covered = ((bounds["lower"] < true.ravel()) & (true.ravel() < bounds["upper"])).
 print(f"{covered} of the 36 intervals contain their cell of table I")
 assert covered >= 30
 
-# %% [markdown]
-# ## Bias
+# %%
+# Bias
+# ----
 #
 # Is the estimate unbiased, as FPE16 has it, if X and Y are independent, and if they are not? Two
 # kinds of dependence are tried: 30 % of the respondents have Y = X (*diagonal*), or Y 50 categories
@@ -106,41 +99,38 @@ assert covered >= 30
 # Under the shift, common Y go with five of the 95 other X, whose bits are not those of all others:
 # the 25 cells are off by up to .2 points and (Other, Other) by 1.1, 19 standard errors.
 
-# %%
 laws = joint_tables.load()
 biases = joint_tables.biases(laws).sort_index()
+joint_figures.bias(laws)
 print(biases.round(3).to_string())
 assert (biases.xs("ignore", level=1)["rms bias"] > 1.9).all()
 assert (biases.xs("lump", level=1)["largest z"] < 4.5).all()
 assert biases.loc[("hashed", "product"), "largest z"].drop("shift").max() < 4.5
 assert 15 < biases.loc[("hashed", "product", "shift"), "largest z"] < 20
 
-finish(joint_figures.bias(laws), "bias")
-
-# %% [markdown]
+# %%
 # Is table II a draw from the law of the estimate? Its z values, with the mean and the standard
 # deviation of our estimates, would then have a root mean square near one, as our own estimates have
 # (last columns). Table II cannot have been made ignoring "Other". As one survey it fits hashed
 # reports of any kind. As the mean of the ten surveys that figure 2 shows it fits if there is one
 # cohort and the tail falls, or if every category has a bit of its own. The second table is of one.
 
-# %%
 beside = joint_tables.readings(laws)
 print(beside.round(2).to_string())
 print(joint_tables.cell_by_cell(laws).round(3).to_string())
 assert beside.loc[("hashed", "ignore", 1), "rms z"] > 5
 assert (beside.xs(("product", 1), level=["method", "surveys"])["largest"] < 2.5).all()
 
-# %% [markdown]
-# ## Figure 2
+# %%
+# Figure 2
+# --------
 #
 # Ten surveys of the hashed kind. Ignoring "Other" overestimates all joint frequencies; and of the
 # frequencies conditional on both answers being among the top five, it overestimates the small and
 # underestimates the large: they regress to the mean, with a slope of .69. With "Other" both are on
 # the diagonal. It is as in the paper.
 
-# %%
-finish(joint_figures.figure2(laws), "figure2")
+joint_figures.figure2(laws)
 slopes = joint_figures.slopes(laws)
 print("slope of the estimate in the truth")
 print(slopes.round(2).to_string())
@@ -148,36 +138,36 @@ assert slopes.loc["ignore", "conditional"] < 0.75
 assert slopes.loc["ignore", "joint"] > 1.4
 assert slopes.loc["product"].between(0.97, 1.03).all()
 
-# %% [markdown]
-# ## One pass instead of EM
+# %%
+# One pass instead of EM
+# ----------------------
 #
 # FPE16 wishes for a decoder that does without a pass over all reports in every iteration of EM.
-# `one_step` is one: with the scores a and b of each report at the two marginal fits, and their
-# information $J_X$ and $J_Y$, the table is $J_X^{-1}\, \overline{a b'}\, J_Y^{-1}$. Means add up
-# over chunks. Near independence it is as good as the maximum; a Newton step brings it there anyway.
+# ``one_step`` is one: with the scores a and b of each report at the two marginal fits, and their
+# information :math:`J_X` and :math:`J_Y`, the table is
+# :math:`J_X^{-1}\, \overline{a b'}\, J_Y^{-1}`. Means add up over chunks. Near independence it is
+# as good as the maximum; a Newton step brings it there anyway.
 
-# %%
 model, mle = models[True], fits[True]
 for method, most in {"one_step": 0.3, OneStep(newton=1): 0.01}.items():
     difference = ((model.fit(method).params - mle.params).abs() / mle.bse).max()
     print(f"{method}: at most {difference:.2g} standard errors from the maximum")
     assert difference < most
 
-# %% [markdown]
-# ## Figure 3: who pays?
+# %%
+# Figure 3: who pays?
+# -------------------
 #
 # FPE16 privatises the category and the price (free or paid) of 200,000 apps, with a bit for each of
-# 30 categories and one bit for the price. Our apps are others (32,000 of April 2019, in 33
-# categories); where that table is not at hand, occupation and "any affair" of Fair's survey take
-# their place. Either way 200,000 respondents are drawn from the proportions of the table.
+# 30 categories and one bit for the price. Here 200,000 respondents are drawn from the proportions
+# of occupation and "any affair" in Fair's survey. (As a script with ``--apps FILE`` this page takes
+# apps instead, from a table of columns category, free and paid.)
 
 
-# %%
 def real_table():
     """A table of two variables that are associated, ordered by the share of its second column."""
-    apps = here.resolve().parents[1] / "shared/data/apps/google_play_2019_counts.csv"
-    if apps.exists():
-        table = pd.read_csv(apps).set_index("category").rename_axis(columns="price")
+    if sys.argv[1:2] == ["--apps"]:
+        table = pd.read_csv(sys.argv[2]).set_index("category").rename_axis(columns="price")
         table.index = table.index.str.replace("_", " ").str.lower()
     else:
         women = datasets.load_fair()
@@ -202,32 +192,42 @@ print(results.summary(max_rows=8))
 rates = results.conditional().xs(columns[1], level=names[1])
 rates["truth"] = population.iloc[:, 1] / population.sum(axis=1)
 cells = results.conf_int().assign(truth=population.stack())
+joint_figures.figure3(rates, cells)
 for what, frame in {"cells": cells, "rates": rates}.items():
     hit = frame["truth"].between(frame["lower"], frame["upper"])
     print(f"{hit.sum()} of {hit.size} intervals of {what} contain the truth")
     assert stats.binom.cdf(hit.sum(), hit.size, 0.95) > 1e-3
-finish(joint_figures.figure3(rates, cells), "figure3")
-
-# %% [markdown]
-# The intervals hold what they promise, which for most categories is little: with the apps, the paid
-# cells of 26 of the 33 are smaller than their standard errors. FPE16 finds T = 107.1 on 29 degrees
-# of freedom. Here T is the least of the tests: of the 66 cells 13 are estimated as zero.
 
 # %%
+# FPE16 finds T = 107.1 on 29 degrees of freedom. T is one of four tests here.
+
 found = {}
 for test in ("score", "wald", "lr", "fpe16"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.BoundaryWarning)  # cells of zero
         found[test] = model.test_independence(results, test)
-    print(f"{test:>6}: {found[test].statistic:.1f}, p = {found[test].pvalue:.2g}")
+    print(f"{test:<5} {found[test].statistic:.1f}, p = {found[test].pvalue:.2g}")
 assert found["score"].pvalue < 1e-4
 if names == ("category", "price"):
     paid = pd.DataFrame({"true": population.stack(), "se": results.linear_bse}).iloc[1::2]
-    assert (paid["true"] < paid["se"]).sum() == 26 and (results.params == 0.0).sum() == 13
+    few, zero = (paid["true"] < paid["se"]).sum(), (results.params == 0.0).sum()
+    print(f"paid cells below one standard error {few} of {len(paid)}; zeros {zero} of {len(cells)}")
     assert min(found, key=lambda test: found[test].statistic) == "fpe16"
 
-# %% [markdown]
-# ## Figure 11: which test?
+# %%
+# With 32,000 apps of April 2019, in 33 categories, this prints what follows. The intervals hold
+# what they promise, which for most categories is little, and T is the least of the tests.
+#
+# .. code-block:: text
+#
+#     score 96.0, p = 2.5e-08
+#     wald  99.8, p = 6.8e-09
+#     lr    78.0, p = 1e-05
+#     fpe16 68.7, p = 0.00017
+#     paid cells below one standard error 26 of 33; zeros 13 of 66
+#
+# Figure 11: which test?
+# ----------------------
 #
 # FPE16 (appendix A) finds the p-values of T uniform in 100 surveys of 10,000 respondents with
 # independent answers, in a table that it does not print. Here are five tables: *dense*, 5 x 5, by
@@ -235,17 +235,16 @@ if names == ("category", "price"):
 # standard errors of zero; and one with a hundred respondents. Size is the share of p-values up to
 # .05 in 2,000 surveys (400 for the bootstrap), power that in 1,000 (200) with a linear trend.
 
-# %%
 tests = association_tests.load()
+joint_figures.figure11(tests)
 print(tests[["size", "power", "size_surveys"]].where(tests["given"] > 0).round(3).to_string())
 size, power = tests["size"].unstack(), tests["power"].unstack()
 sparse = ["sparse", "sparse, RAPPOR", "sparse, 30 x 2"]
 assert size.loc[["dense", *sparse], ["score", "wald"]].stack().between(0.03, 0.07).all()
 assert (size.loc[sparse, "fpe16"] < 0.005).all() and (power.loc[sparse, "fpe16"] < 0.07).all()
 assert power.loc["sparse", ["score", "fpe16"]].round(2).tolist() == [0.41, 0.06]
-finish(joint_figures.figure11(tests), "figure11")
 
-# %% [markdown]
+# %%
 # **T** is as good as any in the dense table. In the sparse ones its size is next to zero, which
 # would be harmless, but so is its power: where the score test finds the trend in 41 % of the
 # surveys, T finds it in 6 %, and in the 30 x 2 table, whose shape is that of the paper's example,
@@ -257,15 +256,15 @@ finish(joint_figures.figure11(tests), "figure11")
 # the p-value of the score test comes from the first three moments that the statistic has when
 # reports are permuted, and keeps its level.
 
-# %% [markdown]
-# ## Effect sizes
+# %%
+# Effect sizes
+# ------------
 #
 # Differences and ratios of risks have Fieller's intervals. Odds ratios and Cramer's V have
 # intervals where the cells, or margins, that they divide by exceed four standard errors. Otherwise
 # they say which do not, and give a set that may have one side only. The remedy is to merge rare
 # categories, which is exact with a bit for each. Here the commonest third is kept.
 
-# %%
 order = results.margins()[names[0]]["linear"].sort_values(ascending=False).index
 print(results.risk_ratio(tuple(order[:2]), columns[1]))
 print(results.odds_ratio((order[0], order[-1]), columns))
@@ -280,21 +279,20 @@ true_v = np.sqrt(((exact - product) ** 2 / product).to_numpy().sum())
 print(some.cramers_v(), f"(truth {true_v:.3f})")
 assert some.cramers_v().lower < true_v < some.cramers_v().upper
 for kind in ("heatmap", "departures", "mosaic"):
-    finish(some.plot(kind).figure, kind)
+    some.plot(kind)
 
-# %% [markdown]
-# ## The paper, and here
+# %%
+# The paper, and here
+# -------------------
 #
-# | FPE16, section III and appendix A | here |
-# |---|---|
-# | table I: Zipfian margins | geometric; a sample of independent answers |
-# | ignoring "Other" biases, with regression to the mean | yes: slope .69 |
-# | printed formula for the bits of "Other" | equals ignoring it |
-# | with "Other" (formula corrected) unbiased | if X and Y are independent, and not in general |
-# | ... and for a bit per category | exact lumping: always |
-# | table II | fits one survey of hashed reports, and means of ten of two kinds |
-# | 15 categories can be estimated | yes with a geometric tail; with a flat one, 7 to 11 |
-# | figure 3: intervals cover | yes; most rates are hardly known |
-# | chi-square test not appropriate | for k-RR Pearson's test of the reports is the score test |
-# | T has the chi-square law | in dense tables; in sparse ones it has neither size nor power |
-# | a decoder without EM | `one_step`: one pass, as good as the maximum likelihood estimate here |
+# - **Table I: Zipfian margins**: geometric; a sample of independent answers.
+# - **Ignoring "Other" biases, with regression to the mean**: yes: slope .69.
+# - **Printed formula for the bits of "Other"**: equals ignoring it.
+# - **With "Other" (formula corrected) unbiased**: if X and Y are independent, and not in general.
+# - **Unbiased for a bit per category**: exact lumping: always.
+# - **Table II**: fits one survey of hashed reports, and means of ten of two kinds.
+# - **15 categories can be estimated**: yes with a geometric tail; with a flat one, 7 to 11.
+# - **Figure 3: intervals cover**: yes; most rates are hardly known.
+# - **Chi-square test not appropriate**: for k-RR Pearson's test of the reports is the score test.
+# - **T has the chi-square law**: in dense tables; in sparse ones it has neither size nor power.
+# - **A decoder without EM**: ``one_step``, here as good as the maximum.

@@ -1,54 +1,46 @@
-# %% [markdown]
-# # Protecting only what is sensitive
-#
-# Some answers need protection, others do not. Murakami and Kawamoto (2019; MK19 below) define
-# utility-optimised local differential privacy (ULDP), which protects the categories that are
-# declared sensitive and no others. They give two mechanisms: uRR, which noises like k-ary
-# randomised response (RR, `KRR`), and uRAP, which noises like RAPPOR with a bit per category
-# (RAPPOR, `KRAPPOR`). Here is what that guarantees and what it does not, a first fit, the choice
-# between the two, and the experiments of the paper (section 6.2, figures 5 to 7 and appendix E.3)
-# done again.
-#
-# The simulations are in `benchmarks/studies/utility_optimised.py`, their stored results beside it.
-# `--figures DIR` saves the figures of this page.
+"""
+Protecting only what is sensitive
+=================================
 
-# %%
-import argparse
+Some answers need protection, others do not. Murakami and Kawamoto (2019; MK19 below) define
+utility-optimised local differential privacy (ULDP), which protects the categories that are
+declared sensitive and no others. They give two mechanisms: uRR, which noises like k-ary
+randomised response (RR, ``KRR``), and uRAP, which noises like RAPPOR with a bit per category
+(RAPPOR, ``KRAPPOR``). Here is what that guarantees and what it does not, a first fit, the choice
+between the two, and the experiments of the paper (section 6.2, figures 5 to 7 and appendix E.3)
+done again.
+
+The simulations are in ``benchmarks/studies/utility_optimised.py``, their stored results beside
+it. Both come with the repository, not with the package: start the notebook of this page in a
+folder of the repository.
+"""
+
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
 from ldpstats import datasets, privacy
 
-here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
-sys.path.append(str(here.resolve().parent))  # the repository: its studies are not installed
+here = Path(globals().get("__file__", "notebook")).resolve()  # a notebook has no file
+homes = [folder for folder in here.parents if (folder / "benchmarks/studies").is_dir()]
+if not homes:
+    raise FileNotFoundError("benchmarks/studies: start this page in a folder of the repository")
+sys.path.append(str(homes[0]))
 from benchmarks.studies import urr_or_urap, utility_figures
 from benchmarks.studies import utility_optimised as study
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--figures", type=Path, metavar="DIR", help="save the figures there")
-options, _ = parser.parse_known_args()
-
-
-def finish(figure, name):
-    if options.figures:
-        figure.savefig(options.figures / f"06_{name}.png", dpi=150)
-    plt.close(figure)
-
-
-# %% [markdown]
-# ## What is protected, and what is not
+# %%
+# What is protected, and what is not
+# ----------------------------------
 #
 # A report of a sensitive category may have come from anyone, with probabilities that differ by a
-# factor of $e^\epsilon$ at most. A report of another category is true, and everybody knows that it
-# is. Take the General Social Survey, with its 61,448 respondents in six groups, and protect the
-# divorced and the unemployed with $\epsilon = 1$.
+# factor of :math:`e^\epsilon` at most. A report of another category is true, and everybody knows
+# that it is. Take the General Social Survey, with its 61,448 respondents in six groups, and protect
+# the divorced and the unemployed with :math:`\epsilon = 1`.
 
-# %%
 gss = datasets.load_gss()
 status = gss["marital5"].astype(str).mask(gss["unemployed"] == "yes", "unemployed")
 gss["status"] = status.mask(gss["marital5"] == "divorced", "divorced")
@@ -59,13 +51,12 @@ urr = ldp.URR(GROUPS, PROTECTED, epsilon=1.0)
 urap = ldp.URAP(GROUPS, PROTECTED, epsilon=1.0)
 print(pd.DataFrame(urr.channel().matrix(), GROUPS, GROUPS).round(3).to_string())
 
-# %% [markdown]
-# `privacy.uldp` reads the guarantee off the channel matrix: which reports are protected, which are
-# invertible (they reveal a category), and the smallest epsilon. It does not rely on what a
+# %%
+# ``privacy.uldp`` reads the guarantee off the channel matrix: which reports are protected, which
+# are invertible (they reveal a category), and the smallest epsilon. It does not rely on what a
 # mechanism claims, and can be asked about other sensitive categories: the separated are not
 # protected here.
 
-# %%
 certificate = privacy.uldp(urr)
 print(certificate)
 print(privacy.uldp(urr, sensitive=[*PROTECTED, "separated"]))
@@ -75,7 +66,7 @@ for mechanism in (urr, urap):
     assert abs(privacy.uldp(mechanism).epsilon - 1.0) < 1e-12
 assert not privacy.uldp(urr, sensitive=[*PROTECTED, "separated"]).holds
 
-# %% [markdown]
+# %%
 # What that means for the respondents:
 #
 # - Whoever is divorced or unemployed makes a protected report, always. It raises the odds of being
@@ -83,12 +74,11 @@ assert not privacy.uldp(urr, sensitive=[*PROTECTED, "separated"]).holds
 # - Of the others 46 % reveal their answer, and with it that they are *neither divorced nor
 #   unemployed*. That a respondent is not sensitive is not a secret under ULDP.
 # - What is sensitive is fixed beforehand and is the same for all. Who minds being known as widowed
-#   is not helped. (Sensitive categories that differ between respondents are the subject of
-#   `07_personal.py`.)
-# - The guarantee is about one report, and weak where epsilon is large: at $\epsilon = \ln k$, the
-#   paper's low-privacy regime, the odds may rise by a factor of k.
+#   is not helped. (The article *Where I live is nobody's business* has sensitive
+#   categories that differ between respondents.)
+# - The guarantee is about one report, and weak where epsilon is large: at :math:`\epsilon = \ln k`,
+#   the paper's low-privacy regime, the odds may rise by a factor of k.
 
-# %%
 truth = respondents.value_counts(normalize=True).reindex(GROUPS)
 share, told = truth[PROTECTED].sum(), urr.channel().a
 posterior = share / (share + (1.0 - share) * (1.0 - told))
@@ -98,8 +88,9 @@ print(f"the odds rise by a factor of {raised:.2f}; {told:.3f} of the others reve
 assert (round(share, 3), round(posterior, 3), round(told, 2)) == (0.162, 0.264, 0.46)
 assert round(raised, 2) == 1.86 and raised < np.e
 
-# %% [markdown]
-# ## A first fit
+# %%
+# A first fit
+# -----------
 #
 # Estimation is the same as for any mechanism: exact maximum likelihood on the simplex, intervals
 # and tests that hold at the boundary. (The paper estimates by EM, which goes to the same place,
@@ -107,7 +98,6 @@ assert round(raised, 2) == 1.86 and raised < np.e
 # counted without noise. The sensitive ones gain less, but do gain: under uRR there are two
 # categories to hide among instead of six.
 
-# %%
 fits = {}
 for kind in (urr, urap, ldp.KRR(GROUPS, 1.0), ldp.KRAPPOR(GROUPS, 1.0)):
     reports = kind.privatize(respondents, np.random.default_rng(6))
@@ -126,12 +116,12 @@ assert widths.loc[PROTECTED, "KRR"].gt(1.5 * widths.loc[PROTECTED, "URR"]).all()
 for b in bounds.values():  # fewer than four of six has chance .002 for each mechanism at most
     assert ((b["lower"] < truth) & (truth < b["upper"])).sum() >= 4
 
-# %% [markdown]
-# uRR can protect the unemployed better than the divorced. What is guaranteed is directed: no report
-# speaks *for* x, against any other category, by more than $e^{\epsilon_x}$ (`pair_epsilon`). Each
-# standard error is between those at the larger and at the smaller epsilon for both.
-
 # %%
+# uRR can protect the unemployed better than the divorced. What is guaranteed is directed: no report
+# speaks *for* x, against any other category, by more than :math:`e^{\epsilon_x}`
+# (``pair_epsilon``). Each standard error is between those at the larger and at the smaller epsilon
+# for both.
+
 both = ldp.URR(GROUPS, epsilon={"divorced": 2.0, "unemployed": 0.5})
 pairs = pd.DataFrame(both.pair_epsilon(), GROUPS, GROUPS)
 print(pairs.loc[PROTECTED].to_string())
@@ -144,22 +134,23 @@ weak, mixed, strong = (errors[name].loc[PROTECTED].to_numpy() for name in errors
 assert both.audit().agrees and pairs.loc["unemployed", "divorced"] == 0.5
 assert (weak < mixed).all() and (mixed < strong).all() and mixed[1] > 1.5 * mixed[0]
 
-# %% [markdown]
-# ## uRR or uRAP?
+# %%
+# uRR or uRAP?
+# ------------
 #
 # Privacy adds to the expected squared l2 loss of the inversion estimate an amount that depends on
 # epsilon, on the number S of sensitive categories and, hardly, on the share of respondents in them,
-# but not on k. So the rule of `02_krr_or_rappor.py` for RR and RAPPOR holds with S in place of k:
-# with up to five sensitive categories uRR is always the better one, and with more it is so for
-# epsilon above $\frac23 \ln S$, approximately.
+# but not on k. So the rule for RR and RAPPOR (article *k-RR or k-RAPPOR?*) holds with S in place of
+# k: with up to five sensitive categories uRR is always the better one, and with more it is so for
+# epsilon above :math:`\frac23 \ln S`, approximately.
 #
 # MK19 leaves open which theta, the probability that a respondent's own bit is set, is best for
-# uRAP, and takes $e^{\epsilon/2} / (1 + e^{\epsilon/2})$. `planning.best_theta` finds it. At small
-# epsilon the paper's is as good. At large epsilon the best is smaller: it loses some own bits and
-# gets rid of many more that others set. At $\epsilon = 3$ that takes 25 to 40 % off the worst-case
-# squared l2 loss in three tables of the paper's kind.
+# uRAP, and takes :math:`e^{\epsilon/2} / (1 + e^{\epsilon/2})`. ``planning.best_theta`` finds it.
+# At small epsilon the paper's is as good. At large epsilon the best is smaller: it loses some own
+# bits and gets rid of many more that others set. At :math:`\epsilon = 3` that takes 25 to 40 % off
+# the worst-case squared l2 loss in three tables of the paper's kind.
 
-# %%
+urr_or_urap.figure()
 rules = urr_or_urap.rules()
 print(rules.round(2).to_string())
 assert (rules["epsilon*"] - rules["2/3 ln S"]).abs().loc[200:].max() < 0.05
@@ -167,25 +158,25 @@ gains = urr_or_urap.gains()
 print("worst-case squared l2 loss at the paper's theta over that at the best theta")
 print(gains.xs("gain", axis=1, level=1).round(2).to_string())
 assert gains[3.0]["gain"].between(1.3, 1.7).all()
-finish(urr_or_urap.figure(), "choice")
-
-# %% [markdown]
-# At $\epsilon = \ln k$ the worst-case l1 loss of uRR is $1 + S/(k-1)$ times that without privacy,
-# and that of uRAP about $1 + S/k^{3/4}$ times. Both are near one where S is small: MK19 is right
-# there. For the other two the paper's sections 4.3, D.2.3 and E.1.3 have slips: the l1 loss of
-# RAPPOR is not $\sqrt{k}$ but $k^{1/4}$ times the non-private one, and that of RR not four times
-# but twice ($\sqrt k$ and four hold for the squared l2 loss). And Table 4 has a factor $1 - 1/k$
-# too many in the squared l2 loss of RAPPOR for small epsilon, which is $4k / (n \epsilon^2)$.
 
 # %%
+# At :math:`\epsilon = \ln k` the worst-case l1 loss of uRR is :math:`1 + S/(k-1)` times that
+# without privacy, and that of uRAP about :math:`1 + S/k^{3/4}` times. Both are near one where S is
+# small: MK19 is right there. For the other two the paper's sections 4.3, D.2.3 and E.1.3 have
+# slips: the l1 loss of RAPPOR is not :math:`\sqrt{k}` but :math:`k^{1/4}` times the non-private
+# one, and that of RR not four times but twice (:math:`\sqrt k` and four hold for the squared l2
+# loss). And Table 4 has a factor :math:`1 - 1/k` too many in the squared l2 loss of RAPPOR for
+# small epsilon, which is :math:`4k / (n \epsilon^2)`.
+
 ratios = urr_or_urap.worst_ratios()
 print("worst-case loss over the non-private one at epsilon = ln k")
 print(ratios.round(2).to_string())
 np.testing.assert_allclose(ratios["uRR"], ratios["1+S/(k-1)"], rtol=1e-9)
 assert (ratios["RR"] - 2.0).abs().max() < 0.01 and (ratios["RR, l2"] - 4.0).abs().max() < 0.02
 
-# %% [markdown]
-# ## Figure 5: total variation against epsilon
+# %%
+# Figure 5: total variation against epsilon
+# -----------------------------------------
 #
 # As in the paper, the distribution to be estimated is that of a whole table of people; half of them
 # are drawn without replacement and report. Losses are the total variation (TV, half the l1
@@ -194,9 +185,8 @@ assert (ratios["RR"] - 2.0).abs().max() < 0.01 and (ratios["RR, l2"] - 4.0).abs(
 # 400) and *location*, Uber pickups on a grid of Manhattan (16 of 625 cells have a hospital). The
 # paper's EM is an iteration towards the maximum likelihood estimate; here that is computed itself.
 
-# %%
 results = study.load_results()
-finish(utility_figures.against_epsilon(results), "figure5")
+utility_figures.against_epsilon(results)
 orders = study.orders(results)
 print("total variation at epsilon = 0.1: how many times as large without utility optimisation")
 print(orders.round(1).to_string())
@@ -209,10 +199,10 @@ print(levels.round(2).to_string())
 assert levels.loc["location", "uRR, mle"] < 1.07 and levels.loc["gss", "uRR, mle"] > 2.0
 assert levels.loc[["census", "gss, divorced"], "uRR, mle"].between(1.3, 1.6).all()
 
-# %% [markdown]
+# %%
 # What the paper says of this figure, one by one.
 #
-# **"By one or two orders of magnitude."** By inversion, at $\epsilon = 0.1$, and where few
+# **"By one or two orders of magnitude."** By inversion, at :math:`\epsilon = 0.1`, and where few
 # categories are sensitive, yes. On *location* uRR has 1/195 of the TV of RR, and uRAP 1/31 of that
 # of RAPPOR; on *census* it is 1/12 and 1/5, on *gss*, where most are sensitive, about one half. But
 # a TV of 100 is no estimate. With the maximum likelihood estimate, whose TV cannot exceed one, uRAP
@@ -220,13 +210,13 @@ assert levels.loc[["census", "gss, divorced"], "uRR, mle"].between(1.3, 1.6).all
 # then have next to nothing to offer: guessing the uniform distribution, without any survey, is
 # better, but for RAPPOR on *census*.
 #
-# **"uRAP is better at $\epsilon = 0.1$, uRR at $\ln k$."** The first is found in all four tables
-# and for all estimators. The second holds for inversion, but the exact likelihood serves bits
-# better than labels: it makes uRAP about as good as uRR at $\ln k$, and better on *gss*. By
-# likelihood uRAP is better up to $\epsilon = 4$ in all four tables.
+# **"uRAP is better at epsilon = 0.1, uRR at ln k."** The first is found in all
+# four tables and for all estimators. The second holds for inversion, but the exact likelihood
+# serves bits better than labels: it makes uRAP about as good as uRR at :math:`\ln k`, and better on
+# *gss*. By likelihood uRAP is better up to :math:`\epsilon = 4` in all four tables.
 #
-# **"uRR is as good as no privacy at $\ln k$."** On *location* it is, within 5 %. On *census* and
-# *gss, divorced* its TV is 1.4 to 1.5 times as large as without privacy, on *gss* 2.3 times.
+# **"uRR is as good as no privacy at ln k."** On *location* it is, within 5 %. On *census*
+# and *gss, divorced* its TV is 1.4 to 1.5 times as large as without privacy, on *gss* 2.3 times.
 #
 # **"emp+thr and EM significantly outperform emp", and "provide very close performance".** Where
 # epsilon is small, yes. But thresholding gives the categories that are not significant equal shares
@@ -235,24 +225,24 @@ assert levels.loc[["census", "gss, divorced"], "uRR, mle"].between(1.3, 1.6).all
 # above 1 or 2 in the tables with many respondents. The maximum likelihood estimate is never worse
 # than inversion.
 #
-# ## Figures 6 and 7: the number of sensitive categories, and of attributes
+# Figures 6 and 7: the number of sensitive categories, and of attributes
+# ----------------------------------------------------------------------
 #
 # In figure 6 the sensitive categories are drawn at random, anew in every survey. At
-# $\epsilon = 0.1$ uRAP is better, as in the paper, but for a single one. At $\ln k$ the paper finds
-# uRR close to the level without privacy up to 100 sensitive categories, and uRAP up to 20. By
-# inversion, the TV of uRR is 1.3 to 1.8 times as large as without privacy with 100, and that of
-# uRAP 1.5 to 1.9 times with 30. By maximum likelihood both are within 21 % up to 30, and uRAP keeps
-# up with uRR up to 100.
+# :math:`\epsilon = 0.1` uRAP is better, as in the paper, but for a single one. At :math:`\ln k` the
+# paper finds uRR close to the level without privacy up to 100 sensitive categories, and uRAP up to
+# 20. By inversion, the TV of uRR is 1.3 to 1.8 times as large as without privacy with 100, and that
+# of uRAP 1.5 to 1.9 times with 30. By maximum likelihood both are within 21 % up to 30, and uRAP
+# keeps up with uRR up to 100.
 #
 # In figure 7 further attributes multiply all categories, and the sensitive ones with them. As in
-# the paper, with nine attributes and $\epsilon = 0.1$ all but uRAP fail: their TV is .82 and more
-# where guessing has .96. That of uRAP is .16, of which .12 is the share of the people in sensitive
-# categories: these it does not tell apart either. What it provides, and the others do not, is the
-# distribution of the answers that are not sensitive.
+# the paper, with nine attributes and :math:`\epsilon = 0.1` all but uRAP fail: their TV is .82 and
+# more where guessing has .96. That of uRAP is .16, of which .12 is the share of the people in
+# sensitive categories: these it does not tell apart either. What it provides, and the others do
+# not, is the distribution of the answers that are not sensitive.
 
-# %%
-finish(utility_figures.against_sensitive(results), "figure6")
-finish(utility_figures.against_attributes(results), "figure7")
+utility_figures.against_sensitive(results)
+utility_figures.against_attributes(results)
 for name in ("gss", "census", "location"):
     none = study.alone(results, name, "no privacy")
     for kind in ("uRR", "uRAP"):
@@ -263,33 +253,34 @@ print("census, nine attributes, maximum likelihood: total variation")
 print(nine.round(3).to_string())
 assert (nine.loc[["RR", "RAPPOR", "uRR"], 0.1] > 0.75).all() and 0.14 < nine.loc["uRAP", 0.1] < 0.18
 
-# %% [markdown]
+# %%
 # Appendix E.3 has the squared l2 loss: "a tendency similar to the results of the TV". Yes, uRAP is
-# first at small epsilon and uRR, by inversion, at $\ln k$. But on *census* and *gss, divorced* uRR
-# has a smaller TV and a larger squared l2 loss than RAPPOR at $\epsilon = 0.1$: by inversion its
-# factor over RR is $(k/S)^2$, and that of uRAP over RAPPOR $k/S$ (for the TV $(k/S)^{3/2}$ and
-# $k/S$).
+# first at small epsilon and uRR, by inversion, at :math:`\ln k`. But on *census* and *gss,
+# divorced* uRR has a smaller TV and a larger squared l2 loss than RAPPOR at :math:`\epsilon = 0.1`:
+# by inversion its factor over RR is :math:`(k/S)^2`, and that of uRAP over RAPPOR :math:`k/S` (for
+# the TV :math:`(k/S)^{3/2}` and :math:`k/S`).
+
+for draw in (
+    utility_figures.against_epsilon,
+    utility_figures.against_sensitive,
+    utility_figures.against_attributes,
+):
+    draw(results, "l2")
 
 # %%
-finish(utility_figures.against_epsilon(results, "l2"), "figure5_l2")
-finish(utility_figures.against_sensitive(results, "l2"), "figure6_l2")
-finish(utility_figures.against_attributes(results, "l2"), "figure7_l2")
-
-# %% [markdown]
-# ## The paper, and here
+# The paper, and here
+# -------------------
 #
-# | MK19 | here |
-# |---|---|
-# | Definition 2 | certified from Q; that someone is *not* sensitive is revealed |
-# | l1 and l2 losses of uRR and uRAP (section 4.3, appendix E) | hold within Monte Carlo error |
-# | RAPPOR at ln k: sqrt(k) times the l1 loss | k^(1/4) times; sqrt(k) is squared l2 |
-# | RR at ln k: four times the l1 loss | twice; four is squared l2 |
-# | one or two orders of magnitude below RR and RAPPOR | by inversion, if few are sensitive |
-# | ... by EM | uRAP 3 to 11 times, uRR up to 5; RR and RAPPOR hardly beat a guess |
-# | uRAP better at epsilon = 0.1 | yes, with more than a few sensitive categories |
-# | uRR at the non-private level at epsilon = ln k | with 16 of 625; with 76 of 400 1.5 times it |
-# | emp+thr and EM far better than emp | at small epsilon; then emp+thr is worse than emp |
-# | uRAP far from no privacy beyond 20 categories | by inversion; by likelihood as near as uRR |
-# | nine attributes, epsilon = 0.1: only uRAP works | yes, for what is not sensitive |
-# | which theta is best for uRAP? | `best_theta`: up to 4.6 times less worst-case l2 loss |
-# | uRR or uRAP? (inversion) | uRR if S <= 5 or epsilon > (2/3) ln S, whatever k is |
+# - **Definition 2**: certified from Q; that someone is *not* sensitive is revealed.
+# - **l1 and l2 losses of uRR and uRAP (section 4.3, appendix E)**: hold within Monte Carlo error.
+# - **RAPPOR at ln k: sqrt(k) times the l1 loss**: k^(1/4) times; sqrt(k) is squared l2.
+# - **RR at ln k: four times the l1 loss**: twice; four is squared l2.
+# - **one or two orders of magnitude below RR and RAPPOR**: by inversion, if few are sensitive.
+# - **... by EM**: uRAP 3 to 11 times, uRR up to 5; RR and RAPPOR hardly beat a guess.
+# - **uRAP better at epsilon = 0.1**: yes, with more than a few sensitive categories.
+# - **uRR at the non-private level at epsilon = ln k**: with 16 of 625; with 76 of 400 1.5 times it.
+# - **emp+thr and EM far better than emp**: at small epsilon; then emp+thr is worse than emp.
+# - **uRAP far from no privacy beyond 20 categories**: by inversion; by likelihood as near as uRR.
+# - **nine attributes, epsilon = 0.1: only uRAP works**: yes, for what is not sensitive.
+# - **which theta is best for uRAP?**: ``best_theta``: up to 4.6 times less worst-case l2 loss.
+# - **uRR or uRAP? (inversion)**: uRR if S <= 5 or epsilon > (2/3) ln S, whatever k is.

@@ -1,32 +1,28 @@
-# %% [markdown]
-# # A school survey, from the sampling plan to the published table
-#
-# School surveys draw schools in strata and pupils in schools, and weight the answers. Here pupils
-# are asked how often they use cannabis. Their devices randomise the answers, and the analyst
-# publishes shares whose intervals allow for strata, clusters, weights, calibration and
-# randomisation together. The population is simulated, so that every estimate has a truth beside it.
+"""
+A school survey, from the sampling plan to the published table
+==============================================================
 
-# %%
-import sys
-from pathlib import Path
+School surveys draw schools in strata and pupils in schools, and weight the answers. Here pupils
+are asked how often they use cannabis. Their devices randomise the answers, and the analyst
+publishes shares whose intervals allow for strata, clusters, weights, calibration and
+randomisation together. The population is simulated, so that every estimate has a truth beside it.
+"""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
 
-figures = Path(sys.argv[2]) if sys.argv[1:2] == ["--figures"] else None
 rng = np.random.default_rng(11)
 answers = ("never", "once", "monthly", "weekly")
 
-# %% [markdown]
-# ## The population
+# %%
+# The population
+# --------------
 #
 # 150,000 pupils in 500 schools of four regions. Use varies between schools and is higher in large
 # ones and in the capital; boys and older pupils use more. Pupils who use also skip more lessons.
 
-# %%
 regions = pd.DataFrame(
     {"schools": [60, 150, 240, 50], "drawn": [30, 25, 30, 20], "effect": [0.9, 0.0, -0.3, 0.3]},
     index=pd.Index(["capital", "coast", "inland", "north"], name="region"),
@@ -48,15 +44,15 @@ people["skips"] = np.where(rng.random(n) < skips, "yes", "no")
 truth = people["use"].value_counts(normalize=True)[list(answers)]
 print(n, truth.round(4).to_dict())
 
-# %% [markdown]
-# ## The sample
+# %%
+# The sample
+# ----------
 #
 # In each region schools are drawn at random, and 50 pupils in each school. One in six does not take
 # part, more often a boy. A respondent stands for N / n schools (existing, drawn) times M / m pupils
 # (of the school, taking part): that product is the weight. N and M are kept in columns, because
 # finite population corrections need them.
 
-# %%
 chosen = np.concatenate(
     [
         rng.choice(schools.index[schools["region"] == region], size, replace=False)
@@ -73,14 +69,14 @@ sample["weight"] = sample["n_schools"] / drawn * sample["n_pupils"] / m
 print(f"{len(sample)} pupils in {sample['school'].nunique()} schools")
 print(f"weights from {sample['weight'].min():.1f} to {sample['weight'].max():.1f}")
 
-# %% [markdown]
-# ## On the devices
+# %%
+# On the devices
+# --------------
 #
 # Each question has its mechanism; a sheet spends the sum of their epsilons. Region, school, sex,
-# grade and weight stay public. `sheet.client()` is what runs on a pupil's telephone; here
+# grade and weight stay public. ``sheet.client()`` is what runs on a pupil's telephone; here
 # collection is simulated.
 
-# %%
 sheet = ldp.Questionnaire({"use": ldp.KRR(answers, epsilon=2.5), "skips": ldp.Warner(epsilon=1.5)})
 collected = sheet.privatize(sample, rng)
 design = {"weights": "weight", "strata": "region", "clusters": "school"}
@@ -88,23 +84,23 @@ design["fpc"] = ["n_schools", "n_pupils"]
 survey = ldp.Survey(collected, sheet, **design)
 print(survey.design)
 
-# %% [markdown]
-# ## The summary, line by line
-
 # %%
+# The summary, line by line
+# -------------------------
+
 use = survey.frequencies("use")
-print(use.summary())
 inside = (use.conf_int()["lower"] < truth) & (truth < use.conf_int()["upper"])
 print("truth:", truth.round(4).to_dict())
 assert inside.all()
+use.summary()
 
-# %% [markdown]
+# %%
 # - *Design*, *Units*, *Df of design*: the columns; 105 schools in 4 strata; schools less strata,
 #   the degrees of freedom of the intervals. However many pupils answer, the schools decide how well
 #   variances are known.
 # - *Sum of weights*: the estimated number of pupils in the population.
 # - *estimate*: the weighted share after decoding. It is nearly unbiased, and in a small domain may
-#   leave [0, 1]; `method="mle"` stays inside.
+#   leave [0, 1]; ``method="mle"`` stays inside.
 # - *std err*: sampling of schools, sampling of pupils and randomisation together. The finite
 #   population corrections shrink only the first two: half of the capital's schools are in the
 #   sample, but the noise in the reports of their pupils is there in full.
@@ -112,29 +108,28 @@ assert inside.all()
 #
 # Numbers of pupils, means and ratios come from the same weighted totals.
 
-# %%
 print(use.totals().round(0).to_string())
 days = {"never": 0, "once": 1, "monthly": 12, "weekly": 50}
 print("days a year:", use.mean(days).round(2).to_dict())
 print("weekly for each monthly user:", use.ratio("weekly", "monthly").round(2).to_dict())
 
-# %% [markdown]
-# ## The two design effects, and what planning can do about each
+# %%
+# The two design effects, and what planning can do about each
+# -----------------------------------------------------------
 #
-# A variance is that of a simple random sample of true answers, times `deff_design`, times
-# `deff_privacy`.
+# A variance is that of a simple random sample of true answers, times ``deff_design``, times
+# ``deff_privacy``.
 #
-# - `deff_design` is what strata, clusters and unequal weights do to true answers. Pupils of one
+# - ``deff_design`` is what strata, clusters and unequal weights do to true answers. Pupils of one
 #   school are alike, so that the fiftieth tells less than the first. More schools with fewer pupils
 #   each, better strata and more even weights lower it. Epsilon does not.
-# - `deff_privacy` is what the randomisation multiplies this by. A larger epsilon, a better
+# - ``deff_privacy`` is what the randomisation multiplies this by. A larger epsilon, a better
 #   mechanism or more pupils lower it, even if they are in the same schools.
 #
-# The column `channel` is the privacy factor in a simple random sample, which is larger. Noise is
+# The column ``channel`` is the privacy factor in a simple random sample, which is larger. Noise is
 # independent from pupil to pupil and averages out within a school; what its pupils have in common
 # does not. In a cluster sample, privacy costs less.
 
-# %%
 deff = use.deff()
 print(deff.round(2).to_string())
 assert (deff["deff_privacy"] < deff["channel"]).all()
@@ -150,20 +145,19 @@ plans = {
 }
 print((pd.Series(plans) ** 0.5).round(4).to_string())
 
-# %% [markdown]
+# %%
 # These are rough standard errors, root mean squares over the four answers. Twice as many schools,
 # with the same number of pupils in all, help more than twice as many pupils in the same schools,
 # and more than a larger epsilon: the schools were the bottleneck of this survey.
-
-# %% [markdown]
-# ## Domains and differences
+#
+# Domains and differences
+# -----------------------
 #
 # A domain keeps the design of the whole sample: a school without boys still counts as a school that
-# was drawn. So `by=` and `where` never drop rows; outside the domain weights are zero. Boys and
+# was drawn. So ``by=`` and ``where`` never drop rows; outside the domain weights are zero. Boys and
 # girls sit in the same schools, and what these have in common cancels in the difference: its
 # standard error is smaller than that of two independent groups.
 
-# %%
 by_sex = survey.frequencies("use", by="sex")
 gaps = by_sex.differences(reference="girl")
 print(gaps.round(4).to_string())
@@ -175,31 +169,31 @@ capital = survey.where("region == 'capital' and grade == '11'").frequencies("use
 print(f"capital, grade 11: {capital.nobs} pupils, {capital.df['never']:g} degrees of freedom")
 print(capital.params.round(3).to_dict())
 
-# %% [markdown]
-# ## Two answers of the same pupils
+# %%
+# Two answers of the same pupils
+# ------------------------------
 #
 # Both answers are randomised, each by its own mechanism. Pupils of one school are alike, and so
 # Pearson's test of independence rejects too often; the correction of Rao and Scott repairs that.
 
-# %%
 table = survey.association("use", "skips")
 true_skips = people.groupby("use")["skips"].value_counts(normalize=True).rename("truth")
 print(table.conditional("use").join(true_skips).round(3).to_string())
 print(table.test_independence())
 
-# %% [markdown]
-# ## What goes wrong without the design
+# %%
+# What goes wrong without the design
+# ----------------------------------
 #
 # Four analyses of the share that never used. With weights alone the estimate is the same, but its
 # standard error is too small, because pupils of a school are taken for strangers. Without weights
 # the capital has 29 % of the pupils, in place of 11 %. Reports taken for answers are biased towards
 # even shares, and no larger sample repairs that.
 #
-# One sample illustrates, 2,000 prove: `benchmarks/complex_samples.py` draws them. Intervals with
+# One sample illustrates, 2,000 prove: ``benchmarks/complex_samples.py`` draws them. Intervals with
 # the design cover; those without weights, and those whose finite population correction shrinks the
 # randomisation too, do not.
 
-# %%
 alone = ldp.Survey(collected, sheet, weights="weight").frequencies("use")
 unweighted = ldp.Survey(collected, sheet).frequencies("use")
 naive = ldp.Survey(collected, {"use": ldp.Observed(answers)}, **design).frequencies("use")
@@ -220,16 +214,16 @@ print(rows.round(4).to_string())
 assert rows["se"]["weights alone"] < 0.8 * rows["se"]["design"]
 assert rows["holds the truth"].tolist()[::3] == [True, False]
 
-# %% [markdown]
-# ## Calibration to public margins
+# %%
+# Calibration to public margins
+# -----------------------------
 #
 # The register of pupils says how many there are in each region, and how many girls and boys. Boys
 # took part less often, and schools were drawn whatever their size. Raking makes the weights
 # reproduce both margins, and variances then come from residuals: what region and sex explain varies
 # no longer. Totals gain most. Only public columns can be margins; what is known of a privatised
-# answer is a constraint on the estimate (`constraints=`).
+# answer is a constraint on the estimate (``constraints=``).
 
-# %%
 margins = {name: people[name].value_counts().to_dict() for name in ("region", "sex")}
 calibrated = survey.calibrate(margins)
 print(calibrated.calibration.summary())
@@ -238,29 +232,27 @@ errors = pd.DataFrame({"before": use.totals()["se"], "after": raked.totals()["se
 print(errors.round(0).to_string())
 assert (errors["after"] < errors["before"])["never"]
 
-# %% [markdown]
-# ## Replicate weights
+# %%
+# Replicate weights
+# -----------------
 #
 # Agencies often publish replicate weights in place of strata and schools. The jackknife made here
 # leaves out one school at a time, and calibrates anew each time. Columns that come with a file are
-# named by `replicate_weights=ldp.ReplicateWeights("rep_*", "JKn", ...)`.
+# named by ``replicate_weights=ldp.ReplicateWeights("rep_*", "JKn", ...)``.
 
-# %%
 jackknife = calibrated.replicates("jackknife").frequencies("use")
 print(pd.DataFrame({"linearised": raked.bse, "jackknife": jackknife.bse}).round(4).to_string())
 assert np.allclose(jackknife.bse, raked.bse, rtol=0.1)
 
-# %% [markdown]
-# ## The published table
+# %%
+# The published table
+# -------------------
 #
 # Results are a tidy table, LaTeX and a figure. Publish with them the mechanism and its epsilon, the
 # design, the degrees of freedom, all of which the summary has, and the margins of the calibration.
 
-# %%
 published = calibrated.frequencies("use", by="region")
-columns = ["region", "use", "estimate", "std_error", "lower", "upper"]
-print(published.to_frame()[columns].round(3).to_string(index=False))
-print(raked.summary().as_latex()[:150])
 published.plot()
-if figures is not None:
-    plt.savefig(figures / "11_use.png", dpi=150)
+columns = ["region", "use", "estimate", "std_error", "lower", "upper"]
+print(raked.summary().as_latex()[:150])
+published.to_frame()[columns].round(3)

@@ -1,16 +1,13 @@
-# %% [markdown]
-# # Before the survey: how many respondents, how private, which mechanism
-#
-# A magazine wants to repeat its survey of married women of 1974: which work they do, and how many
-# have had an affair. This time the answers are randomised on each woman's telephone. What can be
-# promised to her, how many have to answer, and what may go wrong are settled before anybody is
-# asked. The survey of 1974 serves as the guess of what there is to find.
+"""
+Before the survey: how many respondents, how private, which mechanism
+=====================================================================
 
-# %%
-import sys
-from pathlib import Path
+A magazine wants to repeat its survey of married women of 1974: which work they do, and how many
+have had an affair. This time the answers are randomised on each woman's telephone. What can be
+promised to her, how many have to answer, and what may go wrong are settled before anybody is
+asked. The survey of 1974 serves as the guess of what there is to find.
+"""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from statsmodels.datasets import fair
@@ -18,7 +15,6 @@ from statsmodels.datasets import fair
 import ldpstats as ldp
 from ldpstats import planning, privacy
 
-figures = Path(sys.argv[2]) if sys.argv[1:2] == ["--figures"] else None
 rng = np.random.default_rng(1974)
 
 # %%
@@ -29,48 +25,44 @@ p = old["occupation"].map(work).value_counts(normalize=True).reindex(list(jobs))
 had = float((old["affairs"] > 0).mean())
 print(p.round(3).to_dict(), f"affairs: {had:.3f}")
 
-# %% [markdown]
-# ## What a number of respondents buys
+# %%
+# What a number of respondents buys
+# ---------------------------------
 #
-# `precision` gives the standard errors that a mechanism will have: exact, of the estimates on which
-# intervals and tests rest. 2,000 women and epsilon 1 are worth 83 women who answer openly.
+# ``precision`` gives the standard errors that a mechanism will have: exact, of the estimates on
+# which intervals and tests rest. 2,000 women and epsilon 1 are worth 83 women who answer openly.
+
+krr = ldp.KRR(jobs, epsilon=1.0)
+planning.precision(krr, p, n=2000).summary()
 
 # %%
-krr = ldp.KRR(jobs, epsilon=1.0)
-print(planning.precision(krr, p, n=2000).summary())
-
-# %% [markdown]
-# ## Which mechanism
+# Which mechanism
+# ---------------
 #
-# `compare` sets mechanisms side by side, and `recommend` searches those of the package. For six
+# ``compare`` sets mechanisms side by side, and ``recommend`` searches those of the package. For six
 # categories and epsilon 1 it is subset selection: a report names two kinds of work, and the true
 # one is among them more often than any other.
 
-# %%
 choice = planning.recommend(jobs, epsilon=1.0, p=p)
 print(choice)
 several = [krr, choice.best, ldp.KRAPPOR(jobs, 1.0), ldp.Observed(jobs)]
-print(planning.compare(several, p, n=2000).round(4).to_string())
+planning.compare(several, p, n=2000).round(4)
 
-# %% [markdown]
+# %%
 # The advantage is small here, and grows with the number of categories. The frontier shows at which
 # epsilon which mechanism is best. From about 1.6 on none is better than k-RR; up to 1.1 subset
 # selection is best, and every mechanism needs many respondents.
 
-# %%
 ax = planning.plot_frontier(categories=jobs, p=p, n=2000)
-if figures is not None:
-    plt.savefig(figures / "13_frontier.png", dpi=150)
-plt.close(ax.figure)
 
-# %% [markdown]
-# ## How many respondents
+# %%
+# How many respondents
+# --------------------
 #
-# The share of each kind of work shall have a standard error of two points. `sample_size` is the
-# inverse of `precision`: one respondent fewer misses the target. A sample of towns would have a
+# The share of each kind of work shall have a standard error of two points. ``sample_size`` is the
+# inverse of ``precision``: one respondent fewer misses the target. A sample of towns would have a
 # design effect, say 1.5.
 
-# %%
 subsets = choice.best
 n = planning.sample_size(subsets, p, se=0.02)
 assert (
@@ -86,14 +78,14 @@ print(
     }
 )
 
-# %% [markdown]
-# ## Whether the survey can find what it is for
+# %%
+# Whether the survey can find what it is for
+# ------------------------------------------
 #
 # The editors have three questions. Has the share of affairs moved from a third of the women? Do the
 # kinds of work differ between two regions? Do affairs go with work? A goal states the truth that
-# ought to be found; `power` is that of the tests which the package will run.
+# ought to be found; ``power`` is that of the tests which the package will run.
 
-# %%
 warner = ldp.Warner(epsilon=1.0)
 moved = planning.ValueTest([1 - 0.38, 0.38], "yes", had)
 south = p + np.array([0, 0.04, -0.04, 0, 0, 0])
@@ -112,12 +104,11 @@ needed = {name: planning.sample_size(m, goal=g, power=0.8) for name, (m, g) in a
 print(pd.DataFrame({"power": power, "n for .8": needed}).round(3).to_string())
 print(planning.minimum_detectable(warner, moved, n))
 
-# %% [markdown]
+# %%
 # The first question will be answered; the others will not, unless far more women answer or epsilon
 # is larger. The prediction is checked against simulated surveys, which are tested as the real one
 # will be.
 
-# %%
 surveys = 400
 found = 0
 for _ in range(surveys):
@@ -128,15 +119,14 @@ assert abs(found / surveys - power["moved"]) < 4 * np.sqrt(
     power["moved"] * (1 - power["moved"]) / surveys
 )
 
-# %% [markdown]
-# ## The best channel that exists
+# %%
+# The best channel that exists
+# ----------------------------
 #
 # Named mechanisms treat all categories alike. If one comparison matters most, a channel can be made
-# for it.
-# `design_channel` solves the convex programme over all channels with that epsilon and proves how
-# close it came: no channel needs fewer respondents by more than the gap.
+# for it. ``design_channel`` solves the convex programme over all channels with that epsilon and
+# proves how close it came: no channel needs fewer respondents by more than the gap.
 
-# %%
 best = planning.design_channel(jobs, epsilon=1.0, prior=p)
 only = planning.design_channel(jobs, epsilon=1.0, prior=p, loss="teaching - business")
 print(best.summary())
@@ -144,44 +134,41 @@ print(only.summary())
 assert max(best.gap, only.gap) < 1e-4
 assert privacy.epsilon(best.mechanism) <= 1.0 + 1e-12
 
-# %% [markdown]
+# %%
 # For all shares together subset selection is within one per cent of the best. For a single contrast
 # there is much to gain, but that channel answers no other question.
 #
-# ## What can go wrong
+# What can go wrong
+# -----------------
 #
 # *Too few respondents.* A survey that cannot answer says so. With 60 women at epsilon 0.5 the
 # estimates are worth less than the guess that all shares are equal.
 
-# %%
 small = ldp.FrequencyModel(ldp.KRR(jobs, 0.5).draw(p, 60, rng)).fit()
 text = str(small.summary())
 print(text[text.index("WARNING") :].split("\nGoodness")[0])
 assert "too small or too private" in text
 
-# %% [markdown]
+# %%
 # *Respondents who lie on purpose.* The smaller epsilon is, the more a single report weighs. One per
 # cent of respondents who always report "law" raise its estimate by more than its true share. As
 # their reports look like those of another population, no test finds them.
 
-# %%
 print(planning.manipulation(krr, 0.01, p, n=n).summary())
 
-# %% [markdown]
+# %%
 # *A channel that is worse for every purpose.* Reports of k-RR at epsilon 2 can be turned into those
 # of k-RR at epsilon 1, so the latter is never better. Of k-RR and subset selection neither is.
 
-# %%
 print(privacy.dominates(ldp.KRR(jobs, 2.0), krr), privacy.dominates(krr, ldp.KRR(jobs, 2.0)))
 print(privacy.dominates(krr, subsets), privacy.dominates(subsets, krr))
 
-# %% [markdown]
+# %%
 # *Several waves.* A woman who answers both questions in two waves spends epsilon four times. The
 # ledger adds up what she has spent, and refuses what exceeds the limit that she was promised. If a
 # shuffler that she can trust removes names and order, whoever sees the shuffled reports learns far
 # less about her than epsilon says.
 
-# %%
 ledger = privacy.Ledger(limit=4.0)
 for wave in ("spring", "autumn"):
     ledger = ledger.spend("work", subsets, wave=wave).spend("affair", warner, wave=wave)
@@ -192,14 +179,14 @@ except ldp.errors.BudgetSpent as refused:
     print(refused)
 print(privacy.amplification(warner, n, delta=1e-6))
 
-# %% [markdown]
-# ## The plan
+# %%
+# The plan
+# --------
 #
 # So the magazine asks for work by subsets of two and for affairs by Warner's design, both at
 # epsilon 1, until 7,500 women have answered, and promises at most epsilon 4 in two waves. It does
 # not promise to compare regions. The survey comes out as planned:
 
-# %%
 planned = 7_500
 reports = subsets.privatize(rng.choice(jobs, planned, p=p), rng)
 real = ldp.FrequencyModel(reports).fit()
