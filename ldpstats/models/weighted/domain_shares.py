@@ -235,7 +235,7 @@ class DomainShares(DesignResults):
         -------
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows.
+            all rows; two categories that add up to one are one hypothesis.
 
         Raises
         ------
