@@ -9,26 +9,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from shared.scripts import run
 
 ROOT = Path(__file__).parents[1]
 VIGNETTES = sorted((ROOT / "vignettes" / "articles").glob("*.py"))
 NAMES = [script.stem for script in VIGNETTES]
-
-
-def run(script: Path, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a script in a directory of its own, without a display, with warnings as errors."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(script), *arguments],
-        cwd=directory,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        encoding="utf-8",
-    )
 
 
 def test_the_vignettes_are_found() -> None:
