@@ -12,6 +12,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extensions"))
 os.environ.setdefault("MPLBACKEND", "Agg")
+# commands that pages show are those of this environment
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ["COLUMNS"] = "100"
 
 import ldpstats
 
@@ -29,9 +32,11 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.programoutput",
+    "data_docstrings",
+    "llms",
     "mathml",
 ]
-exclude_patterns = ["extensions", "*/GALLERY_HEADER.rst"]
+exclude_patterns = ["_templates", "extensions", "*/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
@@ -44,6 +49,7 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -46,7 +46,21 @@ def n_patterns(n_bits: int) -> float:
 
 
 class Channel(ABC):
-    """A known random mechanism from k categories to reports."""
+    """A known random mechanism from k categories to reports.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> channel = ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0).channel()
+    >>> channel.matrix().round(3)
+    array([[0.576, 0.212, 0.212],
+           [0.212, 0.576, 0.212],
+           [0.212, 0.212, 0.576]])
+    >>> channel.forward([0.5, 0.3, 0.2]).round(3)
+    array([0.394, 0.321, 0.285])
+    >>> channel.epsilon()
+    1.0
+    """
 
     @property
     @abstractmethod

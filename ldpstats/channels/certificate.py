@@ -23,7 +23,17 @@ Array = npt.NDArray[Any]
 
 @runtime_checkable
 class Guarded(Protocol):
-    """What `uldp` needs to know of a mechanism."""
+    """What `uldp` needs to know of a mechanism.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> urr = ldp.URR(("married", "single", "divorced"), sensitive={"divorced"}, epsilon=1.0)
+    >>> isinstance(urr.sensitive, type(urr.categories))
+    True
+    >>> ldp.privacy.uldp(urr).epsilon
+    1.0
+    """
 
     @property
     def categories(self) -> pd.Index[Any]: ...

@@ -76,6 +76,18 @@ def collect(
     InvalidArgument, MechanismMismatch
         For a folder that cannot be used, is that of another questionnaire, or in which another
         collector works.
+
+    Examples
+    --------
+    It runs until it is stopped::
+
+        import ldpstats as ldp
+        from ldpstats.collector import collect
+
+        sheet = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), epsilon=1.0)})
+        collect(sheet, "answers", port=8000)
+
+    Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table.
     """
     packages()
     with closing(listening(host, port)) as where:

@@ -31,13 +31,34 @@ __all__ = [
 ]
 
 truth = Device(steps.Truth())
-"""Say the true answer."""
+"""Say the true answer.
+
+Examples
+--------
+>>> from ldpstats.devices import roll, truth
+>>> roll(6).when({1: "yes", 6: "no"}, otherwise=truth).mechanism(("no", "yes")).exact[0][0]
+Fraction(5, 6)
+"""
 
 opposite = Device(steps.Opposite())
-"""Say the other one of two answers."""
+"""Say the other one of two answers.
+
+Examples
+--------
+>>> from ldpstats.devices import flip, opposite, truth
+>>> flip("1/4").when({"heads": opposite}, otherwise=truth).mechanism(("no", "yes")).exact[0]
+(Fraction(3, 4), Fraction(1, 4))
+"""
 
 another = Device(steps.Another())
-"""Say one of the other answers, each with the same probability."""
+"""Say one of the other answers, each with the same probability.
+
+Examples
+--------
+>>> from ldpstats.devices import another, flip, truth
+>>> flip("1/2").when({"heads": another}, otherwise=truth).mechanism(("a", "b", "c")).exact[0]
+(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+"""
 
 
 def say(label: Any) -> Device:

@@ -60,6 +60,14 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "unweighted": Unweighted,
     "minimax": Minimax,
 }
+"""What `FrequencyModel.fit` takes by name: ``fit("em")`` is ``fit(ESTIMATORS["em"]())``.
+
+Examples
+--------
+>>> from ldpstats.estimators import ESTIMATORS
+>>> ESTIMATORS["thresholded"]().name
+'thresholded'
+"""
 
 # for the bits, the candidates, the order or the number of the categories of one variable
 _ONE_VARIABLE = ("composite", "lasso", "minimax", "nnls", "smoothed", "unweighted")
@@ -69,3 +77,11 @@ JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] 
     "moments-gls": MomentsGLS,
     "one_step": OneStep,
 }
+"""What `AssociationModel.fit` takes by name.
+
+Examples
+--------
+>>> from ldpstats.estimators import ESTIMATORS, JOINT_ESTIMATORS
+>>> sorted(JOINT_ESTIMATORS.keys() - ESTIMATORS.keys())
+['moments', 'moments-gls', 'one_step']
+"""

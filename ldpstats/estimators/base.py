@@ -19,7 +19,14 @@ Problem = TypeVar("Problem", Likelihood, Moments)
 
 
 class Estimator(ABC, Generic[Problem]):
-    """Solves a `Likelihood` or a `Moments` problem; holds its own tuning and no data."""
+    """Solves a `Likelihood` or a `Moments` problem; holds its own tuning and no data.
+
+    Examples
+    --------
+    >>> from ldpstats.estimators import ESTIMATORS, Estimator
+    >>> all(issubclass(kind, Estimator) for kind in ESTIMATORS.values())
+    True
+    """
 
     name: ClassVar[str]
 
@@ -39,11 +46,25 @@ class Estimator(ABC, Generic[Problem]):
 
 
 class LikelihoodEstimator(Estimator[Likelihood]):
-    """An estimator of p from the likelihood of the reports."""
+    """An estimator of p from the likelihood of the reports.
+
+    Examples
+    --------
+    >>> from ldpstats.estimators import EM, MLE, LikelihoodEstimator
+    >>> isinstance(MLE(), LikelihoodEstimator), isinstance(EM(tol=1e-9), LikelihoodEstimator)
+    (True, True)
+    """
 
 
 class MomentsEstimator(Estimator[Moments]):
-    """An estimator of p from linear equations in p."""
+    """An estimator of p from linear equations in p.
+
+    Examples
+    --------
+    >>> from ldpstats.estimators import Inversion, MomentsEstimator
+    >>> isinstance(Inversion(), MomentsEstimator)
+    True
+    """
 
     def excess(self, problem: Moments, p: Array) -> Array | None:
         """How the estimator spreads what its linear start has too much, shape (k,), sum one.

@@ -49,7 +49,7 @@ def em_step(problem: Likelihood, p: Array) -> Array:
 class EM(LikelihoodEstimator):
     """Maximum likelihood by EM with squared extrapolation (SQUAREM), stopped on the duality gap.
 
-    Two EM steps r, r + v from p are extrapolated to ``p - 2 s r + s^2 v``, s = -|r|/|v|; a step
+    Two EM steps r, r + v from p are extrapolated to ``p - 2 s r + s^2 v``, ``s = -|r|/|v|``; a step
     that would lower the log-likelihood is halved towards plain EM (Varadhan & Roland 2008).
 
     Parameters

@@ -87,7 +87,7 @@ def skewed(
     """Score intervals of skewed estimates whose variance depends on the frequency.
 
     All p that the estimate does not reject, if its variance at p is ``se^2 + rate (p - estimate)``
-    and its Cornish-Fisher quantiles are ``z sd(p) + shift``, ``shift = skewness se (z^2 - 1)/6``:
+    and its Cornish-Fisher quantiles are ``z sd(p) + shift``, ``shift = skewness se (z^2 - 1)/6`` ::
 
         estimate - shift + rate z^2/2 -+ z sqrt(se^2 - rate shift + rate^2 z^2/4).
 

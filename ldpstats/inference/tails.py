@@ -102,7 +102,7 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     with a = 4/g^2, P(Z > z) = P(Gamma(a) > a + 2 z/g) for g > 0, mirrored for g < 0. It includes
     the chi-square laws, and approximates sums of binomial counts far into the tail: at g = 0.1 and
     z = 3.7 its tail is twice the normal one. The lower tail is ``skewed_pvalue(-z, -skewness)``.
-    Below |g| = 0.002 the Cornish-Fisher expansion replaces gamma tails.
+    Below ``|g| = 0.002`` the Cornish-Fisher expansion replaces gamma tails.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def wald(
 
     Notes
     -----
-    Row i is divided by sum_j |R_ij| se_j, its standard error without cancellation. A direction
+    Row i is divided by ``sum_j |R_ij| se_j``, its standard error without cancellation. A direction
     whose variance is then below 1e-10 is known: it is redundant if the estimate satisfies it to
     1e-8 of the largest row, and contradicted otherwise.
 

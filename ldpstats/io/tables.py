@@ -105,7 +105,18 @@ def read_columns(
     chunk_rows: int = CHUNK_ROWS,
     advance: Advance | None = None,
 ) -> Iterator[pd.DataFrame]:
-    """Read several columns in chunks; see `read_column`."""
+    """Read several columns in chunks; see `read_column`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ldpstats.io import read_columns
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("id,job,age\\n1,nurse,30\\n2,cook,41\\n")
+    ...     [chunk.shape for chunk in read_columns(f"{folder}/a.csv", ["id", "job"])]
+    [(2, 2)]
+    """
     yield from table_chunks(path, columns, chunk_rows, advance)
 
 

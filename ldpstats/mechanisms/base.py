@@ -53,6 +53,19 @@ class Mechanism(Instrument[Client, Collector]):
 
     A subclass is a frozen dataclass. Its fields are its specification: they are what `to_dict`
     writes, and two mechanisms are equal when their specifications are.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> mechanism = ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0)
+    >>> mechanism.epsilon, mechanism.fingerprint
+    (1.0, '211ad228c83a')
+    >>> recoded = mechanism >> {"nurse": "care", "teacher": "school", "driver": "transport"}
+    >>> recoded.description, list(recoded.outputs)
+    ('KRR(k=3, epsilon=1) >> recoded', ['care', 'school', 'transport'])
+    >>> same = ldp.mechanism_from_dict(mechanism.to_dict())
+    >>> same == mechanism
+    True
     """
 
     # annotations only: a subclass has them as fields or as properties

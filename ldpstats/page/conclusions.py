@@ -50,6 +50,7 @@ def _shown(
     hashed = document["draw"]["kind"] == "hash"  # reports are of cells, after a cohort
     bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
     own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
+    beliefs = None if hashed else _beliefs(question, document)
     return {
         "text": words["question"],
         "help": words["help"],
@@ -60,7 +61,8 @@ def _shown(
         "tagBeliefs": of_tags,
         "protected": _protected(question, labels, of_tags),
         "spent": spent(question.epsilon),
-        "beliefs": None if hashed else _beliefs(question, document),
+        "beliefs": beliefs,
+        "odds": _odds(question, document) if beliefs is None else None,
         "reportsAnswers": not hashed and isinstance(reports, list | int) and listed(reports) == own,
         "marksAnswers": not hashed and 0 < size == bits,
     }
@@ -99,6 +101,27 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
     if k * len(texts) > _MOST:
         return None
     return [_row(mechanism, np.full(k, 1.0 / k), report) for report in texts]
+
+
+def _odds(question: Question, document: Mapping[str, Any]) -> float | None:
+    """P(x | report) / P(x' | report) of an answer x that a report marks and an x' that it does not.
+
+    The answers are equally likely. None where this depends on x, x' and the report.
+    """
+    mechanism, draw = question.made_by, document["draw"]
+    if not question.private or not isinstance(mechanism, Mechanism) or document["answers"] is None:
+        return None
+    answers = listed(document["answers"])
+    k = len(answers)
+    marked = {"bits": 1, "subset": draw.get("size")}.get(draw["kind"])
+    if draw["kind"] == "keep" and listed(document["reports"]) == answers:
+        report = answers[0]
+    elif marked is not None and document["reports"]["bits"] == k:
+        report = "1" * marked + "0" * (k - marked)
+    else:
+        return None
+    row = _row(mechanism, np.full(k, 1.0 / k), report)
+    return None if row is None or row[-1] == 0.0 else row[0] / row[-1]
 
 
 def _row(mechanism: Mechanism, law: Any, report: str) -> list[float] | None:

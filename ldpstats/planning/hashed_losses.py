@@ -180,7 +180,7 @@ def random_design_loss(
     Notes
     -----
     In the estimate of x, the cells that x owns have weights of mean 1/C; the weights of the others,
-    which remove collisions with x, are spread evenly. So
+    which remove collisions with x, are spread evenly. So ::
 
         V_x = [v_x + gamma / (1 - gamma) v] / (n s^2 (1 - kappa)),    gamma = S / (C (k - 1)),
 

@@ -51,7 +51,7 @@ def personalized_bound(
 ) -> PersonalizedBound:
     """Bound the l1 loss of eq. 21's estimate under a personalised mechanism (MK19 Theorem 1).
 
-    The estimate is ``p_hat(x) = r_hat(x) + sum_t r_hat(t) pi_hat_t(x)`` over the tags t, and
+    The estimate is ``p_hat(x) = r_hat(x) + sum_t r_hat(t) pi_hat_t(x)`` over the tags t, and ::
 
         l1(p_hat, p) <= l1(r_hat, r) + sum_t |r_hat(t)| l1(pi_hat_t, pi_t).
 

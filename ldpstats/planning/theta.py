@@ -101,7 +101,7 @@ def best_theta(
     Notes
     -----
     With e = e^epsilon, n times the variance of the estimate of p_x is ``A / theta + B / (1 - theta)
-    - p_x^2``, where
+    - p_x^2``, where ::
 
         A = e (1 + p_x (e - 1)) / (e - 1)^2,    B = (e - p_x (e - 1)) / (e - 1)^2
 

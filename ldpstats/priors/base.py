@@ -50,7 +50,14 @@ class LogitLaw(ABC):
 
 
 class SimplexPrior(ABC):
-    """A prior of the frequencies of labelled categories."""
+    """A prior of the frequencies of labelled categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> isinstance(ldp.priors.Dirichlet(1.0), ldp.priors.SimplexPrior)
+    True
+    """
 
     @abstractmethod
     def law(self, labels: pd.Index[Any]) -> LogitLaw:

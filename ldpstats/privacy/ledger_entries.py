@@ -42,6 +42,14 @@ class Spending:
         Epsilon of any number of reports of that answer, in nats.
     fingerprint : str
         Of the mechanism's specification, if it is known.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> ledger = ldp.privacy.Ledger(limit=4.0).spend("job", ldp.KRR(4, epsilon=1.0))
+    >>> print(ledger.entries[0])
+    Spending(question='job', epsilon=1.0, wave='', mechanism='KRR(k=4, epsilon=1)', reports=1,
+    sensitive=None, permanent=None, lifetime=inf, fingerprint='fe845cf30da0')
     """
 
     question: str

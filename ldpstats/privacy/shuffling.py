@@ -47,6 +47,15 @@ class Amplification:
     Notes
     -----
     `delta_at` gives delta for another epsilon.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> shuffled = ldp.privacy.amplification(ldp.KRR(4, epsilon=1.0), n=20_000, delta=1e-6)
+    >>> print(f"{shuffled.epsilon:.4f}")
+    0.0236
+    >>> print(f"{shuffled.delta_at(0.1):.1e}")
+    1.0e-12
     """
 
     mechanism: str

@@ -141,6 +141,15 @@ WORDS: dict[str, str] = THINGS | {
 """The words of `instructions`: replace some by passing a dict with the same keys.
 
 What stands in braces is filled in. A sentence begins with a capital, which need not be written.
+
+Examples
+--------
+>>> from ldpstats.devices import WORDS, roll, truth
+>>> WORDS["roll"]
+'roll the {die}'
+>>> card = roll(6).when({1: "yes"}, otherwise=truth)
+>>> print(card.instructions(words={"roll": "throw the {die}"})[0])
+Throw the die.
 """
 
 _MOST_COUNTED = 1000  # of a common denominator, beyond which chances are said in percent

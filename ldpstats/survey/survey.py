@@ -31,7 +31,7 @@ class Survey(SeveralQuestions):
         field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
         files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
         Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
-        ("part-*.parquet").
+        (``"part-*.parquet"``).
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
         What the private columns hold. May be left out where `data` is the folder of a collector,
         which has it in questionnaire.json.

@@ -3,75 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from browser.walk import Collector, Respondent, collecting
+from browser.steps import (
+    SECRET,
+    SHORT,
+    check_report,
+    fill_in,
+    look,
+    make_reports,
+    sends_at,
+)
+from browser.walk import Respondent, collecting
 from shared.page_sheets import AWKWARD, GERMAN, six
 
 import ldpstats as ldp
 from ldpstats.page import page_text
 
 pytestmark = pytest.mark.browser
-SECRET = "quokka-7731.example"  # what is typed
-SHORT = ldp.Questionnaire({name: six()[name] for name in ("job", "site")})
 TAKEN = {"made": 1, "left": True, "pending": None}  # what is kept at the end
-
-
-def look(respondent: Respondent) -> None:
-    """Each step is accessible."""
-    assert respondent.violations() == [] and not respondent.overflows()
-    assert respondent.focused() == respondent.heading()
-
-
-def fill_in(respondent: Respondent, each: Callable[[Respondent], None] = lambda _: None) -> None:
-    """The six questions in English, from the introduction to the review."""
-    each(respondent)
-    respondent.button("Start")
-    while respondent.heading() != "Check your answers":
-        each(respondent)
-        answer(respondent)
-        respondent.go_on()
-    each(respondent)
-
-
-def answer(respondent: Respondent) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    if respondent.heading() == "site":
-        respondent.write(SECRET)
-    else:
-        respondent.choose(1)
-    if respondent.heading() == "place":
-        respondent.press(Keys.TAB, Keys.ARROW_DOWN)  # from "none of these" to "home"
-        assert respondent.focused() == "home"
-
-
-def make_reports(respondent: Respondent) -> None:
-    respondent.button("Make the reports")
-    respondent.awaits("What will be sent")
-
-
-def check_report(respondent: Respondent, sheet: ldp.Questionnaire) -> dict[str, Any]:
-    """What is said to be sent is a sheet of the survey."""
-    sent = json.loads(respondent.exact())
-    assert sent["survey"] == sheet.fingerprint and len(sent["token"]) == 32
-    assert list(sent["sheet"]) == list(sheet)
-    for name, report in sent["sheet"].items():
-        if report is not None and name != "place":
-            sheet[name].parse(name, [report])
-    found: dict[str, Any] = sent["sheet"]
-    return found
-
-
-def sends_at(respondent: Respondent, collector: Collector, mark: str = "Send the reports") -> str:
-    text = respondent.exact()
-    respondent.button(mark)
-    respondent.awaits("Your reports have arrived")
-    assert collector.posted == [text]
-    return text
 
 
 def test_six_questions_by_keys_alone(respondent: Respondent) -> None:
@@ -169,28 +120,6 @@ def test_only_the_drawn_questions_are_asked(respondent: Respondent) -> None:
         sends_at(respondent, collector)
 
 
-def test_reports_wait_on_the_device_until_they_are_delivered(respondent: Respondent) -> None:
-    with collecting(page_text(SHORT, post="/sheets")) as collector:
-        collector.status = 503
-        respondent.visit(collector.url)
-        fill_in(respondent)
-        make_reports(respondent)
-        text = respondent.exact()
-        respondent.run("document.querySelector('button.main').focus()")
-        respondent.go_on()
-        respondent.until(lambda: "busy at the moment" in respondent.text(), "busy")
-        look_again = respondent.violations()
-        assert look_again == [] and collector.asked.count("/sheets") == 3
-        (kept,) = respondent.kept().values()
-        assert kept["pending"] == text and SECRET not in text
-
-        respondent.visit(collector.url)
-        assert "not been delivered yet" in respondent.text() and respondent.exact() == text
-        assert "Delete without sending" not in respondent.text()  # they may have arrived
-        collector.status = 200
-        assert sends_at(respondent, collector) == text
-
-
 def test_an_outdated_page_says_so(respondent: Respondent) -> None:
     with collecting(page_text(SHORT, post="/sheets")) as collector:
         collector.status = 409
@@ -201,53 +130,6 @@ def test_an_outdated_page_says_so(respondent: Respondent) -> None:
         respondent.awaits("This page is out of date")
         look(respondent)
         assert [kept["pending"] for kept in respondent.kept().values()] == [None]
-
-
-def test_reports_can_be_deleted_before_they_are_sent(respondent: Respondent) -> None:
-    with collecting(page_text(SHORT, post="/sheets")) as collector:
-        respondent.visit(collector.url)
-        fill_in(respondent)
-        make_reports(respondent)
-        respondent.button("Delete without sending")
-        respondent.awaits("The reports were deleted")
-        respondent.visit(collector.url)
-        assert respondent.heading() == "This device has taken part already"
-        assert collector.posted == []
-
-
-@pytest.mark.parametrize("locks", [True, False])
-def test_of_two_windows_one_makes_reports(respondent: Respondent, locks: bool) -> None:
-    """Both are at the review, and make reports in the same moment."""
-    driver = respondent.driver
-    with collecting(page_text(SHORT, post="/sheets")) as collector:
-        windows = [driver.current_window_handle]
-        for _ in range(2):
-            if not locks:
-                without = "Object.defineProperty(navigator, 'locks', {value: undefined})"
-                before = {"source": without}
-                driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
-            respondent.visit(collector.url)
-            fill_in(respondent)
-            if len(windows) == 1:
-                driver.switch_to.new_window("tab")
-                windows.append(driver.current_window_handle)
-        at = respondent.run("return Date.now() + 600")
-        press = "const go = document.querySelector('button.main');"
-        press += "setTimeout(() => go.click(), arguments[0] - Date.now())"
-        for window in windows:
-            driver.switch_to.window(window)
-            respondent.run(press, at)
-        texts = []
-        for window in windows:
-            driver.switch_to.window(window)
-            respondent.awaits("What will be sent")
-            texts.append(respondent.exact())
-        assert texts[0] == texts[1] == next(iter(respondent.kept().values()))["pending"]
-        sends_at(respondent, collector)
-        driver.switch_to.window(windows[0])
-        respondent.button("Send the reports")
-        respondent.awaits("This device has taken part already")
-        assert len(collector.posted) == 1
 
 
 def test_a_page_without_network_saves_a_file(
@@ -273,32 +155,6 @@ def test_a_page_without_network_saves_a_file(
     assert [one["url"] for one in respondent.log()] == []
     respondent.visit(page.as_uri())
     assert respondent.heading() == "This device has taken part already"
-
-
-def test_a_browser_that_keeps_nothing_is_told_so(respondent: Respondent) -> None:
-    without = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
-    before = {"source": without}
-    respondent.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
-    with collecting(page_text(SHORT, post="/sheets")) as collector:
-        respondent.visit(collector.url)
-        assert "please fill it in only once" in respondent.text()
-        fill_in(respondent)
-        make_reports(respondent)
-        sends_at(respondent, collector)
-
-
-def test_a_page_that_was_left_has_forgotten(respondent: Respondent) -> None:
-    with collecting(page_text(SHORT, post="/sheets")) as collector:
-        respondent.visit(collector.url)
-        respondent.button("Start")
-        for _ in range(2):
-            answer(respondent)
-            respondent.go_on()
-        respondent.driver.get("about:blank")
-        respondent.driver.back()
-        respondent.until(lambda: "Start" in respondent.text(), "the introduction")
-        respondent.button("Start")
-        assert respondent.run("return document.querySelector('input:checked')") is None
 
 
 # -- questions -------------------------------------------------------------------------------------

@@ -73,6 +73,22 @@ FAULTS = (
         ("(coins(1, own(p), words)[0] >>> 7) & 1", "coins(1, own(p), words)[0] & 1"),
     ),
     Fault(
+        "blocks of coins have 8,192 words", ("bits",),
+        (
+            "range(0, n, 4096):\n        size = min(4096, n - start)",
+            "range(0, n, 8192):\n        size = min(8192, n - start)",
+        ),
+        (
+            "start += 8192) {\n    const stop = Math.min(2 * n, start + 8192);",
+            "start += 16384) {\n    const stop = Math.min(2 * n, start + 16384);",
+        ),
+    ),
+    Fault(
+        "cells of a permutation repeat", ("hash",),
+        ("found.append(found[0] if cell in found else cell)", "found.append(cell)"),
+        ("cells.indexOf(cell) < j ? cells[0] : cell", "cell"),
+    ),
+    Fault(
         "equal keys of a subset are not drawn again", ("subset",),
         ("if bisect_right(ranked, border) == ones:", "if True:"),
         ("sorted[n - 1] !== sorted[n]) {", "true) {"),
@@ -94,6 +110,11 @@ FAULTS = (
         "reports are not counted", ("same",),
         ("        self._made += more", "        pass"),
         ("this.#made += 1;", ""),
+    ),
+    Fault(
+        "an infinite epsilon is below an infinite limit", ("rows",),
+        ("self.epsilon <= most or math.isinf(self.epsilon):", "self.epsilon <= most:"),
+        ("spent === Infinity || !(spent <= limit)", "!(spent <= limit)"),
     ),
     Fault(
         "questions are drawn with replacement", ("questionnaire",),

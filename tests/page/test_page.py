@@ -165,6 +165,44 @@ def test_beliefs_are_posteriors() -> None:
 
 
 @pytest.mark.parametrize(
+    ("mechanism", "report"),
+    [
+        (ldp.KRR(300, 2.0), "7"),
+        (ldp.KRR([f"town {i}" for i in range(40)], 0.5), "town 39"),
+        (ldp.KRAPPOR(30, 1.0), "0110" * 7 + "11"),
+        (ldp.KRAPPOR(30, 1.0), "0" * 30),
+        (ldp.SubsetSelection(40, 1.0), "1" * 11 + "0" * 29),
+    ],
+)
+def test_two_numbers_are_beliefs_of_many_answers(mechanism: ldp.Mechanism, report: str) -> None:
+    (shown,) = embedded(page_text(ldp.Questionnaire({"a": mechanism})))["questions"]
+    k = len(mechanism.labels())
+    assert shown["beliefs"] is None and shown["marksAnswers"] != shown["reportsAnswers"]
+    marked = [label == report for label in map(str, mechanism.labels())]
+    if shown["marksAnswers"]:
+        marked = [bit == "1" for bit in report]
+    weights = np.where(marked, shown["odds"], 1.0)
+    found = ldp.privacy.posterior(mechanism, np.full(k, 1 / k), reports=[report]).to_numpy()[0]
+    np.testing.assert_allclose(weights / weights.sum(), found, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.URR(40, (1, 2), epsilon=1.0),
+        ldp.URAP(40, (1, 2), 1.0),
+        ldp.HadamardResponse(100, 1.0),
+        ldp.OLH(40, 1.0),
+        ldp.ORR(5, 1, 0.5, alphabet=5),
+        ldp.Observed(40),
+    ],
+)
+def test_two_numbers_are_not_the_beliefs_of_other_mechanisms(mechanism: ldp.Mechanism) -> None:
+    (shown,) = embedded(page_text(ldp.Questionnaire({"a": mechanism})))["questions"]
+    assert shown["beliefs"] is None and shown["odds"] is None
+
+
+@pytest.mark.parametrize(
     "mechanism",
     [
         ldp.ORR(5, 1, 0.5, alphabet=5),  # as many cells as answers

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["COMPOSED", "DRAWS", "TEXTS", "random_question", "random_threshold"]
+__all__ = ["COMPOSED", "DRAWS", "TEXTS", "long_question", "random_question", "random_threshold"]
 
 W = 1 << 64
 
@@ -141,7 +141,7 @@ def _block(dice: Random) -> Made:
         k = dice.choice((2, 3, 10, 2**40 // 2**10))
         own, others, n = 1, k - 1, k
     elif kind == "hadamard":
-        order, parts = dice.choice((2, 4, 16, 128)), dice.randrange(1, 5)
+        order, parts = dice.choice((2, 4, 16, 128, 1024, 2**17)), dice.randrange(1, 5)
         k, n = dice.randrange((parts - 1) * (order - 1), parts * (order - 1)) + 1, parts * order
         own, others = order // 2, n - order // 2
         design["order"] = order
@@ -175,6 +175,14 @@ def _bits(dice: Random) -> Made:
     return {**draw, "sent": sent}, k, sent
 
 
+def long_question(dice: Random) -> Question:
+    """A question of kind `bits` whose words are drawn in two blocks, two for each bit."""
+    k = (1 << 18) + dice.randrange(1, 600)
+    own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
+    draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
+    return {"answers": k, "reports": {"bits": k}, "draw": draw}
+
+
 def _subset(dice: Random) -> Made:
     k = dice.choice((2, 3, 4, 5, 8, 21))
     size = dice.randrange(1, k)
@@ -197,9 +205,10 @@ def _reveal(dice: Random, k: int | None = None) -> Made:
 def _hashing(dice: Random) -> tuple[Draw, int | list[str] | None]:
     """The fields of a hash, and the answers."""
     kind = dice.choice(("ldpstats", "md5", "permutation"))
+    cells = (1, 2, 7, 16, 100, 256)
     shape = {
         "cohorts": dice.choice((1, 2, 5, 64, 65_537)),
-        "cells": dice.choice((1, 2, 7, 16, 100, 256)),
+        "cells": dice.choice((2, 3) if kind == "permutation" and dice.random() < 0.5 else cells),
         "hashes": dice.randrange(1, 5),
         "hash": kind,
     }
@@ -247,7 +256,7 @@ def _grams(dice: Random) -> Question:
     draw = {"kind": "grams", "length": length, "gram": gram, "step": dice.randrange(1, 3)}
     draw |= {
         "alphabet": alphabet,
-        "pad": dice.choice("_ \x00☃"),
+        "pad": dice.choice(("_", " ", "\x00", "☃", alphabet[-1])),
         "gram_question": _hash_of_any(dice),
     }
     draw |= {"replace": dice.choice((None, alphabet[0])), "string_question": _hash_of_any(dice)}

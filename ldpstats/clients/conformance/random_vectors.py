@@ -10,7 +10,13 @@ import re
 from random import Random
 from typing import Any
 
-from ldpstats.clients.conformance.random_draws import COMPOSED, DRAWS, TEXTS, random_question
+from ldpstats.clients.conformance.random_draws import (
+    COMPOSED,
+    DRAWS,
+    TEXTS,
+    long_question,
+    random_question,
+)
 from ldpstats.clients.conformance.vectors import Vector
 from ldpstats.clients.portable.ldpstats_client import conformance_answer, fingerprint
 
@@ -18,6 +24,8 @@ __all__ = ["random_vectors"]
 
 W = 1 << 64
 _MOST_WORDS = 400
+_LONG_BYTES = 1 << 17
+_EVERY = 250  # vectors, of which one has more bits than a block of COINS
 _KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "questionnaire")
 
 
@@ -35,18 +43,31 @@ def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
 
 
 def _vector(dice: Random, number: int) -> Vector:
+    if number % _EVERY == _EVERY // 2:
+        return _long_vector(dice, number)
     kind = _KINDS[number % len(_KINDS)]
     document = _damaged(dice, _document(dice, kind))
     request = {
         "client": document,
         "random": _bytes(dice, document).hex(),
-        "reports": dice.choice((None, None, None, None, 1, 3)),
+        **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
         **_options(dice, document),
     }
     request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
+    return _with_reports(f"random {number} ({kind})", request)
+
+
+def _long_vector(dice: Random, number: int) -> Vector:
+    """A report of more than 4,096 words, which are drawn in blocks."""
+    document = _sealed({"question": long_question(dice)}, "1.0")
+    request = {"client": document, "random": dice.randbytes(_LONG_BYTES).hex(), "answers": ["7"]}
+    return _with_reports(f"random {number} (long bits)", request)
+
+
+def _with_reports(name: str, request: dict[str, Any]) -> Vector:
     expected = conformance_answer({"id": 0, **json.loads(json.dumps(request))})
     del expected["id"]
-    return Vector(f"random {number} ({kind})", request, expected)
+    return Vector(name, request, expected)
 
 
 # -- documents -------------------------------------------------------------------------------------
@@ -56,13 +77,14 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
     asked = (
         _questions(dice) if kind == "questionnaire" else {"question": random_question(dice, kind)}
     )
-    document = {
-        "format": "ldpstats-client",
-        "version": 1,
-        "survey": f"{dice.getrandbits(48):012x}",
-        "epsilon": dice.choice(("1.0", "0.25", "inf", "12.5", "1e-05")),
-        **asked,
-    }
+    survey = f"{dice.getrandbits(48):012x}"
+    return _sealed(asked, dice.choice(("1.0", "0.25", "inf", "12.5", "1e-05")), survey)
+
+
+def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -> dict[str, Any]:
+    """A client document with its fingerprint."""
+    document = {"format": "ldpstats-client", "version": 1, "survey": survey, "epsilon": epsilon}
+    document |= asked
     return document | {"fingerprint": fingerprint(document)}
 
 
@@ -159,7 +181,7 @@ def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
     if tags:
         found["tags"] = tags
     if dice.random() < 0.2:
-        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0"))
+        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "inf"))
     return found
 
 

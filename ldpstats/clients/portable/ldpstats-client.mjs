@@ -923,7 +923,8 @@ function openPersonal(draw, labels, reports, place) {
 }
 
 /** Strings of letters, of which two pieces are reported, and the whole. */
-function openGrams(draw) {
+function openGrams(draw, labels, reports) {
+  if (labels !== null || reports !== null) broken("strings have no lists of texts");
   const length = integer(field(draw, "length"), 2, 2 ** 16);
   const gram = integer(field(draw, "gram"), 1, length);
   const step = integer(field(draw, "step"), 1, length);

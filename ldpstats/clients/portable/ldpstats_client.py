@@ -855,6 +855,7 @@ class Grams(Question):
     """A string of letters, of which two grams and the whole are reported."""
 
     def __init__(self, fields: Fields) -> None:
+        fields.must(fields["answers"] is None and fields["reports"] is None)
         draw = fields.inner("draw")
         self.length, self.gram = draw.number("length", 1, 1 << 16), draw.number("gram")
         self.alphabet, self.pad = draw.text("alphabet"), draw.text("pad")

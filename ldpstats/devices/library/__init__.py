@@ -53,4 +53,11 @@ _ALL: tuple[Callable[..., Device], ...] = (
 DESIGNS: dict[str, Callable[..., Device]] = {
     design.__name__.replace("_", "-"): design for design in _ALL
 }
-"""The designs by their names on the command line."""
+"""The designs by their names on the command line.
+
+Examples
+--------
+>>> from ldpstats.devices.library import DESIGNS
+>>> DESIGNS["forced-dice"]().mechanism(("no", "yes")).ratio
+Fraction(5, 1)
+"""

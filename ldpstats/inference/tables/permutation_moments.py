@@ -168,16 +168,17 @@ def score_cumulants(
     Notes
     -----
     In several strata T is the squared norm of a sum of independent vectors y_c, and its mean
-    df N/(N - 1) is exact. With k_c the contracted cumulants of y_c, variance and third cumulant are
+    df N/(N - 1) is exact. With k_c the contracted cumulants of y_c, variance and third cumulant
+    are ::
 
         2 df s^2 + sum_c k4_c,   8 df s^3 + 12 s sum_c k4_c + 6 |v|^2 + 4 |k3|^2 + sum_c k6_c,
 
     s = N/(N - 1), v = sum_c v_c with v_c the third cumulants contracted over two indices. The
     metric of y_c is not a product of one for either variable; k4_c, k3_c and k6_c are those of the
-    product metric with the same partial traces, for which the moments of |y_c|^2 are exact, and k3
-    is taken to add up over strata as v does. In simulated strata of 20 to 500 respondents with
-    expected counts down to .01, standard deviation and skewness are within 5 per cent of those of
-    20,000 permutations.
+    product metric with the same partial traces, for which the moments of ``|y_c|^2`` are exact,
+    and k3 is taken to add up over strata as v does. In simulated strata of 20 to 500 respondents
+    with expected counts down to .01, standard deviation and skewness are within 5 per cent of those
+    of 20,000 permutations.
 
     Examples
     --------

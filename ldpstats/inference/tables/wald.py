@@ -176,7 +176,7 @@ def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
 def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int, str]:
     """Wald test that X and Y are independent at every level of Z, the third axis.
 
-    It tests p_ijk p_..k - p_i.k p_.jk = 0. (Given the report of Z, reports of X and Y are in
+    It tests ``p_ijk p_..k - p_i.k p_.jk = 0``. (Given the report of Z, reports of X and Y are in
     general dependent, so no test on the table of reports is valid.)
 
     Parameters

@@ -27,6 +27,16 @@ class PUMClient(Device):
     pickled. A category that is neither sensitive for all nor one of her own is not protected. The
     client makes as many reports as it was allowed, one by default; together they are
     `total_epsilon` private.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> common = ldp.URR(range(10), sensitive={7}, epsilon=1.0)
+    >>> pum = ldp.PUM(common, tags=("home", "work"))
+    >>> device = pum.client({"home": {2}, "work": {4, 5}})
+    >>> report = device.report(2)
+    >>> device.total_epsilon
+    1.0
     """
 
     __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")

@@ -461,7 +461,7 @@ class AssociationResults(Summarised, FittedResults):
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
 
-        The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
+        The functions ``p_ijk p_..k - p_i.k p_.jk`` of the unconstrained estimate are compared with
         their covariance under the hypothesis. For bits, and for labels of which more than 16,384
         combinations are possible unless `model` is given, it is the covariance of the reports as
         seen, which is too small where these are few.

@@ -89,6 +89,18 @@ class DictionaryResults(Summarised, FittedResults):
         Tests of contrasts of the accepted strings.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    >>> rng = np.random.default_rng(1)
+    >>> reports = survey.privatize(rng.choice(["abcade", "eedabc"], size=8_000), rng)
+    >>> results = ldp.DictionaryModel(reports).fit(alpha=0.05)
+    >>> results.summary_frame().round(3)
+            params   bse  lower  upper  pvalue  edges
+    abcade   0.502  0.01  0.482  0.522     0.0      3
+    eedabc   0.495  0.01  0.476  0.515     0.0      3
     """
 
     survey: dict[str, Any]

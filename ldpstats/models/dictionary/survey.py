@@ -433,6 +433,13 @@ class DictionaryClient(Client):
 
     A report is a dict in JSON types: "positions" (starts of the two grams, counted from 0), "grams"
     and "string" (reports in the text form of files). Each spends the survey's epsilon.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=4.0)
+    >>> sorted(survey.client().report("abcade"))
+    ['grams', 'positions', 'string']
     """
 
     @property

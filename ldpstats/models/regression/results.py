@@ -66,6 +66,22 @@ class RegressionResults(FittedRegression, PresentedRegression):
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
     sampling weights, designs, and more than 30 coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
+    >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
+    >>> results = ldp.PrivatizedLogit(ldp.Warner(1.0).privatize(ill, rng), X).fit()
+    >>> results.to_frame().round(3)
+        term  estimate  std_error  lower  upper  p_value
+    0  const    -0.648      0.078 -0.802 -0.497      0.0
+    1    age     0.798      0.091  0.622  0.977      0.0
+    >>> results.conf_int().round(2)
+           lower  upper
+    const  -0.80  -0.50
+    age     0.62   0.98
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -29,9 +29,12 @@ function numberText(value, options) {
   return new Intl.NumberFormat(LANGUAGE, options).format(value);
 }
 
+/** A share between zero and one: two digits of a small one, and never 100% of one that is less. */
 function percent(value) {
-  const digits = value > 0.0995 && value < 0.9005 ? 0 : value > 0.9995 || value < 0.0005 ? 2 : 1;
-  return numberText(value, { style: "percent", maximumFractionDigits: digits });
+  const style = "percent";
+  if (value < 0.0995) return numberText(value, { style, maximumSignificantDigits: 2 });
+  const digits = value < 0.9005 ? 0 : Math.max(1, Math.ceil(-Math.log10(1 - value)) - 2);
+  return numberText(value, { style, maximumFractionDigits: Math.min(digits, 9) });
 }
 
 /** A positive number with so many digits, never rounded down. */

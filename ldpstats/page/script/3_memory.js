@@ -3,10 +3,12 @@
 
 const PLACE = `ldpstats ${DATA.client.survey}`;
 
-/** Whether the browser keeps anything for this page. */
+const ROOM = 1 << 14; // characters that reports may need
+
+/** Whether the browser keeps anything for this page, and has room for it. */
 function remembers() {
   try {
-    localStorage.setItem(`${PLACE} test`, "1");
+    localStorage.setItem(`${PLACE} test`, "1".repeat(ROOM));
     localStorage.removeItem(`${PLACE} test`);
     return true;
   } catch {
@@ -14,15 +16,34 @@ function remembers() {
   }
 }
 
-const KEEPS = remembers();
+let keeps = remembers();
+let waiting = false; // reports that are neither delivered nor handed over
+
+/** The text that is kept, null if there is none; a full storage can still be read. */
+function keptText() {
+  try {
+    return localStorage.getItem(PLACE);
+  } catch {
+    return null;
+  }
+}
+
+const isSheet = ({ token, sheet }) => typeof token === "string" && sheet instanceof Object;
+
+/** Whether these reports are still to be delivered: another window may have sent or deleted them. */
+function current(text) {
+  const kept = recalled();
+  return kept === null || kept.pending === text;
+}
 
 /** What is kept, null if this device has not taken part. What cannot be read counts as taken part. */
 function recalled() {
-  const text = KEEPS ? localStorage.getItem(PLACE) : null;
+  const text = keptText();
   if (text === null) return null;
   try {
-    const { made, left, pending } = JSON.parse(text);
-    return { made, left: left === true, pending: typeof pending === "string" ? pending : null };
+    const { made, left, pending = null } = JSON.parse(text);
+    if (pending !== null && !isSheet(JSON.parse(pending))) throw new TypeError();
+    return { made, left: left === true, pending };
   } catch {
     return { made: 1, left: true, pending: null };
   }
@@ -30,10 +51,17 @@ function recalled() {
 
 /** Keep that reports were made, whether they may have left, and those that are not delivered. */
 function keep(pending, left) {
-  if (!KEEPS) return;
   const { survey } = DATA.client;
-  localStorage.setItem(PLACE, JSON.stringify({ survey, made: 1, left, pending }));
+  try {
+    localStorage.setItem(PLACE, JSON.stringify({ survey, made: 1, left, pending }));
+    keeps = true;
+  } catch {
+    keeps = false;
+  }
 }
+
+/** A text that says what is kept, or another one where nothing is. */
+const sayKept = (key, other, values) => say(keeps ? key : other, values);
 
 /** Run what only one window may do at a time; false if another one does it now. */
 async function alone(act) {
@@ -49,7 +77,7 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 async function claimed(pending) {
   if (recalled() !== null) return false;
   keep(pending, false);
-  if (!KEEPS) return true;
+  if (!keeps) return true;
   await pause(100); // without locks, two windows may both have found nothing: the later one has won
   return recalled()?.pending === pending;
 }

@@ -60,13 +60,23 @@ function reportNumber(question, report) {
   return reports?.bits === undefined ? null : parseInt(report, 2);
 }
 
+/** P(answer | report) of equally likely answers, in their order; null where it is not known. */
+function beliefs(question, report) {
+  const y = reportNumber(question, report);
+  if (question.beliefs !== null) return question.beliefs[y] ?? null;
+  if (question.odds === null) return null;
+  const marks = (x) => (question.reportsAnswers ? x === y : report[x] === "1");
+  const weights = Array.from({ length: question.size }, (_, x) => (marks(x) ? question.odds : 1));
+  const sum = weights.reduce((one, other) => one + other);
+  return weights.map((weight) => weight / sum);
+}
+
 function concluded(question, report) {
   if (!question.isPrivate) return paragraph(say("observed_report"));
-  const y = question.beliefs === null ? null : reportNumber(question, report);
   const some = question.protected === null ? "bound" : "bound_some";
   const bound = boundText({ bound: some, huge: "bound_huge", none: "bound_none" }, question.spent);
-  if (y === null || !question.beliefs[y]) return paragraph(bound);
-  const law = question.beliefs[y];
+  const law = beliefs(question, report);
+  if (law === null) return paragraph(bound);
   const certain = law.findIndex((share) => share > 1 - 1e-9);
   if (certain >= 0) return paragraph(say("shows", { answer: question.believed(certain) }));
   return [believedTable(question, law), paragraph(bound, "soft small")];

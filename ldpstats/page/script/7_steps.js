@@ -46,7 +46,7 @@ function introduction() {
     make("h2", {}, say("how_protected")),
     totalTexts(),
     make("h2", {}, say("what_is_kept")),
-    paragraph(say(KEEPS ? "kept" : "kept_not")),
+    paragraph(sayKept("kept", "kept_not")),
     make("div", { class: "buttons" }, button("start", () => ask(0), "main")),
   );
 }

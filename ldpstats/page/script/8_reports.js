@@ -2,10 +2,12 @@
 
 function reports(text, again) {
   const { sheet } = JSON.parse(text);
+  waiting = true;
   const exact = make("pre", { tabindex: "0", role: "region", "aria-labelledby": "exact" }, text);
   show(
     headline(say("reports")),
     paragraph(say(again ? "reports_again" : "reports_help")),
+    keeps ? null : make("div", { class: "note warn" }, paragraph(say("reports_not_kept"))),
     QUESTIONS.map((one) => conclusions(one, sheet[one.name], again)),
     make("h2", {}, say("together")),
     totalTexts(),
@@ -19,7 +21,8 @@ function reports(text, again) {
 
 function sending(text) {
   const state = make("p", { role: "status" });
-  const withdraw = button("withdraw", () => gone("withdrawn"), "quiet");
+  const unsent = () => current(text) && !recalled()?.left; // another window may have sent them
+  const withdraw = button("withdraw", () => (unsent() ? gone("withdrawn") : arrive()), "quiet");
   if (recalled()?.left) withdraw.hidden = true;
   const send = button("send", () => deliver(text, send, withdraw, state), "main");
   return [state, make("div", { class: "buttons" }, send, withdraw)];
@@ -32,8 +35,7 @@ async function deliver(text, send, withdraw, state) {
   withdraw.hidden = true;
   state.textContent = say("sending");
   const status = await alone(async () => {
-    const kept = recalled();
-    if (kept !== null && kept.pending !== text) return -1; // another window has sent or deleted them
+    if (!current(text)) return -1;
     keep(text, true);
     return posted(text);
   });
@@ -49,14 +51,18 @@ async function deliver(text, send, withdraw, state) {
 }
 
 function problem(status) {
-  if (status === 0) return say(KEEPS ? "offline" : "offline_not_kept");
-  return status === 429 || status >= 500 ? say("busy") : say("not_accepted", { status });
+  if (status === 0) return sayKept("offline", "offline_not_kept");
+  if (status === 429 || status >= 500) return sayKept("busy", "busy_not_kept");
+  return sayKept("not_accepted", "not_accepted_not_kept", { status });
 }
 
 function handing(text, exact) {
   const state = make("p", { role: "status" });
   const file = `reports-${DATA.client.survey}-${JSON.parse(text).token.slice(0, 8)}.json`;
-  const leave = () => keep(text, true);
+  const leave = () => {
+    if (current(text)) keep(text, true);
+    waiting = false;
+  };
   const save = () => {
     leave();
     saveFile(text, file);
@@ -74,6 +80,8 @@ function handing(text, exact) {
 /** The end: the device keeps that it has taken part, and nothing else. */
 function gone(how) {
   keep(null, true);
+  waiting = false;
   const thanks = how === "sent" || how === "deleted" ? paragraphs(DATA.texts.thanks) : null;
-  show(headline(say(how)), thanks, paragraph(say(`${how}_help`)));
+  const words = how === "outdated" ? say("outdated_help") : sayKept(`${how}_help`, `${how}_not_kept`);
+  show(headline(say(how)), thanks, paragraph(words));
 }

@@ -18,6 +18,10 @@ function arrive() {
   return introduction();
 }
 
+/** The browser asks whoever would lose answers, or reports that it does not keep, by leaving. */
+addEventListener("beforeunload", (event) => {
+  if (answers.size > 0 || (waiting && !keeps)) event.preventDefault();
+});
 addEventListener("pagehide", () => {
   forget(); // of what a browser may keep of a page that was left
   document.getElementById("page").replaceChildren();

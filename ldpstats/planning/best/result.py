@@ -54,6 +54,18 @@ class ChannelDesign:
     limits : Limits
     unprotected : array of bool, shape (k,)
         Categories that a report may reveal.
+
+    Examples
+    --------
+    >>> from ldpstats.planning import design_channel
+    >>> best = design_channel(("nurse", "teacher", "driver", "cook"), epsilon=0.5)
+    >>> best
+    ChannelDesign(subset selection of size 2, k=4, loss=37.5093, gap=2.2e-16)
+    >>> best.efficiency.round(3)
+    KRR                        1.027
+    KRAPPOR                    1.283
+    SubsetSelection(size=2)    1.000
+    dtype: float64
     """
 
     mechanism: Mechanism

@@ -38,7 +38,7 @@ sub question {
     };
     return hash_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'hash';
     return rappor_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'rappor';
-    refuse('document') if $answers and $kind eq 'grams';
+    refuse('document') if $kind eq 'grams' and ($answers or defined need($document, 'reports'));
     return grams_question($draw, $check) if $kind eq 'grams';
     return { check => $check, report => sub { $_[0][0] } } if $kind eq 'same' and !$answers;
 

@@ -57,6 +57,8 @@ _CHANGES: list[Change] = [
     *(("pum", "question.draw.draw.kind", value) for value in (GONE, "magic")),
     *(("strings", f"question.draw.{name}", GONE) for name in ("length", "pad", "alphabet")),
     *(("strings", "question.draw.gram_question.draw.kind", value) for value in (GONE, "magic")),
+    *(("strings", "question.answers", value) for value in (False, 3)),
+    *(("strings", "question.reports", value) for value in (False, 3)),
     *(("sheet-asks-2", "ask", value) for value in (GONE, 0, 6, "2")),
     *(("sheet-asks-2", "questions", value) for value in (GONE, {}, [])),
     *(("sheet-asks-2", "questions.1.name", value) for value in (GONE, "__proto__", 1)),
@@ -81,7 +83,7 @@ def changed(client: str, path: str, value: Any, sealed: bool = True) -> dict[str
 def documents() -> Iterator[dict[str, Any]]:
     """Vectors of documents that must be refused."""
     sealed = [(change, changed(*change)) for change in _CHANGES]
-    wrong = (GONE, "0" * 12, "", None)
+    wrong = (GONE, "0" * 12, "", None, SURVEYS["warner"].client_document()["fingerprint"].upper())
     changes = [*(("warner", "fingerprint", value) for value in wrong), ("krr-2", "epsilon", "0.01")]
     unsealed = [(change, changed(*change, sealed=False)) for change in changes]
     broken: list[Any] = [([], []), (None, None), (7, 7)]
@@ -142,6 +144,7 @@ def others() -> list[dict[str, Any]]:
         _of("more epsilon than the device accepts", "warner", ["yes"], max_epsilon="0.699"),
         _of("one report of two is accepted", "warner", ["yes"] * 2, max_epsilon="0.7", reports=2),
         _of("an infinite epsilon", "mangat", ["yes"], max_epsilon="1000"),
+        _of("an infinite epsilon, whatever is accepted", "mangat", ["yes"], max_epsilon="inf"),
         _of("an infinite epsilon without a limit", "mangat", ["yes", "no"], reports=None),
         _of("epsilon of a sheet", "sheet", [{"job": "cook"}], max_epsilon="1.4"),
         _of("epsilon of a lifetime", "rappor-lifetime", ["a"], max_epsilon="4"),

@@ -65,6 +65,21 @@ class PrivatizedOLSResults(LinearFit, Presented):
         Expected scores of true answers.
     summary, to_frame, glance, to_maketables
         All of it in print, or as tables of data.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
+    >>> days = np.clip(np.round(2 + X["age"] + rng.normal(size=5_000)), 0, 4).astype(int)
+    >>> reports = ldp.KRR(range(5), epsilon=2.0).privatize(days, rng)
+    >>> results = ldp.PrivatizedOLS(reports, X).fit()
+    >>> results.params.round(2)
+    const    1.95
+    age      0.82
+    Name: params, dtype: float64
+    >>> f"{results.privacy_share:.2f}"
+    '0.83'
     """
 
     def __repr__(self) -> str:
