@@ -68,7 +68,7 @@ def test_the_recipe_of_spark_prints_what_it_shows(tmp_path: Path) -> None:
         pytest.skip("Java is not installed: Spark needs version 17")
     ran = run(SPARK, tmp_path)
     assert ran.returncode == 0, ran.stderr
-    shown = SPARK.read_text("utf-8").partition("# It prints::\n")[2].partition("**For")[0]
+    shown = SPARK.read_text("utf-8").partition(".. code-block:: text\n")[2].partition("**For")[0]
     lines = [line.removeprefix("#").strip() for line in shown.splitlines()]
     assert [line.strip() for line in ran.stdout.splitlines() if line.strip()] == list(
         filter(None, lines)

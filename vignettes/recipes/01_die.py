@@ -16,7 +16,8 @@ from ldpstats.devices import roll, truth
 die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
 asked = die.mechanism(("no", "yes"))
 print(*asked.instructions(), sep="\n")
-print(f"who has cheated says yes {asked.ratio} times as often: epsilon = {asked.epsilon:.2f}")
+print(f"who cheated says yes {asked.ratio} times as often")
+print(f"epsilon = {asked.epsilon:.2f}")
 
 # %%
 # Counts of reports are enough, in the order of the answers: no, yes. The intervals allow for both

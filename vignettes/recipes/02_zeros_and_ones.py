@@ -21,8 +21,9 @@ forced = ldp.ForcedResponse(p_truth=3 / 4, p_yes=1 / 8, categories=(0, 1))
 true = rng.binomial(1, 0.15, size=2_000)
 folder = tempfile.TemporaryDirectory()
 file = f"{folder.name}/answers.csv"
-table = pd.DataFrame({"age": rng.integers(18, 80, 2_000), "used": rng.permutation(true)})
-ldp.Questionnaire({"used": forced}).privatize(table, rng).to_csv(file, index=False)
+people = pd.DataFrame({"age": rng.integers(18, 80, 2_000), "used": true})
+collected = ldp.Questionnaire({"used": forced}).privatize(people, rng)
+collected.to_csv(file, index=False)
 
 # %%
 # This is the analysis: the file, and the design of its private column. The mean of the column as it

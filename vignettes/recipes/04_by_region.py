@@ -9,6 +9,7 @@ its number of respondents, estimate and interval.
 # %%
 # Four regions with different shares are drawn, to have something to analyse.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -16,23 +17,32 @@ import ldpstats as ldp
 from ldpstats.devices import roll, truth
 
 rng = np.random.default_rng(11)
-asked = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).mechanism(("no", "yes"))
+die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+asked = die.mechanism(("no", "yes"))
 share = {"north": 0.10, "east": 0.14, "south": 0.22, "west": 0.18}
-people = pd.DataFrame({"region": rng.choice(list(share), 6_000, p=[0.4, 0.3, 0.2, 0.1])})
-people["fraud"] = np.where(rng.random(6_000) < people["region"].map(share), "yes", "no")
+region = rng.choice(list(share), 6_000, p=[0.4, 0.3, 0.2, 0.1])
+fraud = rng.random(6_000) < pd.Series(region).map(share)
+people = pd.DataFrame({"region": region, "fraud": np.where(fraud, "yes", "no")})
 collected = ldp.Questionnaire({"fraud": asked}).privatize(people, rng)
 
 # %%
-# ``by=`` fits every region by itself. ``to_frame`` is a tidy table, one row a region and answer.
+# ``by=`` fits every region by itself. ``to_frame`` is a tidy table with a row for each region and
+# answer, of which "yes" is kept.
 
 survey = ldp.Survey(collected, {"fraud": asked})
 regions = survey.frequencies("fraud", by="region")
-table = regions.to_frame().drop(columns="p_value")
-table[table["fraud"] == "yes"].round(3)
+table = regions.to_frame().query("fraud == 'yes'").set_index("region")
+table["n"] = regions.sizes
+table[["n", "estimate", "std_error", "lower", "upper"]].round(3)
 
 # %%
+# One line a region; ``regions.plot()`` draws a panel for each region instead.
+
 print(regions.test_equal())
-regions.plot()
+figure, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
+ax.hlines(table.index, table["lower"], table["upper"])
+ax.plot(table["estimate"], table.index, "o")
+ax.set_xlabel("share of yes, with 95 % interval")
 
 # %%
 # **For your own data**, change the columns and the die. ``by=["region", "sex"]`` makes a group of

@@ -19,16 +19,19 @@ rng = np.random.default_rng(21)
 sheet = ldp.Questionnaire({"smokes": ldp.Warner(epsilon=2.0)})
 smokes = rng.random(5_300) < 0.30
 later = np.where(smokes, rng.random(5_300) < 0.85, rng.random(5_300) < 0.03)
-answers = [np.where(year, "yes", "no") for year in (smokes, later)]
-waves = [pd.DataFrame({"person": np.arange(5_300), "smokes": answer}) for answer in answers]
-first = ldp.Survey(sheet.privatize(waves[0][:5_000], rng), sheet)
-second = ldp.Survey(sheet.privatize(waves[1][300:], rng), sheet)
+waves = []
+for year in (smokes, later):
+    answers = pd.DataFrame({"smokes": np.where(year, "yes", "no")})
+    waves.append(sheet.privatize(answers.assign(person=answers.index), rng))
+first = ldp.Survey(waves[0][:5_000], sheet)
+second = ldp.Survey(waves[1][300:], sheet)
 
 # %%
-# Rows are matched by the identifier, whatever their order. People in one wave only are counted and
-# left out.
+# Rows are matched by the identifier, whatever their order. People in one wave only are left out and
+# counted.
 
 panel = first.matched(second, id="person", suffixes=("_2024", "_2025"))
+print(panel)
 change = panel.change("smokes_2024", "smokes_2025")
 change.summary()
 

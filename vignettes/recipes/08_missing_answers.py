@@ -14,15 +14,15 @@ import pandas as pd
 import ldpstats as ldp
 
 rng = np.random.default_rng(4)
-income = rng.choice(["low", "middle", "high"], p=[0.3, 0.5, 0.2], size=8_000).astype(object)
-income[rng.random(8_000) < 0.1] = None
-people = pd.DataFrame({"income": income})
+bands = ("low", "middle", "high")
+people = pd.DataFrame({"income": rng.choice(bands, p=[0.3, 0.5, 0.2], size=8_000)})
+people.loc[rng.random(8_000) < 0.1, "income"] = None
 
 # %%
 # Skipped answers stay empty cells. The summary counts them, and frequencies are those of the people
 # who answered.
 
-plain = ldp.Questionnaire({"income": ldp.KRR(("low", "middle", "high"), epsilon=2.0)})
+plain = ldp.Questionnaire({"income": ldp.KRR(bands, epsilon=2.0)})
 answered = ldp.Survey(plain.privatize(people, rng), plain).frequencies("income")
 print(answered.n_missing, "answers are missing, and everybody sees whose")
 answered.params.round(3)
@@ -31,16 +31,16 @@ answered.params.round(3)
 # With ``refused=`` the device reports for those who skip, too. Their share is estimated, and nobody
 # learns who they are.
 
-labels = ("low", "middle", "high", "no answer")
-safe = ldp.Questionnaire({"income": ldp.KRR(labels, epsilon=2.0)}, refused="no answer")
+krr = ldp.KRR((*bands, "no answer"), epsilon=2.0)
+safe = ldp.Questionnaire({"income": krr}, refused="no answer")
 protected = ldp.Survey(safe.privatize(people, rng), safe).frequencies("income")
+print("low among those who answered:", protected.ratio("low", list(bands)))
 protected.plot(sort=False)
 protected.summary()
 
 # %%
 # **For your own data**, text that means missing in a CSV file is named by
-# ``ldp.Survey("answers.csv", sheet, na=["NA", "-99"])``. Shares among those who answered are
-# ``protected.ratio("low", ["low", "middle", "high"])``.
+# ``ldp.Survey("answers.csv", sheet, na=["NA", "-99"])``.
 #
 # Reference: `ldpstats.Questionnaire`, `ldpstats.Survey`. Deeper: the article
 # :doc:`/gallery/articles/09_questionnaire`.

@@ -22,7 +22,8 @@ folder = tempfile.TemporaryDirectory()
 true = np.where(rng.random(3_000) < 0.25, "yes", "no")
 answers = warner.report_labels(warner.privatize(true, rng))
 codes = np.where(rng.random(3_000) < 0.05, 9, np.where(answers == "yes", 1, 2))
-pd.DataFrame({"q17": codes, "sex": rng.choice([1, 2], 3_000)}).to_csv(f"{folder.name}/old.csv")
+old = pd.DataFrame({"q17": codes, "sex": rng.choice([1, 2], 3_000)})
+old.to_csv(f"{folder.name}/old.csv", index=False)
 
 # %%
 # Pandas translates the codes. What is not in the dictionary becomes missing, so look at the counts

@@ -24,8 +24,8 @@ for epsilon in epsilons:
     se = planning.precision(mechanism, expected, n=2_000).se["yes"]
     needed = planning.sample_size(mechanism, expected, se=0.01)
     rows.append([belief.loc["yes", "yes"], belief.loc["no", "yes"], se, needed])
-columns = ["P(yes | says yes)", "P(yes | says no)", "std err, n = 2,000", "n for std err 0.01"]
-pd.DataFrame(rows, index=pd.Index(epsilons, name="epsilon"), columns=columns).round(3)
+columns = ["P(yes | says yes)", "P(yes | says no)", "std err, n = 2,000", "n for se 0.01"]
+pd.DataFrame(rows, epsilons, columns).rename_axis("epsilon").round(3)
 
 # %%
 # The same as a curve: each mechanism's standard error over epsilon.

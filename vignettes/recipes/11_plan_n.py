@@ -13,9 +13,11 @@ import numpy as np
 from ldpstats import planning
 from ldpstats.devices import roll, truth
 
-asked = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).mechanism(("no", "yes"))
+die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+asked = die.mechanism(("no", "yes"))
 expected = [0.85, 0.15]
-print("95 % interval of width 0.06:", planning.sample_size(asked, expected, width=0.06))
+needed = planning.sample_size(asked, expected, width=0.06)
+print("95 % interval of width 0.06:", needed)
 
 # %%
 # Two groups of one size, of which 10 % and 20 % have evaded taxes, shall be told apart with a power
@@ -32,7 +34,7 @@ sizes = np.arange(200, 3_001, 100)
 figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.plot(sizes, [planning.power(asked, goal, n=int(n)) for n in sizes])
 ax.axhline(0.8, color="0.7", lw=1)
-ax.set(xlabel="respondents in both groups", ylabel="power at level 0.05", ylim=(0, 1))
+ax.set(xlabel="respondents in both groups", ylabel="power", ylim=(0, 1))
 
 # %%
 # **For your own survey**, change the device and the frequencies that you expect. Multiply n by the

@@ -17,18 +17,23 @@ import ldpstats as ldp
 from ldpstats import datasets
 
 rng = np.random.default_rng(6)
-status = datasets.expand(datasets.load_gss())["marital5"].sample(10_000, random_state=rng)
+people = datasets.expand(datasets.load_gss()).sample(10_000, random_state=rng)
+status = people["marital5"]
 everything = ldp.KRR(status, epsilon=1.0)
 some = ldp.URR(status, sensitive={"divorced", "separated"}, epsilon=1.0)
 print(ldp.privacy.uldp(some))
 
 # %%
-results = ldp.FrequencyModel(some.privatize(status, rng), name="marital status").fit()
+# Standard errors of both.
+
+results = ldp.FrequencyModel(some.privatize(status, rng)).fit()
 plain = ldp.FrequencyModel(everything.privatize(status, rng)).fit()
-pd.DataFrame({"std err, all sensitive": plain.bse, "two sensitive": results.bse}).round(4)
+errors = {"all sensitive": plain.bse, "two sensitive": results.bse}
+pd.DataFrame(errors).round(4)
 
 # %%
-results.plot(truth=status.value_counts(normalize=True).reindex(results.params.index))
+true = status.value_counts(normalize=True)
+results.plot(truth=true.reindex(results.params.index))
 results.summary()
 
 # %%

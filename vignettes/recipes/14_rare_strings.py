@@ -16,14 +16,14 @@ import ldpstats as ldp
 
 rng = np.random.default_rng(8)
 candidates = [f"medicine {number}" for number in range(300)]
-taken = rng.choice(candidates[:25], size=60_000, p=rng.dirichlet(np.full(25, 1.0)))
+taken = rng.choice(candidates[:25], 60_000, p=rng.dirichlet(np.ones(25)))
 rappor = ldp.RAPPOR(n_bits=64, n_hashes=2, n_cohorts=32, f=0.0, p=0.25, q=0.75)
 reports = rappor.privatize(taken, rng)
 
 # %%
 # Each of those detected is there with an error probability of 5 % for all of them together.
 
-results = ldp.FrequencyModel(reports, candidates=candidates, name="medicine").fit()
+results = ldp.FrequencyModel(reports, candidates=candidates).fit()
 found = results.detected(alpha=0.05, method="holm")
 print(f"{len(found)} of {len(candidates)} detected;", results.unexplained)
 results.summary_frame().loc[found, ["params", "bse", "lower", "upper"]].round(4)

@@ -16,8 +16,10 @@ import ldpstats as ldp
 rng = np.random.default_rng(15)
 clinics = ["10117", "20251", "50937", "69120", "80336"]
 elsewhere = [f"{number:05}" for number in rng.integers(1_000, 99_999, 2_000)]
-visited = np.r_[rng.choice(clinics, 18_000, p=[0.4, 0.2, 0.2, 0.1, 0.1]), elsewhere]
-survey = ldp.DictionarySurvey(length=6, gram=3, alphabet="0123456789", epsilon=9)
+at_clinics = rng.choice(clinics, 18_000, p=[0.4, 0.2, 0.2, 0.1, 0.1])
+visited = np.r_[at_clinics, elsewhere]
+digits = "0123456789"
+survey = ldp.DictionarySurvey(length=6, gram=3, alphabet=digits, epsilon=9)
 reports = survey.privatize(visited, rng)
 
 # %%

@@ -18,7 +18,7 @@ from ldpstats import io
 
 rng = np.random.default_rng(16)
 pages = [f"page{number}" for number in range(60)]
-made = ldp.RAPPOR(n_bits=64, n_hashes=2, n_cohorts=16, f=0.25, p=0.35, q=0.65, hashing="google")
+made = ldp.RAPPOR(64, 2, 16, f=0.25, p=0.35, q=0.65, hashing="google")
 share = np.r_[[0.3, 0.2, 0.1, 0.08], np.full(16, 0.02), np.zeros(40)]
 counts = made.draw(share, 100_000, rng, pages)
 folder = tempfile.TemporaryDirectory()

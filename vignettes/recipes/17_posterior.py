@@ -16,8 +16,9 @@ from ldpstats import priors
 from ldpstats.devices import roll, truth
 
 rng = np.random.default_rng(17)
-asked = roll(6).when({1: "yes", 6: "no"}, otherwise=truth).mechanism(("no", "yes"))
-model = ldp.FrequencyModel(asked.counts([157, 43]), name="has forged a signature")
+die = roll(6).when({1: "yes", 6: "no"}, otherwise=truth)
+asked = die.mechanism(("no", "yes"))
+model = ldp.FrequencyModel(asked.counts([157, 43]), name="forged")
 posterior = model.fit_posterior(rng, prior=priors.Dirichlet([47.5, 2.5]))
 posterior.summary()
 

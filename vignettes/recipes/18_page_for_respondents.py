@@ -19,14 +19,17 @@ from ldpstats import page
 
 rng = np.random.default_rng(18)
 jobs = ("nurse", "teacher", "driver", "cook")
-sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, epsilon=1.0), "late": ldp.Warner(epsilon=1.0)})
-texts = {"title": "Your work", "questions": {"late": {"question": "Were you late last week?"}}}
+sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.Warner(1.0)})
+questions = {"late": {"question": "Were you late last week?"}}
+texts = {"title": "Your work", "questions": questions}
 with tempfile.TemporaryDirectory() as folder:
     sheet.to_json(f"{folder}/survey.json")
     page.write_page(sheet, f"{folder}/survey.html", texts)
 
 # %%
-# Two commands serve it and keep what arrives::
+# Two commands serve it and keep what arrives:
+#
+# .. code-block:: sh
 #
 #     pip install 'ldpstats[collect]'
 #     ldpstats collect survey.json --to answers

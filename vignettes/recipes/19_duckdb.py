@@ -19,8 +19,10 @@ import ldpstats as ldp
 
 rng = np.random.default_rng(19)
 n = 200_000
-people = pd.DataFrame({"region": rng.choice(["north", "south"], n), "age": rng.integers(18, 80, n)})
-people["late"] = np.where(rng.random(n) < 0.1 + 0.1 * (people["region"] == "south"), "yes", "no")
+people = pd.DataFrame({"age": rng.integers(18, 80, n)})
+people["region"] = rng.choice(["north", "south"], n)
+late = rng.random(n) < np.where(people["region"] == "south", 0.2, 0.1)
+people["late"] = np.where(late, "yes", "no")
 sheet = ldp.Questionnaire({"late": ldp.Warner(epsilon=1.0)})
 collected = sheet.privatize(people, rng)
 folder = tempfile.TemporaryDirectory()

@@ -37,7 +37,9 @@ spark.stop()
 folder.cleanup()
 
 # %%
-# It prints::
+# It prints:
+#
+# .. code-block:: text
 #
 #                            Frequencies of late
 #     =================================================================

@@ -17,12 +17,14 @@ import ldpstats as ldp
 from ldpstats import datasets
 
 rng = np.random.default_rng(21)
-people = datasets.expand(datasets.load_gss())[["sex", "income5"]].sample(20_000, random_state=rng)
+people = datasets.expand(datasets.load_gss()).sample(20_000, random_state=rng)
+people = people[["sex", "income5"]]
 sheet = ldp.Questionnaire({"income5": ldp.KRR(people["income5"], epsilon=2.0)})
-income = ldp.Survey(sheet.privatize(people, rng), sheet).frequencies("income5", by="sex")
+survey = ldp.Survey(sheet.privatize(people, rng), sheet)
+income = survey.frequencies("income5", by="sex")
 
 # %%
-# The summary as LaTeX goes into a paper as it is.
+# The summary goes into a paper in LaTeX as it is; its rules are those of the package booktabs.
 
 print(income.summary().as_latex())
 
@@ -35,7 +37,7 @@ cells = rows.agg("{0[estimate]} ({0[lower]}, {0[upper]})".format, axis=1)
 table = cells.unstack("sex").reindex(people["income5"].cat.categories)
 with tempfile.TemporaryDirectory() as folder:
     income.to_frame().to_csv(f"{folder}/income.csv", index=False)
-    Path(f"{folder}/income.html").write_text(table.to_html(), encoding="utf-8")
+    Path(f"{folder}/income.html").write_text(table.to_html(), "utf-8")
 table
 
 # %%

@@ -18,14 +18,16 @@ from ldpstats import datasets
 rng = np.random.default_rng(22)
 women = datasets.load_fair()
 marriage = ldp.KRR(women["rate_marriage"], epsilon=2.0)
-results = ldp.FrequencyModel(marriage.privatize(women["rate_marriage"], rng)).fit()
+reports = marriage.privatize(women["rate_marriage"], rng)
+results = ldp.FrequencyModel(reports).fit()
 
 # %%
 # Where black is the only colour of the cycle, all is drawn in black. An empty title leaves room for
 # the journal's caption.
 
 plt.rc("axes", prop_cycle=plt.cycler(color=["black"]))
-plt.rcParams.update({"font.size": 8, "pdf.fonttype": 42, "svg.fonttype": "none"})
+plt.rc("font", size=8)
+plt.rcParams.update({"pdf.fonttype": 42, "svg.fonttype": "none"})
 figure, ax = plt.subplots(figsize=(8.5 / 2.54, 5 / 2.54), layout="constrained")
 results.plot(ax=ax, sort=False, title="")
 ax.set_xlabel("share of the respondents")
