@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from shared.scripts import run
 
 ROOT = Path(__file__).parents[1]
 VIGNETTES = sorted((ROOT / "vignettes" / "articles").glob("*.py"))
@@ -30,17 +29,6 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 import matplotlib.pyplot as plt
 print("figures:", len(plt.get_fignums()))
 """
-
-
-def run(*arguments: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a directory of its own, without a display, with warnings as errors."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", *map(str, arguments)],
-        cwd=directory,
-        env={**os.environ, "MPLBACKEND": "Agg"},
-        capture_output=True,
-        encoding="utf-8",
-    )
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

@@ -214,6 +214,16 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
     raise InvalidArgument(name, label, remedy)
 
 
+def positions(name: str, labels: object, categories: pd.Index[Any]) -> list[int]:
+    """Return the places of one category, or of a list of different ones."""
+    several = labels if isinstance(labels, list) else [labels]
+    remedy = f"must be a category, or a list of different ones: {list(categories)}"
+    places = [position(name, label, categories, remedy) for label in several]
+    if not places or len(set(places)) < len(places):
+        raise InvalidArgument(name, labels, remedy)
+    return places
+
+
 def two_positions(name: str, given: object, labels: pd.Index[Any], remedy: str) -> list[int]:
     """Return the places of two different labels; `remedy` says what one should have been."""
     two = "must be two different labels"

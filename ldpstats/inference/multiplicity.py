@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import level, one_of
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["METHODS", "adjust", "reject"]
+__all__ = ["METHODS", "adjust", "adjusted_differences", "reject"]
 
 Array = npt.NDArray[np.float64]
 
@@ -81,6 +81,35 @@ def adjust(
     adjusted = np.empty_like(p)
     np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
     return adjusted
+
+
+def adjusted_differences(estimates: Array, pvalues: Array, k: int) -> Array:
+    """Holm's adjustment for all differences between groups, k categories for each comparison.
+
+    Of two categories whose frequencies add up to one, a group has more of one by as much as it has
+    less of the other: both rows test one hypothesis, which counts once.
+
+    Parameters
+    ----------
+    estimates, pvalues : ndarray, shape (r,)
+        Comparison by comparison, category by category.
+    k : int
+
+    Returns
+    -------
+    ndarray, shape (r,)
+
+    Examples
+    --------
+    >>> adjusted_differences(np.array([-0.2, 0.2, 0.1, -0.1]), np.array([0.01, 0.01, 0.3, 0.3]), 2)
+    array([0.02, 0.02, 0.3 , 0.3 ])
+    >>> adjusted_differences(np.array([-0.2, 0.1]), np.array([0.01, 0.3]), 2)
+    array([0.02, 0.3 ])
+    """
+    pairs = estimates.reshape(-1, 2) if k == 2 and estimates.size % 2 == 0 else None
+    if pairs is None or not np.allclose(pairs.sum(axis=1), 0.0, rtol=0.0, atol=1e-12):
+        return adjust(pvalues, "holm")
+    return adjust(pvalues.reshape(-1, 2).max(axis=1), "holm").repeat(2)
 
 
 def _checked(shares: npt.ArrayLike, k: int, method: str) -> Array:

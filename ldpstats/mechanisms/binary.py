@@ -158,7 +158,12 @@ class ForcedResponse(_Device):
         object.__setattr__(self, "p_truth", probability("p_truth", self.p_truth, zero=False))
         object.__setattr__(self, "p_yes", probability("p_yes", self.p_yes))
         if self.p_truth + self.p_yes > 1.0 + 1e-12:
-            raise InvalidArgument("p_truth + p_yes", self.p_truth + self.p_yes, "cannot exceed one")
+            raise InvalidArgument(
+                "p_truth + p_yes",
+                self.p_truth + self.p_yes,
+                "cannot exceed one: both are shares of all respondents; if c is the share of yes "
+                "among the forced answers, pass p_yes=(1 - p_truth) * c",
+            )
 
     def _yes(self) -> tuple[float, float]:
         return self.p_yes, min(self.p_truth + self.p_yes, 1.0)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.differences import Difference
-from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.multiplicity import adjusted_differences
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
@@ -42,7 +42,8 @@ def differences_table(
 ) -> pd.DataFrame:
     """The same of several pairs of groups, pair by pair, with p-values adjusted for all rows."""
     table = _rows([(fits[i], fits[j]) for i, j in pairs], alpha)
-    table["pvalue_holm"] = adjust(table["pvalue"].to_numpy(), "holm")
+    p, k = table["pvalue"].to_numpy(), len(fits[0].categories)
+    table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
     return table
 
 

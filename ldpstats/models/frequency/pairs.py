@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,12 @@ def difference(
     return pd.Series(values, index=index, name=f"{first} - {second}")
 
 
-def ratio(linear: Uncertain, first: int, second: int, alpha: float) -> FiellerInterval:
-    """Fieller's interval of the frequency at one place over that at another."""
+def ratio(
+    linear: Uncertain, first: Sequence[int], second: Sequence[int], alpha: float
+) -> FiellerInterval:
+    """Fieller's interval of the frequencies at some places over those at others."""
     R = np.zeros((2, linear.estimate.size))
-    R[[0, 1], [first, second]] = 1.0
+    R[0, first] = R[1, second] = 1.0
     R, estimate, covariance = linear.restricted(R)
     num, den = R @ estimate
     V = covariance.transform(R)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of
-from ldpstats.arguments.labels import position
+from ldpstats.arguments.labels import position, positions
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import intervals
 from ldpstats.inference.tables.ratio import FiellerInterval
@@ -345,10 +345,18 @@ class FrequencyResults(CategoryResults):
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Fieller's interval of the ratio of two frequencies; it may be unbounded, and says so.
 
+        Parameters
+        ----------
+        first, second : label, or list of labels
+            The frequencies of a list are added up: ``ratio("no", ["no", "yes"])`` is the share of
+            "no" among those who said either.
+        alpha : float
+            One minus the coverage.
+
         Raises
         ------
         InvalidArgument
-            For a label that is no category.
+            For a label that is no category, or a list with none or the same twice.
 
         Examples
         --------
@@ -357,9 +365,12 @@ class FrequencyResults(CategoryResults):
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> print(results.ratio("a", "b"))
         [1.254, 2.581]
+        >>> print(results.ratio("a", ["a", "b"]))
+        [0.5563, 0.7208]
         """
-        places = self._position("first", first), self._position("second", second)
-        return pairs.ratio(self.linear, *places, level(alpha))
+        above = positions("first", first, self.categories)
+        below = positions("second", second, self.categories)
+        return pairs.ratio(self.linear, above, below, level(alpha))
 
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")

@@ -207,8 +207,9 @@ class GroupedResults(FittedGroups, Stored, Presented):
         -------
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper" and "pvalue" of `TwoSampleResult.differences`, and
-            "pvalue_holm": Holm's adjustment for all rows of the table. The rows are labelled by
-            group and category; of all pairs by group, reference and category.
+            "pvalue_holm": Holm's adjustment for all rows of the table; two categories that add up
+            to one are one hypothesis. The rows are labelled by group and category; of all pairs by
+            group, reference and category.
 
         Raises
         ------

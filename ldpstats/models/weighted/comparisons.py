@@ -11,7 +11,7 @@ import pandas as pd
 
 from ldpstats.inference.designs.intervals import Differences, critical, paired
 from ldpstats.inference.edges import edge_range
-from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.multiplicity import adjusted_differences
 
 __all__ = ["Limits", "differences_table", "pair_places", "satterthwaite"]
 
@@ -65,6 +65,7 @@ def differences_table(
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
         found[known, 4] = p = apart.pvalues(df[known])
-        found[known, 5] = adjust(p, "holm")
+        k = index.get_level_values(-1).nunique()
+        found[known, 5] = adjusted_differences(apart.estimate, p, k)
     columns = ["estimate", "se", "lower", "upper", "pvalue", "pvalue_holm"]
     return pd.DataFrame(found, index=index, columns=columns)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of
-from ldpstats.arguments.labels import position
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.arguments.labels import positions
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.mechanisms import Mechanism
@@ -157,8 +157,8 @@ class DomainShares(DesignResults):
         """
         alpha, k = level(alpha), len(self.categories)
         above, below = (np.zeros((1, k)) for _ in range(2))
-        above[0, self._places("numerator", numerator)] = 1.0
-        below[0, self._places("denominator", denominator)] = 1.0
+        above[0, positions("numerator", numerator, self.categories)] = 1.0
+        below[0, positions("denominator", denominator, self.categories)] = 1.0
         if one_of("method", method, ("default", "wald")) == "wald":
             return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
         labels = self.mechanism.n_bits == 0
@@ -193,15 +193,6 @@ class DomainShares(DesignResults):
         found[ends] = found[ends].clip(0.0, 1.0)
         return found
 
-    def _places(self, argument: str, labels: Any) -> list[int]:
-        """Positions of one label or several."""
-        several = labels if isinstance(labels, list) else [labels]
-        remedy = f"must be a category, or a list of different ones: {list(self.categories)}"
-        places = [position(argument, label, self.categories, remedy) for label in several]
-        if not places or len(set(places)) < len(places):
-            raise InvalidArgument(argument, labels, remedy)
-        return places
-
     def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
         """A function for each domain: a Series, or with `by` a table."""
         table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
@@ -235,7 +226,7 @@ class DomainShares(DesignResults):
         -------
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows.
+            all rows; two categories that add up to one are one hypothesis.
 
         Raises
         ------

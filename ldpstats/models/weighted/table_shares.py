@@ -261,7 +261,7 @@ class CrossedShares(DesignResults):
         -------
         DataFrame, a row for each comparison and category of the other variable
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
-            all rows.
+            all rows; two categories that add up to one are one hypothesis.
         """
         alpha, axis = level(alpha), self._axis(on)
         own, other = self.labels[axis], self.labels[1 - axis]

@@ -269,6 +269,11 @@ BAD = [
     ),
     *refuses("first", lambda v: fitted().ratio(v, "nurse"), {"unknown label, ratio": "cook"}),
     *refuses(
+        "second",
+        lambda v: fitted().ratio("nurse", v),
+        {"no labels, ratio": [], "a label twice, ratio": ["nurse", "nurse"]},
+    ),
+    *refuses(
         "alpha", lambda v: fitted().ratio("driver", "nurse", alpha=v), {"alpha of a ratio": 0}
     ),
     *refuses("cov_type", lambda v: fitted().cov_params(v), {"covariance": "robust"}),

@@ -94,6 +94,25 @@ def test_groups_of_several_columns_and_mechanisms() -> None:
     assert pairs.loc[("s", 2024, "s", 2023)].shape == (3, 6)
 
 
+def test_two_categories_are_one_hypothesis() -> None:
+    """Holm's adjustment is for the number of comparisons, whichever answer is looked at."""
+    yes = {"a": [500, 500], "b": [470, 530], "c": [460, 540]}
+    warner = ldp.Warner(1.0)
+    groups = {name: warner.counts(counts) for name, counts in yes.items()}
+    found = ldp.GroupedModel(groups, by="region").fit().differences()
+    assert (found["pvalue"] < 0.5).all() and found["pvalue"].loc["b", "yes"] > 0.05
+    smaller = found.loc["c"]
+    np.testing.assert_allclose(smaller["pvalue_holm"], 2 * smaller["pvalue"])
+    np.testing.assert_allclose(found.loc["b", "pvalue_holm"], found.loc["b", "pvalue"])
+    two = ldp.GroupedModel({name: groups[name] for name in "ab"}, by="region").fit().differences()
+    np.testing.assert_allclose(two["pvalue_holm"], two["pvalue"])
+    # the bits of two categories are separate estimates, which need not add up
+    bits = ldp.KRAPPOR(("no", "yes"), 1.0)
+    sums = {"a": bits.counts([600, 400], nobs=1000), "b": bits.counts([570, 470], nobs=1000)}
+    apart = ldp.GroupedModel(sums, by="region").fit("inversion").differences()
+    assert apart["pvalue_holm"].min() == pytest.approx(2 * apart["pvalue"].min())
+
+
 def test_differences_are_those_of_two_samples() -> None:
     results = fitted()
     found = results.differences()

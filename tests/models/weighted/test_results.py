@@ -302,6 +302,8 @@ def test_every_pair_of_many_domains_is_compared() -> None:
     results = survey.frequencies("ill", by="town")
     every = results.differences(all_pairs=True)
     assert len(every) == 9900 and every.notna().all(axis=None)
+    smallest = every["pvalue"].min()
+    assert every["pvalue_holm"].min() == pytest.approx(min(4950 * smallest, 1.0))
     first = every.xs(0, level="town (reference)")
     pd.testing.assert_frame_equal(
         first.drop(columns="pvalue_holm"), results.differences().drop(columns="pvalue_holm")

@@ -1,0 +1,43 @@
+"""
+Regression on a private answer
+==============================
+
+Who had an affair? The answer is private; age, years of marriage and religiousness are public. The
+coefficients wanted are those of the true answers. Taken for answers, the reports would give slopes
+that are far too small.
+"""
+
+# %%
+# The answers are those of 6,366 readers of Redbook (Fair 1978), privatised here with epsilon 2.
+
+import numpy as np
+
+import ldpstats as ldp
+from ldpstats import datasets
+
+rng = np.random.default_rng(1978)
+women = datasets.load_fair()
+mechanism = ldp.Warner(epsilon=2.0)
+reports = mechanism.privatize(women["any_affair"], rng)
+
+# %%
+# Formulas are those of statsmodels. The private variable is named with its reports.
+
+public = women.drop(columns=["any_affair", "affairs"])
+formula = "affair ~ age + yrs_married + C(religious)"
+results = ldp.regression(formula, public, {"affair": reports}).fit()
+results.summary()
+
+# %%
+# The estimates beside those that take the reports for answers.
+
+results.plot_coefficients("naive")
+results.get_margeff().summary_frame().round(3)
+
+# %%
+# **For your own data**, change the formula, and read the column of reports with
+# ``mechanism.parse("affair", column)``; where all is in one table,
+# ``ldp.Survey(table, {"affair": mechanism}).regression(formula).fit()`` does both.
+#
+# Reference: `ldpstats.regression`, `ldpstats.RegressionResults`. Deeper: the article
+# :doc:`/gallery/articles/12_regression`.
