@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?P<comments>(?:^% .*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
+    r"(?P<comments>(?:^% [^\n]*\n)*)^```(?P<language>\w+)\n(?P<code>.*?)^```$"
     r"(?:\n+^```text\n(?P<shown>.*?)^```$)?",
     re.M | re.S,
 )
