@@ -6,7 +6,7 @@ import opendp.prelude as dp
 dp.enable_features("contrib")
 jobs = ["nurse", "teacher", "driver", "cook"]
 respond = dp.m.make_randomized_response(jobs, prob=0.5)
-print(round(respond.map(1), 12), respond("nurse") in jobs)
+print(round(respond.map(1), 12))
 coin = dp.m.make_randomized_response_bool(prob=0.75)
 print(round(coin.map(1), 12))
 
