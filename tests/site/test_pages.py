@@ -62,6 +62,12 @@ echo hello
 """
 
 
+def test_a_comment_belongs_to_the_block_behind_it() -> None:
+    page = "% transcript: a.Rout\n```r\nx\n```\n\n```text\n1\n```\n" * 2 + PAGE.format("1")
+    assert [block.transcript for block in blocks(page)] == ["a.Rout", "a.Rout", None, None]
+    assert [block.shown for block in blocks(page)] == ["1\n", "1\n", "1\n", None]
+
+
 def test_outputs_are_compared_to_the_digits_shown(tmp_path: Path) -> None:
     (first, second) = blocks(PAGE.format("0.6666 3e-16"))
     assert first.shown == "0.6666 3e-16\n" and second.absent == ["no_such_program"]

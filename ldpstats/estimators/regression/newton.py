@@ -130,9 +130,10 @@ def _step(
     direction = _uphill(curved, g)
     if direction is None and units is not None:
         inner = -units.T @ hessian @ units
-        own = units / np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
-        step = _uphill(-own.T @ hessian @ own, own.T @ score)
-        direction = None if step is None else scale * (own @ step)
+        if (np.diagonal(inner) > 0.0).all():  # else it is not positive definite
+            own = units / np.sqrt(np.diagonal(inner))
+            step = _uphill(-own.T @ hessian @ own, own.T @ score)
+            direction = None if step is None else scale * (own @ step)
     is_peak = direction is not None
     if direction is None:
         size, axes = np.linalg.eigh(curved)
