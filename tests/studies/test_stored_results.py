@@ -20,6 +20,7 @@ SCRIPTS = [path for path in sorted(STUDIES.glob("*.py")) if "def main()" in path
 PARTS = {  # tables that are stored by parts, and the column that names these
     "joint_tables": "scene",
     "association_tests": "table",
+    "default_surveys": "part",
     "utility_optimised": "table",
     "unknown_devices": "setting",
     "unknown_regressions": "setting",
@@ -29,6 +30,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
 
 OF_NO_VIGNETTE = {
     "calibrated_posteriors",
+    "default_surveys",
     "frequency_calibration",
     "unknown_devices",
     "unknown_regressions",
@@ -49,7 +51,7 @@ def test_a_table_says_which_command_makes_it(path: Path) -> None:
         module = file.readline().removeprefix("# Made by: python -m ").removesuffix(" --full\n")
     script = ROOT / (module.replace(".", "/") + ".py")
     assert script in SCRIPTS and f"python -m {module} --full" in script.read_text("utf-8")
-    readers = [page.read_text("utf-8") for page in (ROOT / "vignettes").glob("*.py")]
+    readers = [page.read_text("utf-8") for page in (ROOT / "vignettes" / "articles").glob("*.py")]
     assert script.stem in OF_NO_VIGNETTE or any(script.name in text for text in readers)
 
 
