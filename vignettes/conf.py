@@ -30,6 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.programoutput",
     "mathml",
+    "stored_tables",
 ]
 exclude_patterns = ["extensions"]
 templates_path = ["_templates"]
