@@ -2,6 +2,7 @@
 
     python -m benchmarks.complex_samples                            everything: an hour
     python -m benchmarks.complex_samples --samples 300 --design "two stages" --epsilon 1
+    python -m benchmarks.complex_samples --samples 300 --mechanism k-RR --epsilon 1 --store
 
 One fixed population of 200,000 persons in 2,000 clusters and 40 strata is sampled again and again,
 with probabilities that depend on the answers, and everybody in a sample privatises hers anew.
@@ -10,14 +11,15 @@ is drawn from, as no population obeys them: what the answers are compared with i
 sample in 20 is also given to `ldpstats.Survey`, which must say the same.
 
 Two controls must fail: intervals without weights, and intervals whose correction for a finite
-population shrinks the randomisation as well.
+population shrinks the randomisation as well. `--store` writes what is shown beside this file.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +31,8 @@ from benchmarks.samples.population import DESIGNS, GROUPS, Design, Drawn, popula
 
 SIZE = (200_000, 40, 2_000)  # persons, strata, clusters
 CONFIRMED = 20  # one sample in so many is confirmed
+STORED = Path(__file__).with_suffix(".csv")
+COMMAND = "python -m benchmarks.complex_samples --samples 300 --mechanism k-RR --epsilon 1 --store"
 
 
 def confirm(design: Design, question: Question, samples: int, seed: list[int]) -> None:
@@ -74,20 +78,39 @@ def surveyed(design: Design, question: Question, drawn: Drawn, y: np.ndarray) ->
     )
 
 
-def report(design: Design, question: Question, samples: int, seed: list[int]) -> Iterator[str]:
-    """Lines on one setting."""
+def figures(design: Design, question: Question, samples: int, seed: list[int]) -> pd.DataFrame:
+    """What one setting shows, a row for each figure: of how many cells, their least and most.
+
+    "coverage" has a share of the samples by kind of interval, "size" one by hypothesis and test;
+    "estimated" and "simulated" are design effects, and "apart" how many standard errors are between
+    them.
+    """
     said = coverage.simulate(design, question, samples, seed)
+    found: dict[tuple[str, str, str], Any] = {}
     for name, held in coverage.coverage(said, design.people, question).items():
-        yield f"coverage {name:22s} {held.min():.3f} to {held.max():.3f}, mean {held.mean():.3f}"
-    for name, (estimated, simulated, apart) in coverage.effects(said, design.people).items():
-        pairs = ", ".join(f"{a:.2f} ({b:.2f})" for a, b in zip(estimated, simulated, strict=True))
-        yield f"{name:12s} {pairs}; apart by {np.abs(apart).max():.1f} standard errors at most"
+        found["coverage", name, ""] = held
+    for name, each in coverage.effects(said, design.people).items():
+        for what, values in zip(("estimated", "simulated", "apart"), each, strict=True):
+            found[what, name, ""] = values
     other = Question(ldp.KRR(GROUPS.size, question.mechanism.epsilon))
-    for name, found in sizes.rejections(design, (question, other), samples, seed).items():
-        shares = ", ".join(
-            f"{test} {share:.3f}" for test, share in zip(sizes.TESTS, found, strict=True)
-        )
-        yield f"size {name:26s} {shares}"
+    for name, shares in sizes.rejections(design, (question, other), samples, seed).items():
+        for test, share in zip(sizes.TESTS, shares, strict=True):
+            found["size", name, test] = np.array([share])
+    rows = [(*key, v.size, v.min(), v.mean(), v.max()) for key, v in found.items()]
+    return pd.DataFrame(rows, columns=["what", "name", "test", "cells", "least", "mean", "most"])
+
+
+def setting(design: Design, kind: str, epsilon: float, samples: int) -> pd.DataFrame:
+    """The figures of a setting, whose random numbers follow from its name."""
+    question = Question(MECHANISMS[kind](K, epsilon))
+    seed = [*map(ord, design.name + kind), round(100 * epsilon)]
+    confirm(design, question, samples // CONFIRMED, seed)
+    table = figures(design, question, samples, seed)
+    for place, (name, value) in enumerate(
+        {"design": design.name, "mechanism": kind, "epsilon": epsilon, "samples": samples}.items()
+    ):
+        table.insert(place, name, value)
+    return table
 
 
 def main() -> None:
@@ -99,20 +122,19 @@ def main() -> None:
         "--mechanism", nargs="*", choices=list(MECHANISMS), default=list(MECHANISMS)
     )
     parser.add_argument("--epsilon", nargs="*", type=float, default=list(EPSILONS))
+    parser.add_argument("--store", action="store_true", help=f"write {STORED.name}")
     asked = parser.parse_args()
-    people = population(*SIZE)
+    people, tables = population(*SIZE), []
     for name in asked.design:
-        design = DESIGNS[name](people)
         for kind in asked.mechanism:
             for epsilon in asked.epsilon:
-                question = Question(MECHANISMS[kind](K, epsilon))
-                seed = [*map(ord, name + kind), round(100 * epsilon)]
                 start = time.process_time()
-                print(f"{name}, {kind}, epsilon {epsilon:g}, {asked.samples} samples")
-                confirm(design, question, asked.samples // CONFIRMED, seed)
-                for line in report(design, question, asked.samples, seed):
-                    print("   ", line, flush=True)
-                print(f"    {time.process_time() - start:.0f} CPU s", flush=True)
+                tables.append(setting(DESIGNS[name](people), kind, epsilon, asked.samples))
+                print(tables[-1].to_string(index=False, float_format="{:.3f}".format))
+                print(f"{time.process_time() - start:.0f} CPU s", flush=True)
+    if asked.store:
+        text = pd.concat(tables).to_csv(index=False, float_format="%.4g", lineterminator="\n")
+        STORED.write_text(f"# Made by: {COMMAND}\n{text}", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

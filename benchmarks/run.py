@@ -1,10 +1,11 @@
 """Measure ldpstats against plain numpy, cvxpy and other packages, and print tables of ratios.
 
-    python benchmarks/run.py [--quick] [section ...]
+    python benchmarks/run.py [--quick] [--output benchmarks/results/ratios.csv] [section ...]
 
 The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense,
 associate, associate_million, uldp, uldp_full, dictionary, clients, import and engines; all but
-associate_million, uldp_full and engines by default.
+associate_million, uldp_full and engines by default. `--output` writes the rows to a CSV file, each
+section as soon as it is done; sections that are not run again keep the rows that they have there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import os
 import platform
 from importlib.metadata import version
+from pathlib import Path
 
 # before numpy is imported, and inherited by the interpreters that are started
 for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "VECLIB_MAXIMUM"):
@@ -44,6 +46,7 @@ def main() -> None:
     """Run the chosen sections and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("--output", type=Path, help="a CSV file for the rows")
     parser.add_argument("section", nargs="*", help=f"{', '.join(SECTIONS)}; default: nearly all")
     chosen = parser.parse_args()
     for section in chosen.section:
@@ -61,7 +64,7 @@ def main() -> None:
     import imports
     import solve
     import uldp
-    from timing import Scale, print_table, warm_allocator
+    from timing import Scale, keep_rows, print_table, warm_allocator
 
     warm_allocator()
     run = {
@@ -89,7 +92,17 @@ def main() -> None:
     print(", ".join(collect.peer_versions()))
     for section in chosen.section or [name for name in SECTIONS if name not in ASKED_FOR]:
         print(f"\n{section}: {run[section].__doc__}\n", flush=True)
-        print_table(run[section](Scale(chosen.quick)))
+        rows = run[section](Scale(chosen.quick))
+        print_table(rows)
+        if chosen.output:
+            keep_rows(chosen.output, section, rows, SECTIONS, machine())
+
+
+def machine() -> str:
+    """What the rows were measured on, without a date."""
+    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES[1:])
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{python}, {versions}; {platform.machine()}, {os.cpu_count()} cores, one thread"
 
 
 if __name__ == "__main__":

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-__all__ = ["Row", "Scale", "faster", "measure", "print_table", "warm_allocator", "zipf"]
+__all__ = [
+    "Row",
+    "Scale",
+    "faster",
+    "keep_rows",
+    "measure",
+    "print_table",
+    "warm_allocator",
+    "zipf",
+]
+
+COLUMNS = ("section", "case", "against", "figure", "machine")
 
 
 @dataclass(frozen=True)
@@ -87,3 +100,22 @@ def print_table(rows: list[Row]) -> None:
         )
         if i == 0:
             print("  ".join("-" * width for width in widths))
+
+
+def keep_rows(
+    path: Path, section: str, rows: list[Row], order: Sequence[str], machine: str
+) -> None:
+    """Store the rows of a section in a CSV file, in the place of those that it had there."""
+    kept: list[dict[str, str]] = []
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            kept = [row for row in csv.DictReader(file) if row["section"] != section]
+    for row in rows:
+        values = (section, row.case, row.against, row.figure, machine)
+        kept.append(dict(zip(COLUMNS, values, strict=True)))
+    kept.sort(key=lambda row: order.index(row["section"]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)

@@ -35,6 +35,7 @@ extensions = [
     "data_docstrings",
     "llms",
     "mathml",
+    "stored_tables",
 ]
 exclude_patterns = ["_templates", "extensions", "*/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]

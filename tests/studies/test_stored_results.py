@@ -20,6 +20,7 @@ SCRIPTS = [path for path in sorted(STUDIES.glob("*.py")) if "def main()" in path
 PARTS = {  # tables that are stored by parts, and the column that names these
     "joint_tables": "scene",
     "association_tests": "table",
+    "default_surveys": "part",
     "utility_optimised": "table",
     "unknown_devices": "setting",
     "unknown_regressions": "setting",
@@ -29,6 +30,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
 
 OF_NO_VIGNETTE = {
     "calibrated_posteriors",
+    "default_surveys",
     "frequency_calibration",
     "unknown_devices",
     "unknown_regressions",
