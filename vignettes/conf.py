@@ -76,7 +76,10 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ldpstats"
+html_css_files = ["site.css"]
+html_sidebars = {"start": [], "contributing": [], "changelog": []}  # pages without others below
 html_theme_options = {
-    "show_prev_next": False,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
+    "show_prev_next": False,
 }

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 
 def first_sentence(env: BuildEnvironment, page: str) -> str:
-    paragraph = next(iter(env.get_doctree(page).findall(nodes.paragraph)), None)
-    text = " ".join(paragraph.astext().split()) if paragraph else ""
-    return text.partition(". ")[0].rstrip(".:")
+    """The first sentence of the text of a page, or of what it describes; notes do not count."""
+    for paragraph in env.get_doctree(page).findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section | addnodes.desc_content):
+            return " ".join(paragraph.astext().split()).partition(". ")[0].rstrip(".:")
+    return ""
 
 
 def below(env: BuildEnvironment, page: str) -> list[str]:
@@ -29,7 +32,11 @@ def text_of(env: BuildEnvironment, root: str) -> str:
         lines += [f"## {env.titles[chapter].astext()}", ""]
         for page in dict.fromkeys([chapter, *below(env, chapter)]):
             source = f"_sources/{page}{Path(env.doc2path(page)).suffix}.txt"
-            lines.append(f"- [{env.titles[page].astext()}]({source}): {first_sentence(env, page)}")
+            lines.append(
+                f"- [{env.titles[page].astext()}]({source}): {first_sentence(env, page)}".rstrip(
+                    ": "
+                )
+            )
         lines.append("")
     return "\n".join(lines)
 
