@@ -18,6 +18,7 @@ from ldpstats.arguments.documents import (
     number_from_json,
     number_to_json,
 )
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
 
@@ -163,6 +164,10 @@ class Unexplained:
             return text
         lower, upper = self.conf_int()
         return f"{text} (std err {self.bse:.4g}), 95% interval [{lower:.4g}, {upper:.4g}]"
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
     def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
         """Wald interval of the share, cut to [0, 1] unless `clip` is False."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.clients.conformance.program import Fault, Program, shown
 from ldpstats.clients.conformance.vectors import Vector
 
@@ -97,6 +98,10 @@ class Conformance:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, 10))
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def _lines(result: Conformance, most: int) -> Iterator[str]:
