@@ -17,7 +17,7 @@ from ldpstats.problems.estimates import Unexplained
 from ldpstats.survey.sample.changes import WeightChange
 
 # arguments of other calls, which print as a line
-LINES = {"Source", "ReplicateWeights", "MadeReplicates", "Difference"}
+LINES = {"Source", "ReplicateWeights", "MadeReplicates", "WeightStep", "Difference"}
 
 
 def classes() -> list[type]:

@@ -118,6 +118,9 @@ def _lines(result: Conformance, most: int) -> Iterator[str]:
     if result.missing:
         why = f"the client failed {MOST_FAULTS} times"
         yield f"{len(result.missing):,} vectors were not sent, because {why}"
+    if result.answered and all(one.place == "line" for one in wrong) and not total[1]:
+        yield "It answered no vector. Does it need an option to read them? Clients that ldpstats"
+        yield "writes have one: COMMAND --conformance, with no other argument."
     yield "The client agrees." if result.agrees else "The client does NOT agree."
 
 
