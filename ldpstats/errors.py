@@ -274,7 +274,7 @@ class MisfitWarning(LDPWarning):
     >>> print(caught[0].message)
     goodness of fit has p = 3.8e-120: the reports contradict the hypothesis that the reports
     were made by this mechanism (Bonferroni on the most negative estimate); check that its
-    parameters are those of the clients
+    parameters are those with which the reports were made
     """
 
 
