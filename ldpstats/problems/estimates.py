@@ -150,6 +150,8 @@ class Unexplained:
     share not among the candidates: 0.2 (std err 0.01), 95% interval [0.1804, 0.2196]
     >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
     (0.2, [0.1804, 0.2196])
+    >>> f"{share:.1%} of the answers", round(share, 1)
+    ('20.0% of the answers', 0.2)
     """
 
     estimate: float
@@ -157,6 +159,14 @@ class Unexplained:
 
     def __float__(self) -> float:
         return self.estimate
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        """The estimate, rounded."""
+        return round(self.estimate, ndigits)
+
+    def __format__(self, form: str) -> str:
+        """The estimate in a format of numbers, such as ".3f"; all of it in words without one."""
+        return format(self.estimate, form) if form else str(self)
 
     def __str__(self) -> str:
         text = f"share not among the candidates: {self.estimate:.4g}"

@@ -189,6 +189,15 @@ def test_the_unexplained_share_prints_with_its_interval() -> None:
     assert str(Unexplained(0.07328844, np.nan)) == words
 
 
+def test_the_unexplained_share_is_rounded_and_formatted_as_a_number() -> None:
+    share = Unexplained(0.07328844, 0.04914654)
+    assert f"{share:.3f}" == "0.073" and f"{share:8.1%}" == "    7.3%"
+    assert f"{share}" == str(share)
+    assert round(share, 3) == 0.073 and round(share) == 0
+    with pytest.raises(ValueError, match="format"):
+        f"{share:x}"
+
+
 def test_glances_of_joint_results_have_the_names_of_the_variables() -> None:
     glance = RESULTS["association"].glance()
     assert glance.loc[0, "name"] == " x ".join(RESULTS["association"].names)
