@@ -138,7 +138,8 @@ def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
     name, text = pair
     lines = [""]
     for piece in re.findall(_PIECE, text.replace(" = ", "\0=\0")):  # "n = 10" stays on its line
-        if display_width((lines[-1] + piece).rstrip()) > room and lines[-1]:
+        fits, alone = (display_width(t.rstrip()) <= room for t in (lines[-1] + piece, piece))
+        if alone and not fits:
             lines.append("")
         lines[-1] += piece
         while display_width((full := lines[-1]).rstrip()) > room:
