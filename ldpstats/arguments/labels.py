@@ -353,11 +353,25 @@ def preview(labels: pd.Index[Any]) -> str:
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
 
 
+def by_label(name: str, values: object) -> Any:
+    """A mapping from labels to numbers as a Series; anything else as it is."""
+    if not isinstance(values, Mapping):
+        return values
+    try:
+        given = dict(values)
+        index: pd.Index[Any] = pd.Index(list(given), dtype=object, tupleize_cols=False)
+        return pd.Series(list(given.values()), index=index.infer_objects(), dtype=object)
+    except Exception:  # somebody else's mapping may raise anything
+        raise InvalidArgument(name, values, "must be a mapping from labels to numbers") from None
+
+
 def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
-    """Put a Series in the order of `labels`, absent ones filled; leave anything else as it is.
+    """Put a Series or mapping in the order of `labels`, absent ones filled; leave others alone.
 
     Labels may be absent only if `absent` is given. Missing values stay, for the caller to refuse.
     """
+    kind = "Series" if isinstance(values, pd.Series) else "mapping"
+    values = by_label(name, values)
     if not isinstance(values, pd.Series):
         return values
     given = values.index
@@ -365,10 +379,10 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
     known = not (lacking or isinstance(given, pd.MultiIndex) or given.has_duplicates)
     if not (known and given.astype(object).isin(labels).all()):
         raise InvalidArgument(
-            name, given.tolist(), f"as a Series must be indexed by the labels {preview(labels)}"
+            name, given.tolist(), f"as a {kind} must be indexed by the labels {preview(labels)}"
         )
-    kind = values.dtype
-    if pd.api.types.is_bool_dtype(kind) or not pd.api.types.is_numeric_dtype(kind):
+    held = values.dtype
+    if pd.api.types.is_bool_dtype(held) or not pd.api.types.is_numeric_dtype(held):
         # cannot be filled with a number
         values = pd.Series(values.to_numpy(), index=given, dtype=object)
     # only what is absent is filled: a missing value that was given stays missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from ldpstats.arguments.distinct import factorized
 from ldpstats.arguments.labels import as_series, missing_entries, preview
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 
-__all__ = ["matched"]
+__all__ = ["matched", "written_as"]
 
 Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
@@ -66,6 +66,34 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
         value, times = distinct[codes[row]], int((codes == codes[row]).sum())
         raise known.refusal(f"{where}, row {row + 1}", HIDDEN if secret else value, times)
     return found
+
+
+def written_as(column: pd.Series[Any], codes: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which values of a column are one of some codes as people write them, shape (n,).
+
+    Blanks around text do not count, and text stands for the number that it spells: the code "9" is
+    9, 9.0, "9" and "9.0". A column of a type that holds no answers has none of them.
+    """
+    keys = {key for code in codes for key in _spelled(code)}
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        found = column.isin([value for kind, value in keys if kind == "number"])
+        return found.to_numpy(dtype=bool, na_value=False)
+    try:
+        places, distinct = _factorized("column", column)
+    except Exception:  # a nested column, which whoever reads it as answers refuses
+        return np.zeros(len(column), dtype=bool)
+    fits = [not keys.isdisjoint(_spelled(value)) for value in distinct.tolist()]
+    return np.array([*fits, False])[places]
+
+
+def _spelled(value: Any) -> list[Key]:
+    """What a value can be taken for: itself, or the number that its text spells."""
+    key = _key(value)
+    if key is None or key[0] != "text":
+        return [] if key is None else [key]
+    text = key[1].strip()
+    number = _NUMBER.fullmatch(text)
+    return [("text", text), *(_numbers(text, *number.groups()) if number else ())]
 
 
 def _quickly(values: object, known: _Labels) -> Codes | None:

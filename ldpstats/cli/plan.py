@@ -28,6 +28,7 @@ from ldpstats.models.shared.notes import epsilon_text
 from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
 from ldpstats.planning.contenders import KINDS, contenders
 from ldpstats.planning.mechanism_comparison import ratios
+from ldpstats.planning.shares import shares_text
 
 __all__ = ["add_plan"]
 
@@ -39,6 +40,7 @@ tests rest; that of the worst category counts, or of the one that --category nam
 """
 _TARGETS = ("se", "width", "relative")
 _AT = " at epsilon "  # of kinds, whose names repeat
+_SHORT = 26  # characters of shares that stand in the header
 _FEW = 4  # epsilons up to which the plot has a range of its own
 
 
@@ -89,7 +91,7 @@ def _plan(given: argparse.Namespace) -> int:
     if given.json == "-":
         print(document)
     else:
-        print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, len(law)))
+        print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, law))
     return 0
 
 
@@ -226,18 +228,22 @@ def _document(given: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
     return {name: value, **asked, "mechanisms": rows}
 
 
-def _text(given: argparse.Namespace, table: pd.DataFrame, k: int) -> str:
+def _text(given: argparse.Namespace, table: pd.DataFrame, law: pd.Series[Any]) -> str:
     """The table for people."""
     name, value = _aim(given)
     what = "se" if given.n is not None else "respondents"
     words = {"n": "Respondents:", "se": "Std err:", "relative": "Std err / p:"}
     words["width"] = f"{100 * (1 - given.alpha):.4g}% width:"
     worst = "the worst" if given.category is None else one_line(given.category, LONGEST_LABEL)
+    shares = "equal (no --p)" if given.p is None else shares_text(law)
+    short = shares if len(shares) <= _SHORT else "see below"
+    asked = f"{value:,}" if name == "n" else f"{value:g}"
     summary = SummaryTable(
         title="Mechanisms before the survey",
         header=[
-            ["Categories:", f"{k:,}", words[name], f"{value:,}" if name == "n" else f"{value:g}"],
+            ["Categories:", f"{len(law):,}", words[name], asked],
             ["Category:", worst, "Design effect:", f"{given.design_effect:g}"],
+            ["Shares:", short, "", ""],
         ],
         columns=["epsilon", "bits", "std err" if what == "se" else what, "ratio", "worth"],
         stubs=[one_line(name, LONGEST_LABEL) for name in table["mechanism"]],
@@ -252,6 +258,7 @@ def _text(given: argparse.Namespace, table: pd.DataFrame, k: int) -> str:
             for row in table.to_dict("records")
         ],
         notes=[
+            *([f"Shares: {shares}."] if short != shares else []),
             "ratio: respondents for the same precision, over those of the best of these.",
             "worth: respondents without privacy who give the same summed variance, in percent.",
         ],

@@ -110,8 +110,11 @@ def minimum_detectable(
     Returns
     -------
     Detectable
-        The effect as a `value` in the goal's units, and the truth that has it. `planning.power` of
-        that truth is the power asked for.
+        The effect as a `value` in the goal's units, and the truth that has it. The units are a
+        frequency in [0, 1] for `ValueTest` and `PresenceTest`; a difference of frequencies (0.03 is
+        three percentage points) for `GroupsTest` with a category, and Cramer's V without; Cramer's
+        V for `IndependenceTest`; the coefficient's own for `CoefficientTest`. `unit` has it in
+        words. `planning.power` of that truth is the power asked for.
 
     Raises
     ------
@@ -133,7 +136,7 @@ def minimum_detectable(
     asked, effect = asked_power(power, alpha), effect_of_design(design_effect)
     if not ray.test(1.0, alpha).differs:
         remedy = "has the null hypothesis for its truth, which gives no direction"
-        raise InvalidArgument("goal", str(goal), remedy)
+        raise InvalidArgument("goal", goal.words, remedy)
 
     def excess(multiple: float) -> float:
         if multiple == 0.0:

@@ -197,9 +197,9 @@ def precision(
     ----------
     mechanism : Mechanism
         Any mechanism; `Observed` for a survey without privacy.
-    p : array-like, shape (k,), or Series, or None
-        Expected distribution, in category order, or a Series by label. None: uniform. Over an open
-        alphabet it may sum to less than one.
+    p : array-like, shape (k,), or Series or mapping by label, or None
+        Expected distribution; an array is in category order. None: uniform. Over an open alphabet
+        it may sum to less than one.
     n : int
         Respondents.
     design_effect : float

@@ -20,6 +20,7 @@ from ldpstats.models.shared.spelling import count_of
 from ldpstats.planning.contenders import Kind, contenders, report_bits
 from ldpstats.planning.mechanism_comparison import ratios
 from ldpstats.planning.objectives import Objective, objective
+from ldpstats.planning.shares import shares_text
 from ldpstats.planning.variances import expected_shares
 
 __all__ = ["MechanismChoice", "recommend"]
@@ -45,6 +46,8 @@ class MechanismChoice:
         a test; "ratio", how many times the
         respondents of the best it needs; "effective_share" of the sample, against a survey without
         privacy.
+    shares : str
+        The truth that was assumed, in words.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class MechanismChoice:
     goal: str
     why: str
     table: pd.DataFrame
+    shares: str = ""
 
     def __repr__(self) -> str:
         return f"MechanismChoice({self.best}, of {len(self.table)} by the smallest {self.goal})"
@@ -96,7 +100,9 @@ class MechanismChoice:
     def __str__(self) -> str:
         columns = ["name", "bits", "loss", "ratio", "effective_share"]
         rows = self.table[columns].to_string(index=False, float_format=_number)
-        return "\n".join([str(self.best), *textwrap.wrap(self.reason, 79), "", rows])
+        assumed = [f"{self.shares[:1].upper()}{self.shares[1:]}."] if self.shares else []
+        text = " ".join([self.reason, *assumed])
+        return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
 
     def _repr_html_(self) -> str:
         """The same, in a notebook."""
@@ -143,9 +149,8 @@ def recommend(
         contrast, a mapping from labels to weights: ``{"nurse": 1, "cook": -1}``; for one category
         ``{"nurse": 1}``, or ``{"category": "nurse"}``. A `ValueTest`, `GroupsTest`, `PresenceTest`
         or `CoefficientTest` asks for the fewest respondents whose test has power 0.8 at level 0.05.
-    p : array-like, shape (k,), or Series, optional
-        Expected distribution, a Series by label. Default: uniform. Not with a test, which has its
-        own.
+    p : array-like, shape (k,), or Series or mapping by label, optional
+        Expected distribution. Default: uniform. Not with a test, which has its own.
 
     Returns
     -------
@@ -187,7 +192,10 @@ def recommend(
     worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
     places = (0, int(worse[0]) if worse.size else 1)
     (kind, best), (_, second) = (found[table.index[place]] for place in places)
-    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True))
+    shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
+    if aim.test is not None:
+        shares = aim.test.truth
+    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True), shares)
 
 
 def _table(

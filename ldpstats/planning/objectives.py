@@ -84,8 +84,8 @@ def objective(goal: Any, labels: pd.Index[Any]) -> Objective:
 def _of_test(goal: Goal) -> Objective:
     if isinstance(goal, IndependenceTest):
         remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
-        raise InvalidArgument("goal", str(goal), remedy)
-    return Objective("test", f"number of respondents for power 0.8 {goal}", test=goal)
+        raise InvalidArgument("goal", goal.words, remedy)
+    return Objective("test", f"number of respondents for power 0.8 {goal.words}", test=goal)
 
 
 def _sign(weight: float, is_later: bool) -> list[str]:

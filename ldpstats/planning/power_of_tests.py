@@ -141,7 +141,7 @@ def respondents_for_power(
     test = ray.test(1.0, alpha)
     if not test.differs:
         remedy = "has the null hypothesis for its truth: no number of respondents finds a departure"
-        raise InvalidArgument("goal", str(goal), remedy)
+        raise InvalidArgument("goal", goal.words, remedy)
     return needed(test, asked, effect)
 
 

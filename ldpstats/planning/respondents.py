@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 _MOST = 2**63 - 1
 _TARGETS = ("se", "width", "relative")
 _LEAST = 1e-150  # of a target, whose square does not vanish
+_TOO_LARGE = {"se": 0.5, "width": 1.0}  # which every share has
 _POWER = 0.8
 _NEAR = 1e-9  # relative distance of the first bracket from the guess
 
@@ -55,12 +56,12 @@ def sample_size(
     ----------
     mechanism : Mechanism
         Any mechanism; `Observed` for a survey without privacy.
-    p : array-like, shape (k,), or Series, optional
-        Expected distribution, in category order, or a Series by label. Default: uniform.
+    p : array-like, shape (k,), or Series or mapping by label, optional
+        Expected distribution; an array is in category order. Default: uniform.
     se : float, optional
-        Standard error to reach.
+        Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
-        Full width of the Wald interval to reach, before a cut to [0, 1].
+        Full width of the Wald interval to reach, before a cut to [0, 1]; below 1.
     relative : float, optional
         Standard error over p to reach. Every category that counts needs a positive p.
     category : label, optional
@@ -82,6 +83,7 @@ def sample_size(
     Returns
     -------
     int
+        Respondents; with `GroupsTest` those of all groups together, split by its `shares`.
 
     Raises
     ------
@@ -151,6 +153,11 @@ def _target(*given: Any) -> tuple[str, float]:
     ((name, value),) = named.items()
     remedy = "must be a positive finite number, for example 0.01"
     number = real_number(name, value, remedy)
+    if name in _TOO_LARGE and number >= _TOO_LARGE[name]:
+        more = f"must be below {_TOO_LARGE[name]:g}: shares lie in [0, 1]"
+        if np.isfinite(number) and number < 100.0:
+            more += f"; {number:g} percentage points are {name}={number / 100.0:g}"
+        raise InvalidArgument(name, value, more)
     if not _LEAST <= number < np.inf:
         raise InvalidArgument(name, value, remedy)
     return name, number

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldpstats.mechanisms.observed import Observed
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
+from ldpstats.survey.absent import MissingCodes
 from ldpstats.survey.columns import Column
 from ldpstats.survey.questions import Question
 
@@ -176,19 +176,22 @@ def observed_column(name: str, coded: Coded) -> Column:
     return Column(name, kind, codes, values, True if kind == "text" else None)
 
 
-def refuse_labels(na: Sequence[str], questions: Sequence[Question]) -> None:
-    """Refuse a label of a question as text that means missing."""
-    listed = [(question.name, question.labels) for question in questions]
-    for text, (name, labels) in product(na, listed):
+def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
+    """Refuse a label of a question as a code that means missing."""
+    for question in questions:
+        labels = question.labels
         if labels is None:  # any text is an answer, but no report
             continue
-        try:
-            known = matched("na", [text], labels)[0] >= 0
-        except UnknownCategory:
-            continue
-        if known:
-            remedy = f"is a label of {name!r}: it cannot stand for a missing answer"
-            raise InvalidArgument("na", text, remedy)
+        for code in na.on(question.name):
+            try:
+                known = matched("na", [code], labels)[0] >= 0
+            except UnknownCategory:
+                continue
+            if known:
+                remedy = f"is a label of {question.name!r}: it cannot stand for a missing answer"
+                if code in na.everywhere:
+                    remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
+                raise InvalidArgument("na", code, remedy)
 
 
 def refuse_empty_labels(questions: Sequence[Question]) -> None:

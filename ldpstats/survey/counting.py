@@ -41,7 +41,7 @@ def count(
     bits: bool = False,
     missing: str = "count",
     where: str | None = None,
-    na: Sequence[str] = (),
+    na: Any = (),
     table: str | None = None,
     engine: str | None = None,
     on_error: str = "raise",
@@ -70,8 +70,8 @@ def count(
         Count missing reports in `n_missing`, or refuse them.
     where : str, optional
         A condition on other columns, as for `Survey.where`.
-    na : sequence of str
-        Text that means a missing field of a CSV file, for example ("NA",).
+    na : list, or mapping from column to list
+        Codes that mean missing, as for `Survey`.
     table, engine, on_error
         As for `Survey`.
     progress : bool
@@ -166,7 +166,8 @@ class _Asked:
 
     def in_csv(self, rows: Csv, missing: str, progress: bool) -> Counts | BitCounts:
         """Count the reports of CSV files chunk by chunk."""
-        how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": rows.na}
+        na = rows.na.on(self.named(rows.columns))
+        how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": na}
         given = self.mechanism, self.named(rows.columns), self.count
         total: Any = 0
         with maybe_bar("counting", progress) as bar:

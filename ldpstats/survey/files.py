@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,16 +14,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.engines.listing import found_files, is_files
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.io.cells import coded, unguarded
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.io.tables import csv_lines, file_format, names, table_chunks
+from ldpstats.io.tables import csv_lines, file_format, table_chunks
 from ldpstats.io.values import missing_texts
+from ldpstats.survey.absent import MissingCodes
 from ldpstats.survey.tables import Table
 
-__all__ = ["ONLY_CSV", "Csv", "table_of"]
-
-ONLY_CSV = "goes with CSV files: other tables know what is missing"
+__all__ = ["Csv", "table_of"]
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
@@ -33,28 +32,28 @@ _TRUTH = {"true": True, "false": False}
 def table_of(data: object, na: object = (), name: str = "data") -> Table:
     """A table in memory of any kind: a frame, or CSV files, one after another.
 
-    `na` is text that means an empty field, for CSV only.
+    `na` has codes that mean missing, in a list for all columns or in a mapping by column.
 
     Raises
     ------
     InvalidArgument
-        For anything else, and for a file that cannot be read.
+        For anything else, for a file that cannot be read, and if `na` names other columns.
     """
-    empty = names("na", na)
+    codes = MissingCodes.of(na)
     table: Table
     if is_files(data):
         files = found_files(data).files
         for file in files:
             file_format(file)
-        table = Csv(name, files, na=tuple(empty))
+        table = Csv(name, files)
     elif isinstance(data, pd.DataFrame):
         # a copy of the frame, to which the caller may add columns later
         table = Table.of(data.copy(deep=False), name)
     else:
         table = Table.of(data, name)
-    if empty and not isinstance(table, Csv):
-        raise InvalidArgument("na", empty, ONLY_CSV)
-    return table
+    for column in codes.by_column:
+        table.check_column(column, "na")
+    return replace(table, na=codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,6 @@ class Csv(Table):
     """
 
     frame: tuple[Path, ...]
-    na: tuple[str, ...] = ()
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -97,11 +95,10 @@ class Csv(Table):
         if not wanted:
             return
         texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
-        empty = missing_texts(self.frame[0], self.na)
         for file in self.frame:
             for chunk in table_chunks(file, wanted, codes=wanted):
                 for name in wanted:
-                    texts[name].append(_cells(chunk[name], empty))
+                    texts[name].append(_cells(chunk[name]))
         made = {name: np.concatenate(cells) for name, cells in texts.items()}
         self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
@@ -110,6 +107,9 @@ class Csv(Table):
     def _column(self, name: str) -> pd.Series[Any]:
         self.prepare([name])
         return self.read[name]
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        return tuple(missing_texts(self.frame[0], self.na.on(name)))
 
     def typed(self, name: str) -> pd.Series[Any]:
         return _typed(_unguarded(self.column(name), set()))
@@ -131,13 +131,12 @@ def _header(file: FilePath) -> tuple[str, ...]:
     return tuple(map(unguarded, header))
 
 
-def _cells(column: pd.Series[Any], empty: Sequence[str]) -> npt.NDArray[np.object_]:
+def _cells(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
     """The fields of a column of text, None where missing; equal texts are one object."""
     text = coded(column)
     assert text is not None
     codes, distinct = text
-    cells = [None if cell in empty else cell for cell in distinct.tolist()]
-    found: npt.NDArray[np.object_] = np.array([*cells, None], dtype=object)[codes]
+    found: npt.NDArray[np.object_] = np.array([*distinct.tolist(), None], dtype=object)[codes]
     return found
 
 

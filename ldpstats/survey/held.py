@@ -90,6 +90,10 @@ class Held(ABC):
         """
         return self, None if count is None else self.times(count)
 
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        """What means missing in a column, besides what is."""
+        return ()
+
     def times(self, count: str) -> npt.NDArray[np.int64]:
         """How many respondents each row stands for, from a column of counts."""
         raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
@@ -198,6 +202,9 @@ class Collected(Held):
                 self.table.check_marks(column, made_by)
         for column, question in own.items():
             self._check_stored(column, sheet[question])
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        return self.table.na.on(name)
 
     def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""

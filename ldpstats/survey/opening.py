@@ -10,9 +10,9 @@ from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import checked_path, refusal
-from ldpstats.io.tables import names
+from ldpstats.survey.absent import MissingCodes
 from ldpstats.survey.coded import refuse_empty_labels, refuse_labels
-from ldpstats.survey.files import ONLY_CSV, Csv, table_of
+from ldpstats.survey.files import Csv, table_of
 from ldpstats.survey.held import Collected, Held
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
@@ -21,6 +21,8 @@ from ldpstats.survey.tables import Table, check_names
 __all__ = ["QUESTIONNAIRE_FILE", "held_on", "questionnaire_of", "rows_of"]
 
 QUESTIONNAIRE_FILE = "questionnaire.json"  # in the folder of a collector, beside the tables
+_NO_CODES = "goes with CSV files and tables in memory: on an engine make such codes missing first, "
+_NO_CODES += "in SQL with NULLIF(column, code), or read the table into memory"
 _NO_SHEETS = "holds no sheets yet: a collector puts them into a file when enough have come, and "
 _NO_SHEETS += "when it is stopped"
 
@@ -72,8 +74,8 @@ def rows_of(
     query = opened(data, name, table, engine, on_error)
     if query is None:
         return table_of(data, na, name)
-    if names("na", na):
-        raise InvalidArgument("na", na, ONLY_CSV)
+    if MissingCodes.of(na):
+        raise InvalidArgument("na", na, _NO_CODES)
     return query
 
 
@@ -92,6 +94,6 @@ def held_on(
         return Remote.of(rows, sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
-        refuse_labels(rows.na, sheet.entries)
         refuse_empty_labels(sheet.entries)
+    refuse_labels(rows.na, sheet.entries)
     return Collected(rows, sheet, cohorts or {}, whole)

@@ -49,8 +49,10 @@ class Survey(SeveralQuestions):
         fraction of them. May have a stage more than `clusters`, at which respondents were sampled.
         Stages after the first add to a variance only if all up to them have a correction; others
         need not be named, and are not read.
-    na : sequence of str
-        Text that means an empty field of a CSV file, for example ("NA",).
+    na : list, or mapping from column to list
+        Codes that mean missing in a CSV file or a table in memory: text or numbers, as people write
+        them, so that 9 is also 9.0 and "9". A list is for every column; where 9 is an answer to
+        another question, a mapping names columns, ``na={"Q7": [8, 9]}``. Not for engines.
     table : str, optional
         Which table of a database file; may be left out where there is one.
     engine : {"duckdb", "spark", "polars"}, optional

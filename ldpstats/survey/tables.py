@@ -15,6 +15,7 @@ from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.reports.fingerprints import check_fingerprints
+from ldpstats.survey.absent import NO_CODES, MissingCodes, emptied
 from ldpstats.survey.arrow import from_arrow, index_names, kept_notes, to_arrow
 
 __all__ = ["Table", "check_names"]
@@ -36,6 +37,7 @@ class Table(ABC):
     name: str  # of the argument, for errors
     frame: Any  # as it was given
     secret: bool = False
+    na: MissingCodes = NO_CODES
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
@@ -94,9 +96,16 @@ class Table(ABC):
         """The frame of `arranged`, from columns that were checked."""
 
     def column(self, name: str) -> pd.Series[Any]:
-        """A column as a Series numbered from 0: whole numbers and categories stay what they are."""
+        """A column as a Series numbered from 0: whole numbers and categories stay what they are.
+
+        Codes that mean missing are.
+        """
         self.check_column(name)
-        return self._column(name)
+        return emptied(self._column(name), self.missing_codes(name))
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        """What means missing in a column."""
+        return self.na.on(name)
 
     def typed(self, name: str) -> pd.Series[Any]:
         """A column that nothing else describes, as the table's kind types it."""
@@ -137,8 +146,9 @@ class Table(ABC):
                 raise InvalidArgument(what, name, f"no such column; {held}")
             shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
             hint = did_you_mean(name, self.columns)
-            if len(self.columns) == 1 and set(";\t") & set(self.columns[0]):
-                hint = "; if this is a file, its fields must be separated by commas"
+            if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
+                hint = "; if this is a file, its fields must be separated by commas: pass the "
+                hint += f"table pandas.read_csv(file, sep={other[0]!r})"
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:

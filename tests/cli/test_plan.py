@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,17 @@ def test_numbers_of_categories_and_their_labels(capsys: pytest.CaptureFixture[st
     p = [0.7, 0.1, 0.1, 0.1]
     needed = planning.sample_size(ldp.KRR(4, 1.0), p, se=0.1, category=3)
     assert document["mechanisms"][0]["respondents"] == needed
+
+
+def test_the_shares_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    how = ("--epsilon", "1", "--mechanism", "krr", "--n", "900")
+    two = ("--categories", "no,yes", *how)
+    assert re.search(r"^Shares: +equal \(no --p\) *$", printed(capsys, *two), re.M)
+    given = printed(capsys, *two, "--p", ".95,.05")
+    assert re.search(r"^Shares: +no 0.95, yes 0.05 *$", given, re.M)
+    many = printed(capsys, "--categories", "4", *how, "--p", "0.71,0.1,0.1,0.09")
+    assert re.search(r"^Shares: +see below", many, re.M)
+    assert "\nShares: 0 0.71, 1 0.1, 2 0.1, 3 0.09.\n" in many
 
 
 def test_files_appear_together(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

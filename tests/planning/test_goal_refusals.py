@@ -152,3 +152,23 @@ def test_a_table_of_another_shape_names_its_shape() -> None:
     pair = (ldp.KRR(3, 1.0), ldp.KRR(2, 1.0))
     with pytest.raises(InvalidArgument, match=r"table='array of shape \(2, 2\)'.*\(3, 2\)"):
         planning.power(pair, goal, 100)
+
+
+def test_a_list_of_shares_is_no_table_of_groups() -> None:
+    with pytest.raises(InvalidArgument, match="no/yes") as error:
+        planning.GroupsTest([0.05, 0.09])
+    assert "[[0.95, 0.05], [0.91, 0.09]], or a DataFrame" in str(error.value)
+
+
+def test_goals_print_their_truth() -> None:
+    named = pd.DataFrame([[0.95, 0.05], [0.91, 0.09]], ["n", "s"], ["no", "yes"])
+    for goal, truth in (
+        (planning.ValueTest({"yes": 0.3, "no": 0.7}, "yes", 0.25), "yes 0.3, no 0.7"),
+        (planning.PresenceTest([0.98, 0.02], 1), "0.98, 0.02"),
+        (planning.PresenceTest(np.full(20, 0.05), 1), f"{'0.05, ' * 8}... (20 in all)"),
+        (planning.GroupsTest(named), "n: no 0.95, yes 0.05; s: no 0.91, yes 0.09"),
+        (planning.GroupsTest(np.full((6, 2), 0.5)), f"{'0.5, 0.5; ' * 4}... (6 rows)"),
+        (planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]]), "0.3, 0.2; 0.2, 0.3"),
+    ):
+        assert str(goal) == f"{goal.words}; true shares: {truth}"
+    assert str(coefficient()).endswith("is not zero; true coefficients: 0.1, 0.2")

@@ -235,7 +235,22 @@ def test_a_test_is_a_goal(goal: Any) -> None:
     assert needed[found.best] == losses.min() < needed[found.runner_up]
     direct = planning.sample_size(ldp.Observed(JOBS), goal=goal)
     assert found.table["effective_share"].iloc[0] == pytest.approx(direct / losses.min())
-    assert f"respondents for power 0.8 {goal}" in str(found).replace("\n", " ")
+    assert f"respondents for power 0.8 {goal.words}" in str(found).replace("\n", " ")
+    assert found.shares == goal.truth
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (None, "Expected shares: equal (0.3333 each)."),
+        (
+            {"cook": 0.2, "nurse": 0.5, "driver": 0.3},
+            "nurse 0.5, cook 0.2, driver 0.3.",
+        ),
+    ],
+)
+def test_it_says_what_shares_it_assumes(p: Any, words: str) -> None:
+    assert words in str(planning.recommend(JOBS, 1.0, p=p)).replace("\n", " ")
 
 
 def test_tests_that_are_no_goal() -> None:

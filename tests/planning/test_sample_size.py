@@ -40,7 +40,8 @@ def test_it_is_the_inverse_of_precision(name: str) -> None:
         p = rng.dirichlet(np.ones(5))
         kind = ("se", "width", "relative")[i % 3]
         category = None if i % 2 else mechanism.labels(among)[i % 5]
-        target, deff = 10 ** rng.uniform(-6, 0.5), 10 ** rng.uniform(-1, 1)
+        most = 0.5 if kind == "relative" else -0.31
+        target, deff = 10 ** rng.uniform(-6, most), 10 ** rng.uniform(-1, 1)
         alpha = rng.uniform(0.001, 0.5)
         how: dict[str, Any] = {"design_effect": deff, "candidates": among}
         given: dict[str, Any] = {kind: target, "category": category, "alpha": alpha}
@@ -81,11 +82,50 @@ def test_simple_cases_by_hand() -> None:
     assert planning.sample_size(asked, [0.5, 0.5], se=0.05, design_effect=1.5) == 150
     assert planning.sample_size(asked, [0.9, 0.1], relative=0.1, category="yes") == 900
     assert planning.sample_size(asked, [0.5, 0.5], width=0.1) == 385  # 1.96^2 / (4 .05^2) = 384.1
-    assert planning.sample_size(asked, [0.5, 0.5], se=0.6) == 1
+    assert planning.sample_size(asked, [0.9, 0.1], se=0.4) == 1
     assert planning.sample_size(asked, [1.0, 0.0], se=1e-9) == 1  # nothing varies
     by_label = pd.Series({"yes": 0.1, "no": 0.9})
     assert planning.sample_size(asked, by_label, relative=0.1, category="yes") == 900
     assert planning.sample_size(asked, by_label, relative=0.1, category="no") == 12
+
+
+@pytest.mark.parametrize(
+    ("given", "remedy"),
+    [
+        ({"se": 1.5}, "below 0.5: .*1.5 percentage points are se=0.015$"),
+        ({"se": 0.5}, "below 0.5: .*se=0.005$"),
+        ({"width": 3}, "below 1: .*3 percentage points are width=0.03$"),
+        ({"width": 1e9}, r"below 1: shares lie in \[0, 1\]$"),
+    ],
+)
+def test_percentage_points_are_no_shares(given: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(InvalidArgument, match=remedy):
+        planning.sample_size(ldp.KRR(3, 1.0), **given)
+
+
+def test_a_mapping_is_a_series_by_label() -> None:
+    warner, law = ldp.Warner(epsilon=1.0), {"yes": 0.05, "no": 0.95}
+    in_order, series = [0.95, 0.05], pd.Series(law)
+    channel = planning.design_channel(warner.categories, 1.0, prior=in_order)
+    for given in (law, series):
+        found = planning.precision(warner, given, 1000)
+        assert found.p.to_dict() == {"no": 0.95, "yes": 0.05}
+        for ask in (
+            lambda p: planning.sample_size(warner, p, relative=0.1, category="yes"),
+            lambda p: planning.compare([warner], p, 1000)["effective_share"].iloc[0],
+            lambda p: planning.recommend(warner.categories, 1.0, {"yes": 1}, p).table["loss"][0],
+        ):
+            assert ask(given) == ask(in_order)
+        other = planning.design_channel(warner.categories, 1.0, prior=given)
+        assert other.loss == channel.loss
+        goal = planning.ValueTest(given, "yes", 0.1)
+        same = planning.ValueTest(in_order, "yes", 0.1)
+        assert planning.power(warner, goal, 900) == planning.power(warner, same, 900)
+    for bad in ({"yes": 0.05, "nope": 0.95}, {}, {"yes": 1.0}, {("yes", 1): 0.05, "no": 0.95}):
+        with pytest.raises(InvalidArgument, match=r"^p=.*as a mapping.*'no', 'yes'"):
+            planning.precision(warner, bad, 1000)
+    with pytest.raises(InvalidArgument, match=r"^p="):
+        planning.precision(warner, {"yes": "x", "no": 0.5}, 1000)
 
 
 def test_the_worst_category_decides() -> None:

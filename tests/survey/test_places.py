@@ -246,7 +246,7 @@ def test_arguments_of_engines_go_with_engines(tmp_path: Path) -> None:
         with pytest.raises(ldp.InvalidArgument, match=words.replace("?", r"\?")):
             ldp.Survey(TABLE, SHEET, **how)
     one, _ = files(tmp_path)
-    with pytest.raises(ldp.InvalidArgument, match="goes with CSV"):
+    with pytest.raises(ldp.InvalidArgument, match=r"goes with CSV.*NULLIF"):
         ldp.Survey(one, SHEET, na=("NA",))
 
 

@@ -153,8 +153,6 @@ def test_text_that_means_missing_in_csv(tmp_path: Path) -> None:
         ldp.Survey(path, {"late": ldp.Warner(1.0)}, na=("no",))
     with pytest.raises(InvalidArgument, match="is a label of 'late'"):
         ldp.Survey(path, {"late": ldp.KRR(3, 1.0)}, na=("2",))
-    with pytest.raises(InvalidArgument, match="goes with CSV"):
-        ldp.Survey(pd.read_csv(path), {"late": ldp.Warner(1.0)}, na=("NA",))
 
 
 def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> None:
@@ -231,3 +229,15 @@ def test_a_table_of_the_command_line_is_checked(
         assert "public: age)" in repr(survey)
         with pytest.raises(ldp.errors.MechanismMismatch, match=sheet.fingerprint):
             ldp.Survey(path, other)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_fields_that_are_separated_by_something_else_are_read_by_pandas(
+    mark: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "semicolons.csv"
+    path.write_text(f"late{mark}age\nyes{mark}18\nno{mark}20\n")
+    with pytest.raises(InvalidArgument, match="read_csv") as error:
+        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    table = eval(str(error.value).partition("pass the table ")[2], {"pandas": pd, "file": path})
+    assert len(ldp.Survey(table, {"late": ldp.Warner(1.0)})) == 2

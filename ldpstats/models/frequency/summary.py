@@ -37,7 +37,7 @@ from ldpstats.models.shared.tables import (
     second_words,
 )
 
-__all__ = ["frequency_summary"]
+__all__ = ["frequency_summary", "interval_kind"]
 
 
 def frequency_summary(
@@ -108,19 +108,24 @@ def _interval_notes(
             f"Standard errors of {len(frame)} candidates at once were not computed: use method "
             "'lasso', or fewer candidates."
         ]
-    own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
-    kind = "Wald" if laws.tally is None else "score, with the skewness of the reports"
-    if own.all():
-        kind = "exact (Clopper-Pearson)"
-    elif own.any():
-        kind = f"exact (where a category has a count of its own) or {kind}"
     uncut = uncut.loc[frame.index]
     is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
-    notes = [interval_note(alpha, kind, is_cut, source)]
+    notes = [interval_note(alpha, interval_kind(fit, laws), is_cut, source)]
     if source and laws.linear_method == "one step":
         notes.append("Unconstrained estimate: one Newton step of the likelihood.")
     notes += _cut_notes(fit, frame, uncut, alpha)
     return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
+
+
+def interval_kind(fit: Fit, laws: Laws) -> str:
+    """How the default intervals are computed, in words."""
+    own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
+    kind = "Wald" if laws.tally is None else "score, with the skewness of the reports"
+    if own.all():
+        return "exact (Clopper-Pearson)"
+    if own.any():
+        return f"exact (where a category has a count of its own) or {kind}"
+    return kind
 
 
 def _cut_notes(fit: Fit, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float) -> list[str]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.frequency.summary import interval_kind
 from ldpstats.models.grouped.record import FittedGroups
 from ldpstats.models.shared.groups import worded
 from ldpstats.models.shared.notes import (
@@ -74,7 +75,7 @@ def grouped_summary(
         notes=[
             interval_note(
                 alpha,
-                "within each group",
+                f"{_kinds(fits)}, within each group",
                 touch_ends(together),
                 second_words(together, both, digits),
             ),
@@ -85,6 +86,11 @@ def grouped_summary(
             *_group_notes(results, places, details),
         ],
     )
+
+
+def _kinds(fits: list[FrequencyResults]) -> str:
+    """How the intervals of these groups are computed, in words."""
+    return "; or ".join(dict.fromkeys(interval_kind(fit.fit, fit.laws) for fit in fits))
 
 
 def _shown(results: FittedGroups, max_rows: int) -> list[int]:

@@ -156,7 +156,8 @@ def resolution_notes(
 ) -> list[str]:
     """That the reports are too few to say anything of shares; see `inference.resolution`.
 
-    `pvalues` are those of p = 0 against p > 0, shape (k,), by default from the normal law.
+    `pvalues` are those of p = 0 against p > 0 that the table has, shape (k,), by default from the
+    normal law.
     """
     linear, se = fit.linear, fit.linear.bse()
     if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
@@ -165,10 +166,12 @@ def resolution_notes(
     if stands_out(found):
         return []
     needed = reports_needed(se**2, fit.nobs)
+    rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
+    rule *= pvalues is not None
     return [
         f"WARNING: the survey is too small or too private for its {what}: n of about "
-        f"{_two_digits(needed)} is needed. None stands out from the noise, and standard errors are "
-        "larger than the spread of shares that are drawn at random."
+        f"{_two_digits(needed)} is needed. None stands out from the noise{rule}, and "
+        "standard errors are larger than the spread of shares that are drawn at random."
     ]
 
 

@@ -95,6 +95,10 @@ class DomainShares(DesignResults):
     def totals(self, alpha: float = 0.05) -> pd.DataFrame:
         """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
 
+        Of the persons whom those with a report stand for: who did not answer is in no total. The
+        summary has the sum of their weights, besides that of all. For numbers of the whole
+        population multiply the shares by its size, if those who did not answer are like the others.
+
         Returns
         -------
         DataFrame, one row per estimate

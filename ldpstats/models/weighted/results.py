@@ -175,7 +175,8 @@ class WeightedResults(DomainShares):
         how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
         equal = self.equal
         test = self.test_equal() if equal is not None and equal.is_testable else None
-        return weighted_summary(self, self.categories, test, **how).layout()
+        persons = float((self._persons @ self.totals_law.estimate).sum())
+        return weighted_summary(self, self.categories, test, persons, **how).layout()
 
     @names_alpha
     def plot(
@@ -204,7 +205,7 @@ class WeightedResults(DomainShares):
 
         Returns
         -------
-        Axes, or with domains and no `category` array of Axes
+        Axes, or with domains and no `category` array of Axes, shape (domains,)
         """
         from ldpstats.models.shared.forest import plot_frequencies
         from ldpstats.models.weighted.plots import plot_domains

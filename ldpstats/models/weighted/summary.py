@@ -45,12 +45,16 @@ def weighted_summary(
     results: DesignResults,
     categories: pd.Index[Any],
     equal: TestResult | None,
+    persons: float,
     *,
     alpha: float,
     max_rows: int,
     details: bool,
 ) -> SummaryTable:
-    """What is said of weighted frequencies: a block of rows for each domain."""
+    """What is said of weighted frequencies: a block of rows for each domain.
+
+    `persons` is the sum of the weights of those with a report, in all domains.
+    """
     frame = results.summary_frame(alpha)
     shown = largest(frame, max_rows)
     digits, both = decimals(shown), second_shown(frame, details)
@@ -67,6 +71,7 @@ def weighted_summary(
         notes=[
             *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
             *rest_notes(len(shown), len(frame)),
+            *_answer_notes(results, persons),
             *_domain_notes(results.domains, equal),
             *protection_notes(fit),
             *([] if by else resolution_notes(fit)),
@@ -141,6 +146,7 @@ def sample_notes(
     kind = (
         f"{100 * (1 - alpha):.4g}% {law} with {_range(*np.maximum([df.min(), df.max()], 1.0))} df"
     )
+    kind += " of each domain" * bool(results.domains.by)
     notes = [f"Intervals: {kind}{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
@@ -188,6 +194,14 @@ def _noise_notes(frame: pd.DataFrame) -> list[str]:
             f"rough, here {whose}; their product is not."
         )
     return notes
+
+
+def _answer_notes(results: DesignResults, persons: float) -> list[str]:
+    """The sum of the weights that totals rest on, where some did not answer."""
+    if not results.fit.n_missing:
+        return []
+    where = " and are in a domain" if results.domains.by and results.domains.n_ungrouped else ""
+    return [f"Totals are of those who answered{where}: the sum of their weights is {persons:,.6g}."]
 
 
 def _domain_notes(domains: Domains, equal: TestResult | None) -> list[str]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import as_array, distribution, one_of
-from ldpstats.arguments.labels import align, encode
+from ldpstats.arguments.labels import align, by_label, encode
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.planning.best.goals import Goal
@@ -35,7 +35,8 @@ def checked_priors(prior: object, labels: pd.Index[Any]) -> Array:
     if isinstance(prior, str):
         one_of("prior", prior, ("uniform",))
         return np.full((1, k), 1.0 / k)
-    if prior is None or isinstance(prior, Mapping | set | frozenset):
+    prior = by_label("prior", prior)
+    if prior is None or isinstance(prior, set | frozenset):
         raise InvalidArgument("prior", prior, _PRIOR)
     if isinstance(prior, pd.DataFrame):
         rows = [row for _, row in prior.iterrows()]

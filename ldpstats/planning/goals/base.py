@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import distribution, numbers
-from ldpstats.arguments.labels import align, position
+from ldpstats.arguments.labels import align, by_label, position
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.laws.base import PlannedTest
@@ -21,7 +21,9 @@ __all__ = ["Goal", "Ray", "Setting", "checked_category", "checked_shares", "froz
 
 Array = npt.NDArray[Any]
 
-_SHARES = "must be non-negative shares that sum to one: an array, or a Series by category"
+_SHARES = (
+    "must be non-negative shares that sum to one: an array, or a Series or mapping by category"
+)
 
 
 class Ray(ABC):
@@ -56,6 +58,19 @@ class Ray(ABC):
 class Goal(ABC):
     """A null hypothesis and a truth: a subclass is a frozen dataclass."""
 
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is to be found, in words."""
+
+    @property
+    @abstractmethod
+    def truth(self) -> str:
+        """What the truth is, in words."""
+
+    def __str__(self) -> str:
+        return f"{self.words}; {self.truth}"
+
     @abstractmethod
     def ray(self, mechanism: Any) -> Ray:
         """The goal in a survey with this mechanism."""
@@ -81,7 +96,8 @@ def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -
     made_by, candidates = check_mechanism(mechanism, of), None
     if made_by.is_open:
         if not isinstance(p, pd.Series):
-            remedy = f"must be a Series by string, the candidates whose answers {made_by} reports"
+            remedy = "must be a Series or mapping by string, the candidates whose answers "
+            remedy += f"{made_by} reports"
             raise InvalidArgument(name, f"array of shape {np.shape(p)}", remedy)
         candidates = tuple(p.index)
     labels = made_by.labels(candidates)
@@ -91,6 +107,7 @@ def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -
 
 def checked_shares(name: str, value: object) -> Any:
     """A distribution as an array that cannot be changed, or as a Series of its own."""
+    value = by_label(name, value)
     values = numbers(name, value, _SHARES)
     if values.ndim != 1 or values.size < 2:
         raise InvalidArgument(name, f"array of shape {values.shape}", _SHARES)

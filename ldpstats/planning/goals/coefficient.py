@@ -17,6 +17,7 @@ from ldpstats.models.regression.rows import covariates
 from ldpstats.planning.goals.base import Goal, Ray, frozen
 from ldpstats.planning.laws.base import PlannedTest
 from ldpstats.planning.laws.coefficients import CoefficientLaw, coefficient_test, response_channel
+from ldpstats.planning.shares import shares_text
 from ldpstats.planning.variances import check_mechanism
 from ldpstats.problems.regression.outcomes import Multinomial, Ordered
 
@@ -66,7 +67,7 @@ class CoefficientTest(Goal):
     >>> X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.5, 1.5, 31)})
     >>> goal = ldp.planning.CoefficientTest([-0.5, 0.4], X, coefficient="age")
     >>> print(goal)
-    to find that the coefficient of 'age' is not zero
+    to find that the coefficient of 'age' is not zero; true coefficients: -0.5, 0.4
     >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=1000), 3)
     0.682
     """
@@ -120,8 +121,13 @@ class CoefficientTest(Goal):
         name = repr(self.exog.columns[self._column()])
         return f"{name} for {self.coefficient[1]!r}" if self.model == "mnlogit" else name
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         return f"to find that the coefficient of {self._name} is not zero"
+
+    @property
+    def truth(self) -> str:
+        return f"true coefficients: {shares_text(self.params.ravel())}"
 
     def ray(self, mechanism: Any) -> _CoefficientRay:
         """The goal in a survey with this mechanism."""

@@ -23,6 +23,7 @@ from ldpstats.planning.goals.base import (
 from ldpstats.planning.laws.base import PlannedTest
 from ldpstats.planning.laws.differences import difference_test
 from ldpstats.planning.laws.homogeneity import homogeneity_form
+from ldpstats.planning.shares import table_text
 from ldpstats.planning.variances import check_mechanism
 
 __all__ = ["GroupsTest"]
@@ -30,6 +31,8 @@ __all__ = ["GroupsTest"]
 Array = npt.NDArray[Any]
 
 _TABLE = "must be a table of shares: a row for each group, which sums to one"
+_LABELS = "a DataFrame with categories as columns"
+_SHOWN = 4  # shares of a list that is written out as rows
 _MECHANISMS = "must be one mechanism for all groups, or a list of one for each of the {} groups"
 
 
@@ -73,7 +76,7 @@ class GroupsTest(Goal):
     >>> import ldpstats as ldp
     >>> goal = ldp.planning.GroupsTest([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
     >>> print(goal)
-    to find that 2 groups differ
+    to find that 2 groups differ; true shares: 0.5, 0.3, 0.2; 0.4, 0.3, 0.3
     >>> round(ldp.planning.power(ldp.KRR(3, epsilon=1.0), goal, n=4000), 3)
     0.712
     """
@@ -98,10 +101,15 @@ class GroupsTest(Goal):
                 remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
                 raise InvalidArgument("category", self.category, remedy)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         if self.category is None:
             return f"to find that {len(self.p)} groups differ"
         return f"to find that two groups differ in the frequency of {self.category!r}"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {table_text(self.p)}"
 
     def ray(self, mechanism: Any) -> _GroupsRay:
         """The goal in a survey with this mechanism, or these."""
@@ -180,9 +188,14 @@ class _GroupsRay(Ray):
 
 def _checked_table(p: Any) -> Any:
     """Distributions of groups, a row each."""
-    values = numbers("p", p, _TABLE)
+    values = numbers("p", p, f"{_TABLE}, or {_LABELS}")
+    if values.ndim == 1 and values.size > 1 and ((0.0 <= values) & (values <= 1.0)).all():
+        pairs = ", ".join(f"[{1.0 - share:g}, {share:g}]" for share in values[:_SHOWN])
+        pairs += ", ..." * (values.size > _SHOWN)
+        remedy = f"{_TABLE}; for no/yes answers [{pairs}], or {_LABELS}"
+        raise InvalidArgument("p", values.tolist(), remedy)
     if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
-        remedy = f"{_TABLE}; at least two of each"
+        remedy = f"{_TABLE}, or {_LABELS}; at least two of each"
         raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
     named = isinstance(p, pd.DataFrame)
     columns = p.columns if named else None

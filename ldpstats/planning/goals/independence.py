@@ -16,6 +16,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.planning.goals.base import Goal, Ray, Setting, frozen, setting
 from ldpstats.planning.laws.association import association_form
 from ldpstats.planning.laws.base import PlannedTest
+from ldpstats.planning.shares import table_text
 
 __all__ = ["IndependenceTest"]
 
@@ -57,7 +58,7 @@ class IndependenceTest(Goal):
     >>> import ldpstats as ldp
     >>> goal = ldp.planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]])
     >>> print(goal)
-    to find that two variables are associated
+    to find that two variables are associated; true shares: 0.3, 0.2; 0.2, 0.3
     >>> krr = ldp.KRR(2, epsilon=2.0)
     >>> round(ldp.planning.power((krr, krr), goal, n=1000), 3)
     0.957
@@ -80,8 +81,13 @@ class IndependenceTest(Goal):
             values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
         object.__setattr__(self, "table", values)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         return "to find that two variables are associated"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {table_text(self.table)}"
 
     def ray(self, mechanism: Any) -> _TableRay:
         """The goal in a survey with this pair of mechanisms."""

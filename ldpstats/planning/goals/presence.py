@@ -9,6 +9,7 @@ from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.planning.goals.base import Goal, checked_category, checked_shares, setting
 from ldpstats.planning.goals.frequencies import FrequencyRay
+from ldpstats.planning.shares import shares_text
 
 __all__ = ["PresenceTest"]
 
@@ -23,9 +24,9 @@ class PresenceTest(Goal):
 
     Parameters
     ----------
-    p : array-like, shape (k,), or Series
-        True distribution of the answers, in the order of the categories, or by label. Over an open
-        alphabet a Series by candidate.
+    p : array-like, shape (k,), or Series or mapping by label
+        True distribution of the answers; an array is in the order of the categories. Over an open
+        alphabet by candidate.
     category : label
         The rare category.
     n_candidates : int, optional
@@ -51,7 +52,7 @@ class PresenceTest(Goal):
     >>> krr = ldp.KRR(("nurse", "cook", "spy"), epsilon=1.0)
     >>> goal = ldp.planning.PresenceTest([0.6, 0.38, 0.02], category="spy")
     >>> print(goal)
-    to detect 'spy' among 3 candidates
+    to detect 'spy' among 3 candidates; true shares: 0.6, 0.38, 0.02
     >>> round(ldp.planning.power(krr, goal, n=20_000), 3)
     0.646
     """
@@ -77,8 +78,13 @@ class PresenceTest(Goal):
         """Number of tests that are made together."""
         return len(self.p) if self.n_candidates is None else self.n_candidates
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         return f"to detect {self.category!r} among {self.tests} candidates"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> FrequencyRay:
         """The goal in a survey with this mechanism."""

@@ -8,6 +8,7 @@ from typing import Any
 from ldpstats.arguments.checks import probability
 from ldpstats.planning.goals.base import Goal, checked_category, checked_shares, setting
 from ldpstats.planning.goals.frequencies import FrequencyRay
+from ldpstats.planning.shares import shares_text
 
 __all__ = ["ValueTest"]
 
@@ -23,9 +24,9 @@ class ValueTest(Goal):
 
     Parameters
     ----------
-    p : array-like, shape (k,), or Series
-        True distribution of the answers, in the order of the categories, or by label. Over an open
-        alphabet a Series by candidate.
+    p : array-like, shape (k,), or Series or mapping by label
+        True distribution of the answers; an array is in the order of the categories. Over an open
+        alphabet by candidate.
     category : label
         The category that is compared.
     value : float
@@ -47,9 +48,9 @@ class ValueTest(Goal):
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> goal = ldp.planning.ValueTest([0.7, 0.3], category="yes", value=0.25)
+    >>> goal = ldp.planning.ValueTest({"no": 0.7, "yes": 0.3}, category="yes", value=0.25)
     >>> print(goal)
-    to find that the frequency of 'yes' is not 0.25
+    to find that the frequency of 'yes' is not 0.25; true shares: no 0.7, yes 0.3
     >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=2000), 3)
     0.566
     """
@@ -64,8 +65,13 @@ class ValueTest(Goal):
         category = checked_category("category", self.category, self.p)
         object.__setattr__(self, "category", category)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
         return f"to find that the frequency of {self.category!r} is not {self.value:g}"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {shares_text(self.p)}"
 
     def ray(self, mechanism: Any) -> FrequencyRay:
         """The goal in a survey with this mechanism."""

@@ -147,6 +147,7 @@ def _rows(whole: Held, data: Held, design: SampleDesign, names: Sequence[str]) -
     whole.prepare([*names, *design.summed])
     sums = [whole.numbers(design.argument(name), name) for name in design.summed]
     for name, values in zip(design.summed, sums, strict=True):
+        _refuse_missing(name, values, design, whole.missing_codes(name))
         _refuse_values(name, values, design)
     if design.factors:
         sums = [sums[0], *(sums[0] * factor for factor in sums[1:])]
@@ -162,6 +163,14 @@ def _positions(data: Held, whole: Held) -> Array | slice:
     assert isinstance(data, Selected)
     at = _positions(data.whole, whole)
     return data.rows if isinstance(at, slice) else at[data.rows]
+
+
+def _refuse_missing(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
+    """Refuse weights that may be missing because `na` says so, and say so."""
+    if na:
+        remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
+        remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
+        refuse_rows(design.argument(name), name, np.isnan(values), None, remedy, None)
 
 
 def _refuse_values(name: str, values: Array, design: SampleDesign) -> None:

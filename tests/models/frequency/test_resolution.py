@@ -34,6 +34,18 @@ def test_too_few_reports(mechanism: ldp.Mechanism, n: int) -> None:
     assert WORDS not in summary(mechanism, 2 * needed)
 
 
+def test_a_small_p_value_in_the_table_is_said_to_be_unadjusted() -> None:
+    krr = ldp.KRR(10, 0.5)
+    counts = krr.counts([16, 9, 9, 9, 9, 9, 9, 9, 9, 9])
+    fit = ldp.FrequencyModel(counts).fit("inversion")
+    assert 0.005 < fit.presence_pvalues().min() < 0.05
+    text = " ".join(fit.summary().as_text().split())
+    assert WORDS in text and "(p-values in the table are not adjusted)" in text
+    rng = np.random.default_rng(1)
+    joint = ldp.AssociationModel(*(krr.privatize(np.arange(10), rng) for _ in range(2)))
+    assert "not adjusted)" not in joint.fit("inversion").summary().as_text()  # it has no p-values
+
+
 def test_none_where_a_category_stands_out() -> None:
     krr = ldp.KRR(1000, 1.0)
     law = np.append(0.9, np.full(999, 0.1 / 999))

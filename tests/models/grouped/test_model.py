@@ -61,6 +61,17 @@ def test_warnings_of_groups_that_are_not_shown_are_counted() -> None:
     assert "1 of the 2 groups that are not shown have warnings" in text
 
 
+def test_the_method_of_intervals_is_named_as_for_one_distribution() -> None:
+    bits = ldp.KRAPPOR(("a", "b", "c"), 1.0)
+    drawn = bits.privatize(["a", "b", "c"] * 200, np.random.default_rng(1))
+    for one, fit in ((KRR.counts([900, 900, 900]), "mle"), (drawn, "mle"), (drawn, "inversion")):
+        alone = ldp.FrequencyModel(one).fit(fit).summary().as_text()
+        kind = re.search(r"Intervals: (95% [^.]*?)(, cut|, from|\.)", " ".join(alone.split()))
+        assert kind is not None
+        text = ldp.GroupedModel({"g": one, "h": one}).fit(fit).summary().as_text()
+        assert f"Intervals: {kind[1]}, within each group" in " ".join(text.split())
+
+
 def test_a_group_that_is_too_small_is_named() -> None:
     results = ldp.GroupedModel({"large": KRR.counts([900, 900, 900]), "small": WEST}).fit()
     text = " ".join(results.summary().as_text().split())

@@ -153,6 +153,21 @@ def test_results_are_stored_and_printed(whole: Any, domains: Any) -> None:
     assert whole.glance()["n_units"].item() == 40
 
 
+def test_summaries_say_whom_totals_are_of(survey: ldp.Survey, whole: Any, domains: Any) -> None:
+    for results, words in ((whole, "answered:"), (domains, "answered and are in a domain:")):
+        text = " ".join(results.summary().as_text().split())
+        said = re.search(
+            rf"Totals are of those who {words} the sum of their weights is (\S+)\.(?: |$)", text
+        )
+        assert said is not None
+        total = results.totals()["estimate"].sum()
+        assert float(said[1].replace(",", "")) == pytest.approx(total, rel=1e-5)
+        assert total < results.sample.weight_sum
+        assert ("df of each domain." in text) == (results is domains)
+    other = survey.where("region is not missing").frequencies("region")
+    assert other.n_missing == 0 and "Totals are of" not in other.summary().as_text()
+
+
 def test_the_likelihood_and_the_linear_estimate_agree_inside_the_simplex(
     survey: ldp.Survey, whole: Any
 ) -> None:
