@@ -108,8 +108,9 @@ class UnknownCategory(InvalidArgument):
     ...     ldp.KRR(("no", "yes"), epsilon=1.0).parse("used", ["yes", "maybe"])
     ... except ldp.UnknownCategory as error:
     ...     print(error)
-    used, row 2='maybe': is not among the 2 labels 'no', 'yes' (1 such value); correct it or
-    add the label
+    used, row 2='maybe': is not among the 2 labels 'no', 'yes' (1 such value); correct it, or make
+    the mechanism with the labels of the data (categories=...); a code for missing answers must be
+    empty, or where Survey reads CSV be named: na=['99']
     """
 
 
@@ -273,7 +274,7 @@ class MisfitWarning(LDPWarning):
     >>> print(caught[0].message)
     goodness of fit has p = 3.8e-120: the reports contradict the hypothesis that the reports
     were made by this mechanism (Bonferroni on the most negative estimate); check that its
-    parameters are those of the clients
+    parameters are those with which the reports were made
     """
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+collect_ignore_glob = ["reference/*"]  # programs of other packages, with their output
+
 os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
 # small matrices many times over: threads that wait for one another cost more than they do
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

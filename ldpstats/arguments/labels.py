@@ -152,7 +152,7 @@ def encode(
             f"{name}[{present.index[first]}]",
             unknown,
             f"is not among the {len(labels)} labels {preview(labels)} "
-            f"({int((codes < 0).sum())} such values); correct it or add the label",
+            f"({int((codes < 0).sum())} such values); correct it or add the label to categories=",
         )
     return codes, n_missing
 

@@ -6,7 +6,7 @@ import html
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["display_width", "html_table", "html_text", "latex_text"]
+__all__ = ["display_width", "html_lines", "html_table", "html_text", "latex_text"]
 
 _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
     "\\": r"\textbackslash{}",
@@ -29,6 +29,11 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
         for name, value in rows
     )
     return f"<table>{head}{body}</table>"
+
+
+def html_lines(text: str) -> str:
+    """Text whose lines and columns stay as they are printed; all of it is text, not markup."""
+    return f"<pre>{html_text(text)}</pre>"
 
 
 def html_text(text: str) -> str:

@@ -200,10 +200,16 @@ class _Labels:
         value = value.item() if isinstance(value, np.generic) else value
         nearest = self._nearest(value)
         hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+        remedy = "correct it, or add the label to categories="
         if value is not HIDDEN:
             hint += f" ({times} such value{'s' if times > 1 else ''})"
-        remedy = f"is not among the {len(self.labels)} labels {preview(self.labels)}{hint}"
-        return UnknownCategory(name, value, f"{remedy}; correct it or add the label")
+            remedy = (
+                "correct it, or make the mechanism with the labels of the data (categories=...); a "
+                "code for missing answers must be empty, or where Survey reads CSV be named: "
+                "na=['99']"
+            )
+        known = f"is not among the {len(self.labels)} labels {preview(self.labels)}"
+        return UnknownCategory(name, value, f"{known}{hint}; {remedy}")
 
     def _nearest(self, value: object) -> Any:
         """The label that is spelled most like a value, if one is."""

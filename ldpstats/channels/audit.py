@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.channels.base import Channel
 from ldpstats.channels.certificate import Guarded, as_channel
 
@@ -87,6 +88,10 @@ class Audit:
             f"  epsilon of the sampler       {self.sampler:.12g}\n"
             f"  the three {verdict}{whole}{'' if self.private else _NO_PRIVACY}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def epsilon(Q: Channel | Guarded | npt.ArrayLike) -> float:

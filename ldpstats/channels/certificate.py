@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import as_array
 from ldpstats.arguments.labels import sensitive_codes
+from ldpstats.arguments.markup import html_lines
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -111,6 +112,10 @@ class ULDP:
             f"  protected reports   {self.n_protected:.6g}\n"
             f"  invertible reports  {self.n_invertible:.6g}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:

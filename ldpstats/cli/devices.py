@@ -24,7 +24,7 @@ from ldpstats.cli.common import (
 from ldpstats.devices.library import DESIGNS
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.specifications import specification_text
-from ldpstats.models.shared.axes import plain, title_text
+from ldpstats.models.shared.axes import set_title, title_text
 from ldpstats.models.shared.notes import epsilon_text
 
 __all__ = ["add_device", "add_device_options", "device_mechanism", "refuse_params"]
@@ -241,5 +241,5 @@ def _plot(given: argparse.Namespace, mechanism: Any) -> Any:
     ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
     title = title_text(given.title, "")
     if title:
-        ax.set_title(plain(title), fontsize="medium")
+        set_title(ax, title)
     return ax

@@ -192,7 +192,9 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
     shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
     if midpoints(labels) is not None:
         return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
-    return f"is not among the {len(labels)} labels {shown}: correct it or add the label"
+    return (
+        f"is not among the {len(labels)} labels {shown}: correct it or add the label to categories="
+    )
 
 
 @dataclass(frozen=True)

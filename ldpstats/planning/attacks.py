@@ -190,6 +190,10 @@ class Manipulation:
     def __str__(self) -> str:
         return str(self.summary())
 
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
 
 def manipulation(
     mechanism: Mechanism,

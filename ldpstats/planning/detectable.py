@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ldpstats.arguments.checks import level, positive_integer
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.planning.goals.base import Goal, Ray
 from ldpstats.planning.power_of_tests import asked_power, needed, planned, power_at
@@ -68,6 +69,10 @@ class Detectable:
             f"With {self.n} respondents, power {self.power:g} at alpha {self.alpha:g}: "
             f"{self.unit} {self.value:.4g}."
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
     def summary(self) -> str:
         """The effect in plain sentences, with the truth that has it."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import EPSILON_RANGE, one_of, positive_integer, probability
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.mechanisms import GRAM_MECHANISMS, MOST_BITS, STRING_MECHANISMS
@@ -120,6 +121,10 @@ class DictionaryPlan:
         lines += [""] * bool(self.left_out)
         lines += [f"{gram}-grams were left out: {why}" for gram, why in self.left_out.items()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
     __repr__ = __str__
 

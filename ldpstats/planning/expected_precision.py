@@ -171,6 +171,10 @@ class Precision:
     def __str__(self) -> str:
         return str(self.summary())
 
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
     def _named(self, values: Array, name: str) -> pd.Series[Any]:
         return pd.Series(values, index=self.p.index, name=name)
 

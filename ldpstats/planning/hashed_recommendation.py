@@ -19,6 +19,7 @@ from ldpstats.arguments.checks import (
     positive_epsilon,
     positive_integer,
 )
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
@@ -89,6 +90,10 @@ class Recommendation:
             f"  expected {self.loss} loss {best['loss']:.4g}, {best['bits']} bits a report\n\n"
             f"{self.table.head(5).to_string(index=False, float_format='{:.4g}'.format)}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def recommend_design(

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.observed import Observed
@@ -96,6 +97,10 @@ class MechanismChoice:
         columns = ["name", "bits", "loss", "ratio", "effective_share"]
         rows = self.table[columns].to_string(index=False, float_format=_number)
         return "\n".join([str(self.best), *textwrap.wrap(self.reason, 79), "", rows])
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def _number(value: float) -> str:

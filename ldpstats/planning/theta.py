@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import distribution, one_of, positive_epsilon
+from ldpstats.arguments.markup import html_lines
 from ldpstats.planning.rates import urap_rates
 from ldpstats.planning.worst_case import LOSSES, kinds, urap_kinds, worst_loss
 
@@ -61,6 +62,10 @@ class BestTheta:
             f"theta {self.theta:.4g}, with {1.0 / self.gain:.3g} times the loss of the default "
             f"{self.default_theta:.4g}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def best_theta(

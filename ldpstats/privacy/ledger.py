@@ -21,7 +21,7 @@ from ldpstats.privacy.ledger_entries import (
     spendings_of_sheet,
     unmatched,
 )
-from ldpstats.privacy.ledger_sums import costs, entries_table, independent, shares
+from ldpstats.privacy.ledger_sums import costs, entries_table, entries_text, independent, shares
 
 __all__ = ["Ledger"]
 
@@ -69,6 +69,9 @@ class Ledger(Specified):
     (1.5, 0.5)
     >>> print(ledger)
     Ledger(2 entries; epsilon=1.5 of 2)
+    question wave  reports  epsilon  added
+         job 2024        1        1      1
+         ill 2024        1      0.5    0.5
     """
 
     entries: tuple[Spending, ...] = ()
@@ -337,15 +340,16 @@ class Ledger(Specified):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         limit = "" if self.limit is None else f" of {self.limit:.6g}"
         return f"Ledger({len(self.entries)} entries; epsilon={self.total:.6g}{limit})"
 
-    __repr__ = __str__
+    def __str__(self) -> str:
+        return "\n".join([repr(self), entries_text(self.entries)] if self.entries else [repr(self)])
 
     def _repr_html_(self) -> str:
         rows = [(f"{name}", f"{value:.6g}") for name, value in self.by().items()]
-        return html_table(str(self), rows)
+        return html_table(repr(self), rows)
 
 
 def _checked_limit(limit: object) -> float | None:

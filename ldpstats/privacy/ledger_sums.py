@@ -7,12 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from ldpstats.models.shared.tables import one_line
 from ldpstats.privacy.budget import compose
 from ldpstats.privacy.ledger_entries import Spending
 
-__all__ = ["costs", "entries_table", "independent", "shares"]
+__all__ = ["costs", "entries_table", "entries_text", "independent", "shares"]
 
 _MOST_REPORTS = 100_000  # that are composed one by one
+_MOST_LINES = 40  # of entries in print
+_LONGEST = 24  # characters of a name in print
+_USUAL = {"permanent": "", "protects": "all"}  # columns that are shown where they are not this
 
 
 def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
@@ -68,3 +72,15 @@ def entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
         ],
     }
     return pd.DataFrame(columns)
+
+
+def entries_text(entries: Sequence[Spending]) -> str:
+    """The entries in print, without columns that say nothing; the first where there are many."""
+    table = entries_table(entries[:_MOST_LINES])
+    columns = ["question", "wave", "reports", "epsilon", "added"]
+    columns += [name for name, usual in _USUAL.items() if (table[name].fillna("") != usual).any()]
+    for name in table.columns.intersection(["question", "wave", "permanent", "protects"]):
+        table[name] = [one_line(text, _LONGEST) for text in table[name].fillna("")]
+    shown = table[columns].to_string(index=False, float_format="{:.6g}".format)
+    more = len(entries) - len(table)
+    return shown + (f"\nand {more:,} more entries; table() has all" if more else "")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.channels.base import Channel
 from ldpstats.channels.certificate import Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Dense
@@ -66,6 +67,10 @@ class OSLDP:
             f"  reports of sensitive categories  {self.n_shared:.6g}\n"
             f"  reports of others only           {self.n_apart:.6g}"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def osldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> OSLDP:

@@ -18,6 +18,7 @@ from ldpstats.arguments.documents import (
     number_from_json,
     number_to_json,
 )
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
 
@@ -149,6 +150,8 @@ class Unexplained:
     share not among the candidates: 0.2 (std err 0.01), 95% interval [0.1804, 0.2196]
     >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
     (0.2, [0.1804, 0.2196])
+    >>> f"{share:.1%} of the answers", round(share, 1)
+    ('20.0% of the answers', 0.2)
     """
 
     estimate: float
@@ -157,12 +160,24 @@ class Unexplained:
     def __float__(self) -> float:
         return self.estimate
 
+    def __round__(self, ndigits: int | None = None) -> float:
+        """The estimate, rounded."""
+        return round(self.estimate, ndigits)
+
+    def __format__(self, form: str) -> str:
+        """The estimate in a format of numbers, such as ".3f"; all of it in words without one."""
+        return format(self.estimate, form) if form else str(self)
+
     def __str__(self) -> str:
         text = f"share not among the candidates: {self.estimate:.4g}"
         if np.isnan(self.bse):
             return text
         lower, upper = self.conf_int()
         return f"{text} (std err {self.bse:.4g}), 95% interval [{lower:.4g}, {upper:.4g}]"
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
     def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
         """Wald interval of the share, cut to [0, 1] unless `clip` is False."""

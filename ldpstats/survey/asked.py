@@ -25,6 +25,18 @@ from ldpstats.survey.sheets import SheetClient, SheetCollector
 __all__ = ["AskedQuestions"]
 
 
+class _Names(tuple[str, ...]):
+    """Names, which are no mapping to mechanisms: the error says where those are."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            remedy = f"questions are names: questionnaire[{place!r}] is the mechanism of one"
+            raise InvalidArgument("questions", place, remedy)
+        return super().__getitem__(place)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AskedQuestions(Instrument[SheetClient, SheetCollector]):
     """Named questions, how many are asked, and what stands for a refusal: see `Questionnaire`."""
@@ -51,8 +63,8 @@ class AskedQuestions(Instrument[SheetClient, SheetCollector]):
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
-        """Names of the questions, in order."""
-        return tuple(self.mechanisms)
+        """Names of the questions, in order; the mechanism of one is ``questionnaire[name]``."""
+        return _Names(self.mechanisms)
 
     @cached_property
     def private(self) -> tuple[str, ...]:

@@ -69,6 +69,8 @@ class Questionnaire(AskedQuestions):
     of the `ask` largest. Where a mechanism protects some categories only (`URR`, `URAP`, `PUM`),
     the sheet protects those.
 
+    ``questionnaire[name]`` is the mechanism of a question, as in a dict; `questions` has the names.
+
     Examples
     --------
     >>> import ldpstats as ldp

@@ -151,7 +151,8 @@ class SeveralQuestions(SingleQuestions):
     def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
 
-        Respondents who lack one of the answers are left out; `n_missing` counts them.
+        Respondents who lack one of the answers are left out; `n_missing` counts them. Of waves that
+        were `matched`, `lost` counts those who were in one only.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class SeveralQuestions(SingleQuestions):
         origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
-        return change_between(counts.tally(), name, **how)
+        return change_between(counts.tally(), name, **how, lost=self.data.lost)
 
     def regression(
         self,

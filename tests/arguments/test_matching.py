@@ -247,8 +247,14 @@ def test_the_error_names_row_value_nearest_label_and_remedy() -> None:
         matched("job", column, JOBS)
     assert str(failure.value) == (
         "job, row 17='Nurse': is not among the 4 labels 'nurse', 'teacher', 'driver', 'cook'; the "
-        "nearest is 'nurse' (3 such values); correct it or add the label"
+        "nearest is 'nurse' (3 such values); correct it, or make the mechanism with the labels of "
+        "the data (categories=...); a code for missing answers must be empty, or where Survey "
+        "reads CSV be named: na=['99']"
     )
+    with pytest.raises(UnknownCategory) as failure:
+        matched("job", ["code 99"], JOBS, secret=True)
+    assert "99" not in str(failure.value) and "na=" not in str(failure.value)
+    assert str(failure.value).endswith("correct it, or add the label to categories=")
 
 
 @pytest.mark.parametrize(

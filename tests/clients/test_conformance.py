@@ -14,6 +14,7 @@ from ldpstats.cli import conformance as cli
 from ldpstats.cli.program import main
 from ldpstats.clients.conformance import Conformance, compared
 from ldpstats.clients.conformance.vectors import Vector, chosen, kinds
+from ldpstats.clients.portable import ldpstats_client
 from ldpstats.errors import InvalidArgument
 
 SAME = {"answers": ["a", "b", "é"], "reports": ["a", "b", "é"], "draw": {"kind": "same"}}
@@ -117,6 +118,17 @@ def test_a_client_that_fails(change: str, expected: str) -> None:
     assert result.differences[0].got.startswith(expected)
     assert "1 vectors were not sent, because the client failed 3 times" in str(result)
     assert str(result).isascii() or str(result).isprintable()
+
+
+def test_a_client_without_its_option_is_told_of_it() -> None:
+    client = Path(ldpstats_client.__file__)
+    hint = "COMMAND --conformance"
+    result = compared(VECTORS, [sys.executable, str(client)], 10.0)
+    assert not result.agrees and hint in str(result)
+    assert "give the client document, or --conformance" in str(result)
+    assert hint not in str(compared(VECTORS, [sys.executable, str(client), "--conformance"], 10.0))
+    assert hint not in str(told('said["used"] = 8'))  # it answers, and answers wrong
+    assert hint not in str(told("if n == 1: raise KeyError('no such field')"))
 
 
 @pytest.mark.parametrize(

@@ -227,3 +227,22 @@ def test_words() -> None:
     assert repr(ledger) == "Ledger(1 entries; epsilon=0.5 of 2)"
     assert "1.5 remain" in ledger.summary() and "<table>" in ledger._repr_html_()
     assert Ledger().total == 0.0 and Ledger().table().empty and Ledger().remaining == np.inf
+
+
+def test_a_ledger_prints_its_entries_on_narrow_lines() -> None:
+    rappor = ldp.RAPPOR(128, 2, 8, f=0.5, p=0.5, q=0.75)
+    device = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
+    ledger = Ledger(limit=9.0).spend("late", device.mechanism(("no", "yes")), "2024", reports=2)
+    assert str(ledger).split() == (
+        "Ledger(1 entries; epsilon=3.21888 of 9) question wave reports epsilon added "
+        "late 2024 2 3.21888 3.21888".split()
+    )
+    ledger = ledger.spend("url", rappor, "2024", permanent="home page")
+    ledger = ledger.spend("a very long name of a question", ldp.URR(3, {0}, 1.0))
+    head, columns, *rows = str(ledger).splitlines()
+    assert head == repr(ledger) and len(rows) == 3 and max(map(len, [columns, *rows])) <= 80
+    assert columns.split()[-2:] == ["permanent", "protects"] and rows[1].endswith("all")
+    for year in range(50):
+        ledger = ledger.spend("ill", 0.01, str(year))
+    assert str(ledger).splitlines()[-1] == "and 13 more entries; table() has all"
+    assert str(Ledger()) == repr(Ledger())

@@ -268,3 +268,15 @@ def test_a_refusal_may_be_a_sensitive_category() -> None:
         assert sheet.refused["u"] == "none" and sheet == ldp.Questionnaire.from_json(
             sheet.to_json()
         )
+
+
+def test_the_mechanism_of_a_question_is_found_by_its_name() -> None:
+    sheet = every_kind()
+    assert [sheet[name] for name in sheet.questions] == list(sheet.mechanisms.values())
+    assert isinstance(sheet.questions[:2], tuple) and json.dumps(sheet.questions[:1])
+    assert pickle.loads(pickle.dumps(sheet.questions)) == sheet.questions
+    says = r"questions='job': .*questionnaire\['job'\] is the mechanism"
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        sheet.questions["job"]  # type: ignore[call-overload]
+    with pytest.raises(ldp.InvalidArgument, match="question='jbo': is no question"):
+        sheet["jbo"]

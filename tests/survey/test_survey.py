@@ -263,6 +263,13 @@ def test_change_is_that_of_the_reports_matched_by_identifier() -> None:
     assert np.allclose(found.params, direct.params, atol=1e-9)
     assert found.nobs == direct.nobs == 2500
     assert found.params["yes"] > 0
+    assert found.lost == (500, 100) and direct.lost == (0, 0)
+    text = " ".join(str(found.summary()).split())
+    assert "Missing: 0" in text and "In one wave only: 600" in text
+    assert "NOTE: 500 and 100 persons, in one of the matched waves only, were left out." in text
+    again = ldp.ChangeResults.from_json(found.to_json())
+    assert again.lost == found.lost and str(again.summary()) == str(found.summary())
+    assert direct.n_missing == 600 and "In one wave only" not in str(direct.summary())
 
 
 def test_waves_with_gaps_and_other_columns() -> None:

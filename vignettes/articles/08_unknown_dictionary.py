@@ -139,7 +139,7 @@ print(f"{results.k} strings found, {len(is_false)} of them held by nobody")
 print(f"{expected} strings are more frequent than {least:.4f}")
 print(f"{inside.sum()} of {results.k} intervals cover")
 others = 1 - cut.reindex(results.index).sum()
-print(f"held by others: {results.unexplained.estimate:.3f}; true: {others:.3f}")
+print(f"held by others: {results.unexplained:.3f}; true: {others:.3f}")
 assert not is_false and "levothyroxin" in results.index
 assert results.k >= 0.7 * expected
 # a miss has probability .05; more than k/20 + 4 standard errors of them are too many

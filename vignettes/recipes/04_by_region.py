@@ -9,7 +9,6 @@ its number of respondents, estimate and interval.
 # %%
 # Four regions with different shares are drawn, to have something to analyse.
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -36,13 +35,10 @@ table["n"] = regions.sizes
 table[["n", "estimate", "std_error", "lower", "upper"]].round(3)
 
 # %%
-# One line a region; ``regions.plot()`` draws a panel for each region instead.
+# One line a region; ``regions.plot()`` draws all answers, in a panel for each region.
 
 print(regions.test_equal())
-figure, ax = plt.subplots(figsize=(6, 2.2), layout="constrained")
-ax.hlines(table.index, table["lower"], table["upper"])
-ax.plot(table["estimate"], table.index, "o")
-ax.set_xlabel("share of yes, with 95 % interval")
+regions.plot(category="yes")
 
 # %%
 # **For your own data**, change the columns and the die. ``by=["region", "sex"]`` makes a group of

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.clients.conformance.program import Fault, Program, shown
 from ldpstats.clients.conformance.vectors import Vector
 
@@ -98,6 +99,10 @@ class Conformance:
     def __str__(self) -> str:
         return "\n".join(_lines(self, 10))
 
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
+
 
 def _lines(result: Conformance, most: int) -> Iterator[str]:
     counts = result.by_kind()
@@ -113,6 +118,9 @@ def _lines(result: Conformance, most: int) -> Iterator[str]:
     if result.missing:
         why = f"the client failed {MOST_FAULTS} times"
         yield f"{len(result.missing):,} vectors were not sent, because {why}"
+    if result.answered and all(one.place == "line" for one in wrong) and not total[1]:
+        yield "It answered no vector. Does it need an option to read them? Clients that ldpstats"
+        yield "writes have one: COMMAND --conformance, with no other argument."
     yield "The client agrees." if result.agrees else "The client does NOT agree."
 
 

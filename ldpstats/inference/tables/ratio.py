@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import normal_critical
 from ldpstats.problems.covariance import finite_array
@@ -57,6 +58,10 @@ class FiellerInterval:
         return f"[{self.low:.4g}, {self.high:.4g}]" + (
             "" if self.kind == "bounded" else " (unbounded)"
         )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
     def __contains__(self, ratio: float) -> bool:
         """Whether `ratio` is in the set."""

@@ -48,7 +48,8 @@ _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _PARTS: dict[str, Any] = {"independence": TestResult, "trend": TestResult, "law": CellLaw}
 REQUIRED = frozenset(
-    {*_PLAIN, *_NUMBERS, "fitted", "linear", "labels", "margin_fits", "independence"}
+    {*_PLAIN, *_NUMBERS, *_PARTS, "fitted", "linear", "labels", "margin_fits"}
+    | {"null_llf", "tallies", "lacking", "unprotected"}
 )
 
 
@@ -69,10 +70,7 @@ def to_document(fit: Fit, variables: Variables, cells: Cells, tests: Tests) -> d
 
 
 def from_document(document: dict[str, Any]) -> tuple[Fit, Variables, Cells, Tests]:
-    """Inverse of `to_document`; what is damaged may raise any error.
-
-    Early documents have no law, trend, null_llf, tallies, lacking and unprotected.
-    """
+    """Inverse of `to_document`; what is damaged may raise any error."""
     d = document
     given = {name: d[name] for name in _PLAIN}
     given |= {name: tuple(d[name]) for name in _LISTS}
@@ -84,16 +82,16 @@ def from_document(document: dict[str, Any]) -> tuple[Fit, Variables, Cells, Test
     cells = int(np.prod([len(values) for values in given["labels"]]))
     if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
         raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-    given["unprotected"] = tuple(d.get("unprotected", []))
+    given["unprotected"] = tuple(d["unprotected"])
     if not set(given["unprotected"]) <= set(given["names"]):
         raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
-    given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
-    given |= {name: maybe_from_dict(part, d.get(name)) for name, part in _PARTS.items()}
+    given["lacking"] = _lacking(d["lacking"], given["n_missing"], given["names"])
+    given |= {name: maybe_from_dict(part, d[name]) for name, part in _PARTS.items()}
     if given["law"] is not None and given["law"].step.size != cells:
         raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
-    given["null_llf"] = number_from_json(d.get("null_llf", "nan"))
+    given["null_llf"] = number_from_json(d["null_llf"])
     kept = (given[name] for name in ("names", "labels", "others", "digest"))
-    given["evidence"] = tallies_from_dict(d.get("tallies"), *kept)
+    given["evidence"] = tallies_from_dict(d["tallies"], *kept)
     fit, variables = record(Fit, given), record(Variables, given)
     return fit, variables, record(Cells, given), record(Tests, given)
 

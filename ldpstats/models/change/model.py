@@ -83,8 +83,13 @@ def change_between(
     waves: Sequence[str] | None = None,
     candidates: Any = None,
     method: str | Estimator[Any] | None = None,
+    *,
+    lost: tuple[int, int] = (0, 0),
 ) -> ChangeResults:
-    """Change between two variables of the same respondents, from their counts; see `change`."""
+    """Change between two variables of the same respondents, from their counts; see `change`.
+
+    `lost` are the persons who are in one wave only, and not in the counts.
+    """
     _check_name(name)
     known = [part.name for part in counts.reports]
     same = known[0] == known[1]
@@ -101,7 +106,8 @@ def change_between(
     law = None if pairs is None else change_law(pairs)
     fit = change_fit(joint, law, known[0] * same if name is None else name)
     turnover = None if pairs is None else turnover_law(pairs)
-    return ChangeResults(fit, joint, Changes(law, turnover, homogeneity(fit, names, pairs, law)))
+    test = homogeneity(fit, names, pairs, law)
+    return ChangeResults(fit, joint, Changes(law, turnover, test, lost))
 
 
 def _check_name(name: object) -> None:

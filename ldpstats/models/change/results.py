@@ -59,6 +59,8 @@ class ChangeResults(FittedResults):
         Estimated shares of those who moved from the row to the column, stayed on the diagonal.
     nobs, n_missing : int
         Respondents with both answers, and those left out because one was missing.
+    lost : tuple of two int
+        Persons whom `Survey.matched` left out: in the first wave only, in the second only.
     law : ChangeLaw or None
         Variance and skewness of each estimate as the change varies; None where reports cannot be
         listed or have cohorts, and intervals are Wald's.
@@ -93,6 +95,7 @@ class ChangeResults(FittedResults):
     law = Part[ChangeLaw | None]("changes", "Variance and skewness of each change, as it varies.")
     turnover_law = Part[CellLaw | None]("changes", "The same of the turnover.")
     homogeneity = Part[TestResult | None]("changes", "Test that both waves are alike.")
+    lost = Part[tuple[int, int]]("changes", "Persons in the first wave only, in the second only.")
 
     df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
     df_resid = Part[int]("joint", "Respondents less `df_model`.")
@@ -100,7 +103,7 @@ class ChangeResults(FittedResults):
     bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
 
     _format = "ldpstats-change-results"
-    _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity"})
+    _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity", "lost"})
 
     def __repr__(self) -> str:
         waves = " to ".join(self.waves)
@@ -335,6 +338,7 @@ class ChangeResults(FittedResults):
             "law": maybe_to_dict(self.law),
             "turnover_law": maybe_to_dict(self.turnover_law),
             "homogeneity": maybe_to_dict(self.homogeneity),
+            "lost": list(self.lost),
         }
 
     @classmethod
@@ -343,6 +347,7 @@ class ChangeResults(FittedResults):
         law = maybe_from_dict(ChangeLaw, document["law"])
         turnover = maybe_from_dict(CellLaw, document["turnover_law"])
         test = maybe_from_dict(TestResult, document["homogeneity"])
+        first, second = (positive_integer("lost", size, 0) for size in document["lost"])
         name, (before, after) = document["name"], joint.labels
         if not isinstance(name, str) or not before.equals(after):
             raise InvalidArgument("joint", joint, "must be of one question in two waves")
@@ -350,7 +355,9 @@ class ChangeResults(FittedResults):
             raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
         if turnover is not None and turnover.step.size != 1:
             raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
-        return cls(change_fit(joint, law, name), joint, Changes(law, turnover, test))
+        return cls(
+            change_fit(joint, law, name), joint, Changes(law, turnover, test, (first, second))
+        )
 
 
 def _scaled(law: ChangeLaw, factor: float, value: Array) -> tuple[Array, Array]:

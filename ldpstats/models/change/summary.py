@@ -59,7 +59,7 @@ def change_summary(
     heads = [*distinct_lines(joint.names, _HEAD), "change", "std err"]
     return SummaryTable(
         title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
-        header=_header(fit, joint, details),
+        header=_header(fit, joint, changes, details),
         columns=[
             *heads,
             *(["unconstr.", "std err"] if both else []),
@@ -69,6 +69,7 @@ def change_summary(
         stubs=distinct_lines(shown.index, LONGEST_LABEL),
         body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
         notes=[
+            *_lost_notes(changes.lost),
             *missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking),
             *_interval_notes(fit, changes, alpha, second_words(frame, both, digits)),
             *_rest_notes(len(shown), len(frame)),
@@ -86,13 +87,24 @@ def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
     return frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
 
 
-def _header(fit: Fit, joint: AssociationResults, details: bool) -> list[list[str]]:
+def _header(
+    fit: Fit, joint: AssociationResults, changes: Changes, details: bool
+) -> list[list[str]]:
     pairs = zip(joint.names, fit.sources, strict=True)
     left = [(f"{one_line(wave, 20)}:", source) for wave, source in pairs]
     left += [("Estimator:", estimator_text(fit)), ("Categories:", str(len(joint.labels[0])))]
     right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+    if any(changes.lost):
+        right.append(("In one wave only:", str(sum(changes.lost))))
     right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
     return header(left, right, joint.fit if details else None)
+
+
+def _lost_notes(lost: tuple[int, int]) -> list[str]:
+    if not any(lost):
+        return []
+    each = " and ".join(f"{size:,}" for size in lost)
+    return [f"NOTE: {each} persons, in one of the matched waves only, were left out."]
 
 
 def _interval_notes(fit: Fit, changes: Changes, alpha: float, source: str) -> list[str]:

@@ -279,7 +279,7 @@ class DictionaryModel:
             return ""
         return (
             f"the reports of {name} do not fit the survey (p {shown(pvalue)}): no strings could "
-            "make them; check that its parameters are those of the clients"
+            "make them; check that its parameters are those with which the reports were made"
         )
 
     def _fit_of(self, counts: Counts | BitCounts) -> float:

@@ -51,7 +51,9 @@ _PARTS: dict[str, Any] = {
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
-REQUIRED = frozenset({"categories", *_PLAIN, *_NUMBERS, *_PARTS})
+REQUIRED = frozenset(
+    {"categories", "condition", "name", "source_nobs", *_PLAIN, *_NUMBERS, *_PARTS}
+)
 
 
 def to_document(
@@ -74,12 +76,12 @@ def from_document(
     """Inverse of `to_document`; what is damaged may raise any error."""
     d = {name: document[name] for name in _PLAIN}
     d |= {name: number_from_json(document[name]) for name in _NUMBERS}
-    d["condition"] = number_from_json(document.get("condition", 1.0))  # 0.1.0 wrote none
+    d["condition"] = number_from_json(document["condition"])
     d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
     d |= estimates_from_dict(document)
     d |= {name: tuple(document[name]) for name in _LISTS}
     d["is_partial"] = is_partial(d["mechanisms"])
-    d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
-    d["source_nobs"] = tuple(document.get("source_nobs", ()))
+    d["name"] = str(document["name"])
+    d["source_nobs"] = tuple(document["source_nobs"])
     categories = labels_from_json("categories", document["categories"])
     return record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d)

@@ -17,6 +17,7 @@ __all__ = ["MISFIT", "impossible", "misfit", "shown", "warn_of_doubts"]
 
 MISFIT = 1e-3  # p-value below which a fit warns
 _KNOWN = "pass incomplete=True if other answers are known to be held"
+_CHECK = "check that its parameters are those with which the reports were made"
 _ROOM = 3.0  # standard errors that the share of answers that are not listed may be off
 
 
@@ -42,12 +43,12 @@ def misfit(
     if pvalue < MISFIT:
         return (
             f"the reports do not fit the mechanism (p {shown(pvalue)}): no answers could make so "
-            "many or so few of some cells; check that its parameters are those of the clients"
+            "many or so few of some cells; " + _CHECK
         )
     test, share = results.goodness_of_fit, results.unexplained
     if test is None or not test.pvalue < MISFIT:
         return ""
-    remedy = "check that its parameters are those of the clients"
+    remedy = _CHECK
     if test.null == HOMOGENEITY:
         remedy = "fit them one by one"
     if share is not None:

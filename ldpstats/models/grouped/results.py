@@ -27,6 +27,7 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import Stored, maybe_from_dict, maybe_to_dict
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["GroupedResults"]
@@ -310,8 +311,10 @@ class GroupedResults(FittedGroups, Stored, Presented):
         most: int = 25,
         title: str | None = None,
         figure: Any = None,
+        category: Any = None,
+        ax: Axes | None = None,
     ) -> Any:
-        """Draw each group with its intervals on axes of its own, all with one scale.
+        """Draw each group with its intervals on axes of its own, or one category on one axes.
 
         Parameters
         ----------
@@ -327,25 +330,38 @@ class GroupedResults(FittedGroups, Stored, Presented):
             "" for none; by default the variable and what the groups are made by.
         figure : matplotlib Figure or SubFigure, optional
             Where to draw; the figure gets the constrained layout.
+        category : label, optional
+            Draw this category only, such as "yes": a line for each group on one axes. `sort` and
+            `most` are then of the groups.
+        ax : matplotlib Axes, optional
+            Where to draw one category.
 
         Returns
         -------
-        array of matplotlib Axes, shape (g,)
+        array of matplotlib Axes, shape (g,), or with `category` Axes
 
         Raises
         ------
         InvalidArgument
-            If `alpha`, `sort`, `most`, `title` or `figure` is invalid.
+            If an argument is invalid, or `ax` is given without `category` or `figure` with it.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> ax = ldp.GroupedModel(groups, by="region", name="late").fit().plot(category="yes")
+        >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
+        ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
-        from ldpstats.models.shared.panels import plot_groups
+        from ldpstats.models.shared.category_plot import plot_by_group
 
         alpha = level(alpha)
         frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
-        default = (
-            f"{self.name} by {', '.join(self.by)}" if self.name else f"by {', '.join(self.by)}"
-        )
         sizes = [r.nobs for r in self.fits]
-        return plot_groups(frames, alpha, title, default, sort, most, sizes=sizes, figure=figure)
+        how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
+        where = {"category": category, "ax": ax, "figure": figure}
+        return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
 
     @property
     def _rows(self) -> pd.MultiIndex:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.markup import html_lines
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.chains.diagnostics import ess_mean
 
@@ -71,6 +72,10 @@ class BayesFactor:
             f"Monte Carlo error {error}",
         ]
         return "\n".join([*lines, f"  Note: {self.note}"] if self.note else lines)
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
 
 
 def bayes_factor(

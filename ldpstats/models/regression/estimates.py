@@ -186,7 +186,13 @@ class FittedRegression:
 
     @property
     def llf(self) -> float:
-        """Log-likelihood of the reports; given those on private predictors, if there are any."""
+        """Log-likelihood of the reports of the response, given the public covariates.
+
+        With private predictors it is given their reports too: the log-likelihood of all reports
+        given the public covariates, which the fit maximises, less that of the predictors' reports
+        alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
+        of all reports.
+        """
         return conditional_value(self.at_estimate, self.theta[: self.at_estimate.size])
 
     @property

@@ -20,6 +20,7 @@ from ldpstats.models.shared.axes import (
     lacks_layout,
     legend_below,
     plain,
+    set_figure_title,
     set_title,
     shrink_labels,
     title_text,
@@ -258,7 +259,7 @@ def _panels(
         name_rows(ax, texts, n_all - len(shown))
     for ax in panels[len(equations) :]:
         ax.remove()
-    figure.suptitle(plain(title), fontsize="medium")
+    set_figure_title(figure, title)
     grid[-1, (len(equations) - 1) % columns // 2].set_xlabel("coefficient")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)

@@ -9,6 +9,7 @@ from ldpstats.models.regression.record import RegressionData
 from ldpstats.models.regression.rows import (
     covariates,
     report_groups,
+    response_name,
     row_numbers,
     row_weights,
     same_labels,
@@ -66,7 +67,7 @@ def response_data(
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n = sum(map(len, groups))
     matrix, names = covariates(X, n, sum(group.n_missing for group in groups))
-    name = next((group.name for group in groups if group.name), "y")
+    name = response_name(groups, names, "y")
     counts = None if freq_weights is None else whole_weights("freq_weights", freq_weights, n)
     total = None if weights is None else row_weights("weights", weights, n)
     return RegressionData(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "covariates",
     "refuse_aliased",
     "report_groups",
+    "response_name",
     "row_numbers",
     "row_weights",
     "same_labels",
@@ -268,3 +269,9 @@ def _row_list(rows: Codes) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(repr, names[:_SHOWN])) + more
+
+
+def response_name(groups: Iterable[Reports], covariates: Sequence[str], default: str) -> str:
+    """The name of the reports, if it is not that of a covariate which they were made from."""
+    known = [*(group.name for group in groups), default, "response"]
+    return next(name for name in known if name and (name not in covariates or name == known[-1]))

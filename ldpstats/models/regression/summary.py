@@ -234,6 +234,11 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         )
     notes += _naive(results)
     if results.marginal_params is not None:
+        if model.data.weights is None:
+            notes.append(
+                "Log-likelihood: of the response's reports, given public covariates and the "
+                "reports of private predictors; the fit maximises that of all reports."
+            )
         notes.append("The law of the private predictors given public ones is in marginal_params.")
     elif results.law.questions:
         notes.append("Corrected scores assume no law of the private predictors.")

@@ -29,6 +29,7 @@ __all__ = [
     "percent_axis",
     "percent_text",
     "plain",
+    "set_figure_title",
     "set_title",
     "shrink_labels",
     "text_colours",
@@ -105,14 +106,25 @@ def title_text(title: Any, default: str) -> str:
 
 def set_title(ax: Axes, text: str) -> None:
     """Write a title in lines that are no wider than the axes."""
+    lines = _in_lines(text, 72 * ax.bbox.width / ax.figure.dpi, LONGEST_LINE)
+    ax.set_title(plain(lines), fontsize="medium")
+
+
+def set_figure_title(figure: Any, text: str) -> None:
+    """Write a title above all axes in lines that are no wider than the figure."""
+    lines = _in_lines(text, 72 * figure.bbox.width / figure.dpi, 3 * LONGEST_LINE)
+    figure.suptitle(plain(lines), fontsize="medium")
+
+
+def _in_lines(text: str, room: float, most: int) -> str:
+    """A title in lines that take this room in points, and have so many characters at most."""
     import matplotlib
 
     size = float(matplotlib.rcParams["font.size"])
-    room = 72 * ax.bbox.width / ax.figure.dpi
-    longest = int(np.clip(room / (_CHARACTER * size), 16, LONGEST_LINE))
+    longest = int(np.clip(room / (_CHARACTER * size), 16, most))
     joined = text.replace(" = ", "\xa0=\xa0")  # "n = 1,000" stays on its line
     lines = [textwrap.fill(line, longest) for line in joined.split("\n")]
-    ax.set_title(plain("\n".join(lines).replace("\xa0", " ")), fontsize="medium")
+    return "\n".join(lines).replace("\xa0", " ")
 
 
 def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:

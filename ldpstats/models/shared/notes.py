@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from textwrap import wrap
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,6 @@ __all__ = [
 ]
 
 DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
-_LONGEST_LINE = 80  # of a value in the header
 _COVARIANCE = {  # what a covariance rests on, in words
     "expected": "expected information",
     "observed": "observed information",
@@ -56,17 +54,8 @@ def header(
     left: Sequence[Pair], right: Sequence[Pair], details: Fit | None = None
 ) -> list[list[str]]:
     """Header rows of two columns of pairs, the shorter one filled up; `details` of a fit last."""
-    rows = _side_by_side([line for pair in left for line in _lines(pair)], right)
+    rows = _side_by_side(left, right)
     return rows if details is None else rows + _side_by_side(*_machinery(details))
-
-
-def _lines(pair: Pair) -> list[Pair]:
-    """A pair on several lines where its text is long, such as the steps of a device."""
-    name, text = pair
-    if len(text) <= _LONGEST_LINE:
-        return [pair]
-    lines = wrap(text, _LONGEST_LINE - 16, break_long_words=False, break_on_hyphens=False)
-    return [(name if i == 0 else "", line) for i, line in enumerate(lines)]
 
 
 def _side_by_side(left: Sequence[Pair], right: Sequence[Pair]) -> list[list[str]]:

@@ -12,7 +12,13 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.axes import axis_labels, font_scale, percent_axis, plain, title_text
+from ldpstats.models.shared.axes import (
+    axis_labels,
+    font_scale,
+    percent_axis,
+    set_figure_title,
+    title_text,
+)
 from ldpstats.models.shared.forest import (
     LONGEST_LABEL,
     draw_estimates,
@@ -121,7 +127,7 @@ def _finish(
             ax.tick_params(axis="x", labelbottom=True)
             ax.set_xlabel("frequency")
     if title:
-        figure.suptitle(plain(title), fontsize="medium")
+        set_figure_title(figure, title)
     names = _legend(panels)
     rest = f"and {n_more:,} more groups" if n_more else None
     how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}

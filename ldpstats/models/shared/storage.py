@@ -64,9 +64,8 @@ def record(kind: type[T], given: Mapping[str, Any]) -> T:
 class Stored(ABC):
     """What is written as a JSON document, and read again.
 
-    A class names its document by `_format`, and the fields that it must have by `_required`.
-    Documents of version 1 have decimals wherever those of version 2 may have base64, and a
-    covariance that two estimates share twice: both versions are read.
+    A class names its document by `_format` and `_version`, and the fields that it must have by
+    `_required`. Of kinds of results that 0.1.0 had, version 1 is what it wrote; that lacks fields.
     """
 
     _format: ClassVar[str]
@@ -117,9 +116,14 @@ class Stored(ABC):
         head: tuple[Any, ...] = ()
         if isinstance(document, dict):
             head = document.get("format"), document.get("version")
-        known = [repr((cls._format, version)) for version in range(1, cls._version + 1)]
-        if not isinstance(document, dict) or repr(head) not in known:
-            remedy = f'must have "format": "{cls._format}", "version": {cls._version} or below'
+        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
+            remedy = (
+                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
+                "read: fit the reports again"
+            )
+            raise InvalidArgument("document", cls._format, remedy)
+        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
+            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
             raise InvalidArgument("document", document, remedy)
         if lacking := cls._required - set(document):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")

@@ -7,9 +7,11 @@ without either explain the table. They are shown in the order in which they are 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_LABEL",
+    "PAGE_WIDTH",
     "SummaryTable",
     "decimals",
     "display_width",
@@ -43,6 +46,9 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 LONGEST_LABEL = 40
+PAGE_WIDTH = 80  # of a summary whose table is narrower
+_SHORTEST_LINE = 24  # of a value of the header that is broken
+_PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
 _PAIRS = (("params", "bse"), ("linear", "linear_se"))
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
@@ -85,9 +91,11 @@ class SummaryTable:
         from ldpstats.models.shared.escaped_summary import EscapedSummary
 
         heads, stubs = list(self.columns), list(self.stubs)
-        header, body = [[list(row) for row in rows] for rows in (self.header, self.body)]
+        body = [list(row) for row in self.body]
         widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
-        below, above = [max(10, width) for width in widths], _widths(header)
+        below = [max(10, width) for width in widths]
+        header = _narrowed(self.header, max(PAGE_WIDTH, sum(below) + len(below) - 1))
+        above = _widths(header)
         # both tables get the width of the wider one
         lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
         below[0] += max(0, lack)
@@ -104,6 +112,41 @@ class SummaryTable:
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+
+def _narrowed(header: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """A header of this width: its longest values, such as the steps of a device, on more lines."""
+    rows = [list(row) for row in header]
+    for value in (1, 3):
+        widths = _widths(rows)
+        excess = sum(widths) + 6 - width  # with the space between columns
+        if excess > 0 and widths[value] > _SHORTEST_LINE:
+            rows = _broken(rows, value, max(_SHORTEST_LINE, widths[value] - excess))
+    return rows
+
+
+def _broken(rows: list[list[str]], value: int, room: int) -> list[list[str]]:
+    """The rows with one column of values in lines of this room; both columns of pairs close up."""
+    sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
+    sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
+    left, right = ([pair for pair in side if any(pair)] for side in sides)
+    return [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
+
+
+def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
+    """A pair on lines that end at a blank or before a step of a device, or where they are full."""
+    name, text = pair
+    lines = [""]
+    for piece in re.findall(_PIECE, text.replace(" = ", "\0=\0")):  # "n = 10" stays on its line
+        fits, alone = (display_width(t.rstrip()) <= room for t in (lines[-1] + piece, piece))
+        if alone and not fits:
+            lines.append("")
+        lines[-1] += piece
+        while display_width((full := lines[-1]).rstrip()) > room:
+            end = full.rfind("(", 1, room) + 1 or room
+            lines[-1:] = [full[:end], full[end:]]
+    shown = [line.rstrip().replace("\0", " ") for line in lines]
+    return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
 
 
 # -- words and figures ---------------------------------------------------------------------

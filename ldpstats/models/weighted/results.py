@@ -187,6 +187,7 @@ class WeightedResults(DomainShares):
         most: int = 25,
         title: str | None = None,
         figure: Figure | None = None,
+        category: Any = None,
     ) -> Any:
         """Draw the frequencies with their intervals; each domain on axes of its own.
 
@@ -195,29 +196,31 @@ class WeightedResults(DomainShares):
         alpha : float
             One minus the coverage of the intervals.
         ax, truth
-            As for `FrequencyResults.plot`, where there are no domains.
+            As for `FrequencyResults.plot`, where there are no domains; `ax` with `category` too.
         sort, most, title
             As for `FrequencyResults.plot`, and with domains `GroupedResults.plot`.
-        figure
+        figure, category
             As for `GroupedResults.plot`, with domains.
 
         Returns
         -------
-        Axes, or with domains Figure
+        Axes, or with domains and no `category` array of Axes
         """
         from ldpstats.models.shared.forest import plot_frequencies
         from ldpstats.models.weighted.plots import plot_domains
 
         frame = self.summary_frame(level(alpha))
         if self.by:
-            for name, value in (("ax", ax), ("truth", truth)):
-                if value is not None:
-                    remedy = "goes without by=: select one domain with where(...)"
-                    raise InvalidArgument(name, value, remedy)
-            how: Any = {"sort": sort, "most": most, "title": title, "figure": figure}
+            if truth is not None:
+                remedy = "goes without by=: select one domain with where(...)"
+                raise InvalidArgument("truth", truth, remedy)
+            how: Any = {"sort": sort, "most": most, "title": title}
+            how |= {"category": category, "ax": ax, "figure": figure}
             return plot_domains(self.fit, self.domains, self.categories, frame, alpha, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
+        if category is not None:
+            raise InvalidArgument("category", category, "goes with by=: there is one group only")
         return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
 
     def _stored(self) -> dict[str, Any]:

@@ -145,6 +145,10 @@ class ChannelDesign:
     def __str__(self) -> str:
         return str(self.summary())
 
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
     def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
         """Draw the channel: a row a category, a column a report, as wide as it is probable.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -225,11 +224,6 @@ def test_results_keep_their_intervals_in_json() -> None:
     np.testing.assert_array_equal(again.conf_int(), results.conf_int())
     np.testing.assert_array_equal(again.effective_reports, results.effective_reports)
     assert str(again.summary()) == str(results.summary())
-    # documents of 0.1.0 have no law, and Wald intervals
-    document = results.to_dict()
-    del document["law"]
-    old = type(results).from_dict(json.loads(json.dumps(document)))
-    np.testing.assert_array_equal(old.conf_int(), results.conf_int(method="wald"))
 
 
 def test_estimates_outside_their_intervals_are_named() -> None:

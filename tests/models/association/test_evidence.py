@@ -235,11 +235,9 @@ def test_changed_tallies_are_refused(changed: str) -> None:
         ldp.AssociationResults.from_dict(document)
 
 
-def test_early_documents_have_no_tallies() -> None:
+def test_some_documents_have_no_tallies() -> None:
     results = labels().fit()
-    document = results.to_dict()
-    for name in ("tallies", "trend", "null_llf"):
-        del document[name]
+    document = results.to_dict() | {"tallies": None, "trend": None, "null_llf": "nan"}
     again = ldp.AssociationResults.from_dict(document)
     assert again.test_independence() == results.test_independence()
     assert again.test_independence("wald") == results.test_independence("wald")

@@ -120,9 +120,6 @@ def test_ill_conditioned_channels_say_so() -> None:
         assert ("WARNING: the channel's condition number" in str(results.summary())) == told
         again = ldp.FrequencyResults.from_json(results.to_json())
         assert again.condition == results.condition
-    document = results.to_dict()
-    del document["condition"]  # as 0.1.0 wrote results
-    assert ldp.FrequencyResults.from_dict(document).condition == 1.0
 
 
 def test_ill_conditioned_mechanisms_say_so() -> None:

@@ -190,3 +190,11 @@ def test_the_command_line_warns_on_one_line(
     pd.DataFrame({"report": ABC, "n": [400, 330, 270]}).to_csv(table, index=False)
     assert main(["fit", str(table), "--spec", str(spec), "--count", "n"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_the_warning_says_what_to_check() -> None:
+    with pytest.warns(ldp.MisfitWarning) as caught:
+        ldp.FrequencyModel(ldp.KRR(3, epsilon=0.5).counts([900, 90, 10])).fit()
+    (warning,) = caught
+    check = "; check that its parameters are those with which the reports were made"
+    assert str(warning.message).endswith(check)

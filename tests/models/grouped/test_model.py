@@ -231,6 +231,50 @@ def test_plot_shares_the_axes() -> None:
     plt.close(axes[0].figure)
 
 
+def test_a_plot_of_one_category_has_a_line_for_each_group() -> None:
+    import matplotlib.pyplot as plt
+
+    results = fitted()
+    frame = results.summary_frame().xs("nurse", level="job")
+    ax = results.plot(category="nurse", sort=False)
+    named = ["north, n = 1,000", "south, n = 1,000", "west, n = 4"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == named
+    (points,) = (line for line in ax.get_lines() if line.get_label() == "estimate")
+    assert list(points.get_xdata()) == list(frame["params"])
+    assert list(points.get_ydata()) == [2, 1, 0]
+    ends = [line[:, 0].tolist() for line in ax.collections[0].get_segments()]
+    assert ends == frame[["lower", "upper"]].to_numpy().tolist()
+    assert ax.get_title() == "job: nurse, by region" and ax.get_xlabel() == "frequency of nurse"
+    own = plt.subplots()[1]
+    assert results.plot(category="nurse", ax=own, most=2, title="") is own
+    (points,) = (line for line in own.get_lines() if line.get_label() == "estimate")
+    assert list(points.get_xdata()) == sorted(frame["params"], reverse=True)[:2]
+    assert own.get_yticklabels()[-1].get_text() == "and 1 more" and own.get_title() == ""
+    for how, words in (
+        ({"category": "nurs"}, r"^category='nurs': must be one of 'nurse', 'teacher', 'driver'$"),
+        ({"category": "nurse", "figure": own.figure}, "^figure=.*pass ax= for one$"),
+        ({"ax": own}, "^ax=.*pass figure="),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=words):
+            results.plot(**how)
+    plt.close("all")
+
+
+def test_numbers_and_truth_values_are_categories_of_a_plot() -> None:
+    import matplotlib.pyplot as plt
+
+    for labels, category in (((0, 1), np.int64(1)), ((False, True), True), ((3, 7), 7)):
+        counts = ldp.KRR(labels, 1.0).counts([420, 580])
+        results = ldp.GroupedModel({("a", 1): counts, ("b", 2): counts}, by=["x", "y"]).fit()
+        ax = results.plot(category=category)
+        assert ax.get_yticklabels()[0].get_text() == "a, 1, n = 1,000"
+        (points,) = (line for line in ax.get_lines() if line.get_label() == "estimate")
+        assert points.get_xdata()[0] == results.fits[0].params.iloc[1]
+        with pytest.raises(ldp.InvalidArgument, match=r"^category='1'"):
+            results.plot(category="1")
+    plt.close("all")
+
+
 def test_results_are_frames_and_facts() -> None:
     results = fitted()
     frame = results.to_frame()

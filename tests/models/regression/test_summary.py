@@ -122,3 +122,31 @@ def test_bad_options() -> None:
     for how in ({"alpha": 1.5}, {"max_rows": 0}, {"details": "yes"}):
         with pytest.raises(InvalidArgument):
             fitted("arrays").summary(**how)
+
+
+def test_reports_made_from_a_covariate_do_not_take_its_name() -> None:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=800)})
+    old = X["age"] + rng.normal(size=800) > 0  # a Series of the name "age"
+    made = ldp.KRR((False, True), 2.0).privatize(old, rng)
+    assert made.name == "age"
+    for model, usual in ((ldp.PrivatizedLogit, "y"), (ldp.PrivatizedOLS, "answer")):
+        other = X.rename(columns={"age": "years"})
+        assert [model(made, one).endog_names for one in (X, other)] == [usual, "age"]
+    assert "Logit regression of y " in str(ldp.PrivatizedLogit(made, X).fit().summary())
+    assert ldp.PrivatizedLogit(made, X.assign(y=1.0)[["age", "y"]]).endog_names == "response"
+
+
+def test_the_log_likelihood_is_given_the_reports_of_private_predictors() -> None:
+    rng, n = np.random.default_rng(4), 2000
+    ill = rng.choice(["no", "yes"], n, p=[0.6, 0.4])
+    late = np.where(rng.random(n) < np.where(ill == "yes", 0.7, 0.2), "yes", "no")
+    sheet = ldp.Questionnaire({name: ldp.KRR(("no", "yes"), 2.0) for name in ("late", "ill")})
+    survey = ldp.Survey(sheet.privatize(pd.DataFrame({"late": late, "ill": ill}), rng), sheet)
+    results = survey.regression("late ~ ill").fit()
+    # the model is saturated: its joint law is any table of two by two
+    both, alone = survey.association("late", "ill").llf, survey.frequencies("ill").llf
+    assert results.llf == pytest.approx(both - alone, abs=1e-5)
+    note = "Log-likelihood: of the response's reports, given public covariates and the reports of"
+    assert note in " ".join(str(results.summary()).split())
+    assert "Log-likelihood: of" not in str(fitted("arrays").summary())

@@ -77,6 +77,16 @@ def test_of_many_groups_and_categories_some_are_drawn() -> None:
     assert len(set(titles)) == 24 and titles[1].endswith("n = 1,001")
 
 
+def test_a_long_title_stays_in_the_figure() -> None:
+    title = "Whether the respondent was late for work in the last month " * 3
+    axes = plot_groups(frames(["north", "south"]), 0.05, title=title)
+    apart(axes)
+    figure = axes[0].figure
+    box = figure._suptitle.get_window_extent()
+    assert 0 <= box.x0 and box.x1 <= figure.bbox.width
+    assert figure.get_suptitle().split() == title.split()
+
+
 def test_categories_that_a_group_lacks_are_left_open() -> None:
     given = frames(["a", "b"])
     given["b"] = given["b"].iloc[:2]

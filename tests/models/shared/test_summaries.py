@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ldpstats as ldp
@@ -95,6 +96,37 @@ def test_both_tables_are_as_wide_as_the_wider_one() -> None:
         assert len({len(line) for line in lines}) == 1
 
 
+def test_a_long_mechanism_does_not_widen_a_summary() -> None:
+    rng, n = np.random.default_rng(3), 600
+    device = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
+    forced = device.mechanism(("no", "yes"))
+    frame = pd.DataFrame({name: rng.choice(["no", "yes"], n) for name in ("late", "ill")})
+    sheet = ldp.Questionnaire({"late": forced, "ill": forced})
+    survey = ldp.Survey(sheet.privatize(frame.assign(age=rng.normal(size=n)), rng), sheet)
+    for results in (
+        survey.frequencies("late"),
+        survey.association("late", "ill"),
+        survey.regression("late ~ age").fit(),
+    ):
+        summary = results.summary()
+        table = summary.as_text().split("\n\n")[0].split("\n")
+        assert max(map(len, table)) <= 80
+        cells = "".join(row[1].data.replace(" ", "") for row in summary.tables[0])
+        assert repr(forced.device).replace(" ", "") in cells  # the whole device is there
+
+
+def test_both_sides_of_a_header_are_broken_into_lines() -> None:
+    words = "日本 " * 30
+    header = [["A:", words, "B:", "one two " * 9], ["C:", "c", "", ""], ["", "", "D:", "d"]]
+    table = SummaryTable("Title", header, ["a"], ["row"], [["1"]], [])
+    lines = table.layout().as_text().split("\n\n")[0].split("\n")[1:]
+    assert max(map(display_width, lines)) == min(map(display_width, lines)) <= 80
+    joined = " ".join(" ".join(lines).split())
+    assert joined.count("日本") == 30 and joined.count("one") == 9
+    names = [line.split()[0] for line in lines if line[:2] in ("A:", "C:")]
+    assert names == ["A:", "C:"] and sum("D:" in line for line in lines) == 1
+
+
 @pytest.mark.parametrize(("sensitive", "told"), [({"nurse"}, True), (set(JOBS), False)])
 def test_what_epsilon_protects_is_a_field(sensitive: set[str], told: bool) -> None:
     """A label that looks like a mechanism's text decides nothing."""
@@ -155,6 +187,15 @@ def test_the_unexplained_share_prints_with_its_interval() -> None:
         f"{words} (std err 0.04915), 95% interval [0, 0.1696]"
     )
     assert str(Unexplained(0.07328844, np.nan)) == words
+
+
+def test_the_unexplained_share_is_rounded_and_formatted_as_a_number() -> None:
+    share = Unexplained(0.07328844, 0.04914654)
+    assert f"{share:.3f}" == "0.073" and f"{share:8.1%}" == "    7.3%"
+    assert f"{share}" == str(share)
+    assert round(share, 3) == 0.073 and round(share) == 0
+    with pytest.raises(ValueError, match="format"):
+        f"{share:x}"
 
 
 def test_glances_of_joint_results_have_the_names_of_the_variables() -> None:

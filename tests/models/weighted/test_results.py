@@ -347,9 +347,12 @@ def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
         (lambda: domains.plot(ax=drawn), "ax="),
         (lambda: domains.plot(truth=whole.params), "truth="),
         (lambda: whole.plot(figure=drawn.figure), "figure="),
+        (lambda: whole.plot(category=whole.categories[0]), "category="),
     ):
         with pytest.raises(ldp.InvalidArgument, match=words):
             call()
+    one = domains.plot(category=domains.categories[0])
+    assert len(one.get_yticklabels()) == len(domains.domains.labels)
     plt.close("all")
 
 

@@ -25,6 +25,7 @@ from ldpstats.models.shared.axes import (
     legend_below,
     percent_text,
     plain,
+    set_figure_title,
     set_title,
     title_text,
 )
@@ -115,7 +116,7 @@ def _panels(
     for ax in grid.ravel()[len(names) :]:
         ax.remove()
     if title:
-        figure.suptitle(plain(title), fontsize="medium")
+        set_figure_title(figure, title)
     handles, labels = drawn[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return drawn

@@ -24,6 +24,7 @@ from ldpstats.models.regression.rows import (
     covariates,
     refuse_aliased,
     report_groups,
+    response_name,
     row_numbers,
     row_weights,
     same_labels,
@@ -129,7 +130,7 @@ class PrivatizedOLS:
     @property
     def endog_names(self) -> str:
         """Name of the answer."""
-        return next((group.name for group in self.groups if group.name), "answer")
+        return response_name(self.groups, self.exog_names, "answer")
 
     @property
     def is_observed(self) -> bool:
