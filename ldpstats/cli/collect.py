@@ -13,7 +13,8 @@ __all__ = ["add_collect"]
 
 _COLLECT = """\
 Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
-and Survey(DIR) read at any time. SIGTERM or Ctrl-C stops it: what waits is written first.
+and Survey(DIR) read. Sheets wait until --batch of them have come, until the hour turns and a tenth
+of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file.
 
   GET /              the questionnaire as a page
   GET /client.json   the client document, for other clients
@@ -21,8 +22,8 @@ and Survey(DIR) read at any time. SIGTERM or Ctrl-C stops it: what waits is writ
   GET /health        200 while sheets can be kept, else 503
   GET /counts        how many sheets are in files
 
-Use a reverse proxy for TLS, with --behind-proxy. README.md in the package's folder collector/ shows
-how, and says what is protected against whom.
+Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of the documentation
+(README.md in the package's folder collector/) shows how, and says what is protected against whom.
 """
 
 

@@ -42,7 +42,7 @@ def collect(
 ) -> None:
     """Take answer sheets over HTTP until SIGTERM or SIGINT, and write them to Parquet files.
 
-    ``Survey(folder)`` reads them at any time. A sheet is acknowledged when it is on the disk. The
+    ``Survey(folder)`` reads what is in files. A sheet is acknowledged when it is on the disk. The
     files hold the reports of many sheets in random order. No address, no name of a program and no
     time is kept, except the hour in which a file was written. ``ldpstats/collector/README.md`` has
     the use behind a reverse proxy, and what is protected against whom.
@@ -87,7 +87,7 @@ def collect(
         sheet = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), epsilon=1.0)})
         collect(sheet, "answers", port=8000)
 
-    Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table.
+    Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table of the sheets in files.
     """
     packages()
     with closing(listening(host, port)) as where:

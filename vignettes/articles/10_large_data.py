@@ -144,8 +144,8 @@ assert stored.frequencies("job", by="region").to_json() == by_region.to_json()
 # A data frame of Spark stays where it is, too. Labels are counted by a grouped query of Spark; bits
 # by the package's own loop, which Spark's workers run on batches of Arrow (``mapInArrow``), so the
 # package must be installed there: ``PYSPARK_PYTHON`` names the Python that has it. Spark needs Java
-# 17, and the package its extra, ``pip install "ldpstats[spark]"``. This part takes half a minute,
-# and runs only when asked for: ``python 10_large_data.py --spark`` adds the lines that follow.
+# 17, and the package its extra, ``pip install '.[spark]'``. This part takes half a minute, and runs
+# only when asked for: ``python 10_large_data.py --spark`` adds the lines that follow.
 #
 # .. code-block:: text
 #

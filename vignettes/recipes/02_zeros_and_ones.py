@@ -41,7 +41,9 @@ used.plot(sort=False, truth=[1 - true.mean(), true.mean()])
 # %%
 # **For your own data**, change the name of the file, the name of the column and the two
 # probabilities: ``p_truth`` that the answer is the truth, ``p_yes`` that a 1 is forced. Both are
-# shares of all respondents.
+# shares of all respondents. ``categories`` has the labels of the file, that of a "yes" second.
+# Swapped labels raise no error: where ones and zeros are forced equally often, as here, they change
+# nothing, else the shares are wrong.
 #
 # Reference: `ldpstats.ForcedResponse`, `ldpstats.Survey`. Deeper: the article
 # :doc:`/gallery/articles/01_survey`.

@@ -40,6 +40,17 @@ print(drinks.deff().round(2))
 drinks.plot()
 
 # %%
+# ``by=`` works with weights as without. Groups may be strata or cut across them.
+
+by_stratum = survey.frequencies("drinks", by="stratum")
+print(by_stratum.to_frame().round(3))
+print(by_stratum.test_equal())
+
+# %%
+# Weights that are all one give the estimates of a survey without weights, but not exactly its
+# intervals: with weights these are score intervals with Taylor's variance and quantiles of t,
+# without weights exact ones (Clopper-Pearson) for independent respondents.
+#
 # **For your own data**, name your columns in ``weights=``, ``strata=``, and, where there are any,
 # ``clusters=`` and ``fpc=``.
 #

@@ -29,7 +29,8 @@ results = ldp.regression(formula, public, {"affair": reports}).fit()
 results.summary()
 
 # %%
-# The estimates beside those that take the reports for answers.
+# ``np.exp(results.params)`` are odds ratios, and ``np.exp(results.conf_int())`` their intervals.
+# Here are the estimates beside those that take the reports for answers, and marginal effects.
 
 results.plot_coefficients("naive")
 results.get_margeff().summary_frame().round(3)

@@ -39,8 +39,10 @@ protected.plot(sort=False)
 protected.summary()
 
 # %%
-# **For your own data**, text that means missing in a CSV file is named by
-# ``ldp.Survey("answers.csv", sheet, na=["NA", "-99"])``.
+# **For your own data**, name the codes that mean missing, and their column:
+# ``ldp.Survey("answers.csv", sheet, na={"income": ["NA", "-99"]})``. A list without a column,
+# ``na=["NA", "-99"]``, is for every column: where a code is an answer to another question, or a
+# region, those respondents are missing there, too.
 #
 # Reference: `ldpstats.Questionnaire`, `ldpstats.Survey`. Deeper: the article
 # :doc:`/gallery/articles/09_questionnaire`.

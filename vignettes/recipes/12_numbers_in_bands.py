@@ -33,8 +33,9 @@ results.quantile([0.25, 0.5, 0.75])
 
 # %%
 # **For your own data**, change the edges of the bands, and read a column of reports with
-# ``bands.parse("income", column)``. Ordered categories without numbers have
-# `ldpstats.GeometricResponse`.
+# ``bands.parse("income", column)``. Ordered categories without numbers, such as
+# Likert items, have `ldpstats.GeometricResponse` if their mean is wanted; where shares are wanted,
+# see :doc:`/concepts/choosing`.
 #
 # Reference: `ldpstats.SquareWave`, `ldpstats.FrequencyResults.mean`,
 # `ldpstats.FrequencyResults.quantile`. Deeper: the article :doc:`/gallery/articles/13_planning`.

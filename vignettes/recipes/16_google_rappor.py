@@ -10,6 +10,7 @@ counts of bits by cohort. Which strings are there, and how often?
 # These lines write such files. Yours come from your collection.
 
 import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -25,6 +26,15 @@ folder = tempfile.TemporaryDirectory()
 io.write_rappor_params(made, f"{folder.name}/params.csv")
 io.write_rappor_map(pages, made, f"{folder.name}/map.csv")
 io.write_rappor_counts(counts, f"{folder.name}/counts.csv")
+
+# %%
+# The first two lines of each file, cut to 70 characters. A row of the map is a candidate and its
+# bits, numbered over all cohorts. A row of the counts is a cohort: its number of reports, then how
+# many of them have each bit.
+
+for file in ("params.csv", "map.csv", "counts.csv"):
+    lines = Path(folder.name, file).read_text("utf-8").splitlines()
+    print(file, lines[0][:70], lines[1][:70], sep="\n  ")
 
 # %%
 # The analysis reads the three files. The map says which bits each candidate sets; the hash of the

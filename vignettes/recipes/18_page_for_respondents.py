@@ -7,9 +7,12 @@ keeps the sheets, and the analyst reads its folder as a table.
 """
 
 # %%
-# The page is one file that works without a network. Its texts are yours.
+# ``survey.html`` is a preview: one file that works without a network and sends nothing. Its texts
+# are yours, and stand in a file of their own.
 
+import json
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,19 +23,24 @@ from ldpstats import page
 rng = np.random.default_rng(18)
 jobs = ("nurse", "teacher", "driver", "cook")
 sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.Warner(1.0)})
-questions = {"late": {"question": "Were you late last week?"}}
-texts = {"title": "Your work", "questions": questions}
+texts = {"title": "Your work", "questions": {"late": {"question": "Were you late last week?"}}}
 with tempfile.TemporaryDirectory() as folder:
     sheet.to_json(f"{folder}/survey.json")
-    page.write_page(sheet, f"{folder}/survey.html", texts)
+    Path(f"{folder}/texts.json").write_text(json.dumps(texts), "utf-8")
+    page.write_page(sheet, f"{folder}/survey.html", f"{folder}/texts.json")
 
 # %%
-# Two commands serve it and keep what arrives:
+# A collector makes the page itself, from the questionnaire and the same texts, and keeps what
+# arrives. Install its packages first, in the folder of the repository:
 #
 # .. code-block:: sh
 #
-#     pip install 'ldpstats[collect]'
-#     ldpstats collect survey.json --to answers
+#     python -m pip install '.[collect]'
+#     ldpstats collect survey.json --texts texts.json --to answers
+#
+# :doc:`/guide/browser` runs one and sends sheets to it, and :doc:`/concepts/collector` puts it
+# behind a reverse proxy. If another server shows the page, write it with
+# ``post="https://survey.example/sheets"``, and name that server with ``--origin``.
 #
 # A browser makes the same reports as the client in Python. Here 1,000 clients stand for browsers:
 # each is given its answers and returns what would be sent.
@@ -46,10 +54,9 @@ sheets = [
 pd.DataFrame(sheets[:3])
 
 # %%
-# With a collector the next line is ``ldp.Survey("answers")``.
+# With a collector the table is ``ldp.Survey("answers")``: the sheets that are in files so far.
 
-survey = ldp.Survey(pd.DataFrame(sheets), sheet)
-jobs_found = survey.frequencies("job")
+jobs_found = ldp.Survey(pd.DataFrame(sheets), sheet).frequencies("job")
 jobs_found.plot()
 jobs_found.summary()
 

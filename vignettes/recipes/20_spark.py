@@ -7,7 +7,7 @@ the same reports give in memory.
 """
 
 # %%
-# This recipe needs Java 17 and ``pip install 'ldpstats[spark]'``. It does not run when this site is
+# This recipe needs Java 17 and ``pip install '.[spark]'``. It does not run when this site is
 # built: what it prints is stored below, and a test runs it and compares. A local session stands for
 # your cluster.
 
