@@ -29,6 +29,11 @@ results = ldp.regression(formula, public, {"affair": reports}).fit()
 results.summary()
 
 # %%
+# Odds ratios, of ten years of age; their intervals are those of the summary.
+
+results.odds_ratios(per={"age": 10}).round(3)
+
+# %%
 # The estimates beside those that take the reports for answers.
 
 results.plot_coefficients("naive")
