@@ -37,7 +37,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _PUBLIC = (
-    "make bands of it first, for example pd.cut(...).astype(str), or turn it into text or an "
+    "make bands of it first, for example pd.cut(..., labels=[...]), or turn it into text or an "
     "ordered categorical"
 )
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Number
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import listed
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
@@ -41,6 +43,8 @@ from ldpstats.survey.tallying import (
 from ldpstats.survey.waves import identifiers
 
 __all__ = ["SingleQuestions"]
+
+_MOST_NUMBERS = 20  # different numbers that make groups without a warning
 
 
 class SingleQuestions(SampledRows):
@@ -154,6 +158,11 @@ class SingleQuestions(SampledRows):
             For dictionary and PUM questions: use `dictionary` and `personalized`. Unknown
             parameters have neither `by` nor weights: `where` takes one group at a time.
 
+        Warns
+        -----
+        LDPWarning
+            If a column of whole numbers makes more than 20 groups, as ages do.
+
         Examples
         --------
         >>> import pandas as pd, ldpstats as ldp
@@ -181,6 +190,7 @@ class SingleQuestions(SampledRows):
             return alone
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
+        _warn_of_numbers(columns, list(groups))
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
         return several.fit(method, **how)
 
@@ -344,3 +354,17 @@ def _grouping(by: object) -> list[Any]:
     if isinstance(by, pd.Series | pd.Index | np.ndarray):
         raise InvalidArgument("by", type(by).__name__, remedy)
     return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
+
+
+def _warn_of_numbers(columns: Sequence[Any], labels: Sequence[Any]) -> None:
+    """Say that a column of many whole numbers may be wanted in bands."""
+    each = [label if isinstance(label, tuple) else (label,) for label in labels]
+    for column, *values in zip(columns, *each, strict=True):
+        found = set(values)
+        if len(found) > _MOST_NUMBERS and all(isinstance(value, Number) for value in found):
+            warnings.warn(
+                f"by={column!r}: {len(found)} different numbers make as many groups, with few "
+                f"respondents each: pandas.cut(table[{column!r}], ..., labels=[...]) makes bands",
+                LDPWarning,
+                stacklevel=3,
+            )

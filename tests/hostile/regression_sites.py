@@ -145,7 +145,7 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
     if has_formula:
         point["exog"] = pd.DataFrame({"age": [0.5], "region": ["n"], "city": [1.0]})
     constraint = {"hypothesis": (np.eye(p)[0], 0.1)}
-    named = {"term": ("term", "terms", "covariate")}
+    named = {"term": ("term", "terms", "covariate"), "per": ("per", "coefficient")}
     covariate = {"by": ("by", "covariate", "column", "groups"), "name": ("name", "covariate")}
     margins = {"at": "overall", "method": "dydx", "atexog": None, "dummy": True, "count": False}
     effects = r.get_margeff()
@@ -154,6 +154,7 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
         grouped = {"by": "late", "kind": "adjusted"}
     averages = r.predictions(**grouped)
     rows = {"max_rows": 40, "details": True}
+    odds = alpha | {"per": {"age": 10.0}}
     calls: dict[str, tuple[Any, dict[str, Any]]] = {
         "conf_int": (r.conf_int, alpha | {"method": "wald"}),
         "lr_test": (r.lr_test, {"term": "age"}),
@@ -165,6 +166,7 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
         "predictions": (r.predictions, alpha | grouped),
         "get_margeff": (r.get_margeff, margins),
         "goodness_of_fit": (r.goodness_of_fit, {"groups": 5}),
+        "odds_ratios": (r.odds_ratios, odds),
         "summary": (r.summary, alpha | rows),
         "to_frame": (r.to_frame, alpha),
         "margins conf_int": (effects.conf_int, alpha),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -10,7 +13,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import ldpstats as ldp
-from ldpstats.errors import LDPWarning, UnknownCategory
+from ldpstats.errors import InvalidArgument, LDPWarning, UnknownCategory
 
 YES = ldp.KRR(("no", "yes"), 2.0)
 
@@ -340,3 +343,30 @@ def test_the_html_is_escaped() -> None:
     table = pd.DataFrame({"<b>": ["no", "yes"], "<i>": [1, 2]})
     text = ldp.Survey(table, {"<b>": YES})._repr_html_()
     assert "<b>" not in text and "<i>" not in text and "&lt;i&gt;" in text
+
+
+@pytest.mark.parametrize("by", ["age", ["age", "sex"]])
+def test_many_numbers_as_groups_are_warned_of(by: Any) -> None:
+    rows = np.arange(1_260)
+    people = pd.DataFrame({"age": rows % 21, "sex": np.where(rows % 2, "f", "m")})
+    people["ill"] = np.where(rows % 5 < 2, "yes", "no")
+    people["band"] = pd.cut(people["age"], 4, labels=list("abcd"))
+    sheet = {"ill": ldp.Warner(epsilon=1.0)}
+    with pytest.warns(ldp.LDPWarning, match=r"by='age': 21 different numbers.*pandas.cut"):
+        ldp.Survey(people, sheet).frequencies("ill", by=by)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ldp.LDPWarning)
+        ldp.Survey(people, sheet).frequencies("ill", by="band")
+        ldp.Survey(people[people["age"] < 20], sheet).frequencies("ill", by=by)
+
+
+def test_the_bands_of_cut_are_an_ordered_question() -> None:
+    people = pd.DataFrame({"age": np.arange(600) % 60, "ill": ["no", "yes", "no"] * 200})
+    sheet = {"ill": ldp.Warner(epsilon=1.0)}
+    with pytest.raises(InvalidArgument, match=r"pd\.cut\(\.\.\., labels=\[\.\.\.\]\), or turn"):
+        ldp.Survey(people, sheet).association("ill", "age")
+    cut = people.assign(
+        age=pd.cut(people["age"], [-1, 9, 29, 59], labels=["under 10", "10-29", "30-59"])
+    )
+    joint = ldp.Survey(cut, sheet).association("age", "ill")
+    assert joint.table.index.tolist() == list(cut["age"].cat.categories)

@@ -29,8 +29,12 @@ results = ldp.regression(formula, public, {"affair": reports}).fit()
 results.summary()
 
 # %%
-# ``np.exp(results.params)`` are odds ratios, and ``np.exp(results.conf_int())`` their intervals.
-# Here are the estimates beside those that take the reports for answers, and marginal effects.
+# Odds ratios, of ten years of age; their intervals are those of the summary.
+
+results.odds_ratios(per={"age": 10}).round(3)
+
+# %%
+# The estimates beside those that take the reports for answers, and marginal effects.
 
 results.plot_coefficients("naive")
 results.get_margeff().summary_frame().round(3)

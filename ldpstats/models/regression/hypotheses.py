@@ -15,7 +15,7 @@ from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.contrasts import wald_contrast
 
-__all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
+__all__ = ["lr_test", "refuse_terms", "score_test", "term_tests", "terms_of"]
 
 Array = npt.NDArray[Any]
 
@@ -40,6 +40,12 @@ def _chosen(results: Any, term: Any) -> tuple[str, list[int]]:
     """A term, a coefficient, or several, as positions of coefficients."""
     data, terms = results.model.data, terms_of(results)
     p, equations = len(data.names), len(results.model.equations)
+    if hasattr(term, "cov_params"):
+        remedy = (
+            "is a fitted model, but takes the term to leave out, and fits the model without it to "
+            f"the same reports: {', '.join(terms)}"
+        )
+        raise InvalidArgument("term", type(term).__name__, remedy)
     asked = [term] if isinstance(term, str) else term
     if not isinstance(asked, Sequence) or not asked:
         remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
@@ -68,6 +74,23 @@ def _refuse_robust(results: Any, what: str) -> None:
             f"{what}: the covariance is {results.cov_type}, which the likelihood does not know: "
             "use wald_test"
         )
+
+
+def refuse_terms(results: Any, hypothesis: Any) -> None:
+    """Refuse a term of the formula where hypotheses about coefficients are wanted."""
+    if not isinstance(hypothesis, str):
+        return
+    name = hypothesis.strip()
+    terms = terms_of(results)
+    if name in terms and name not in results.cov_params().index:
+        likely = results.method != "corrected" and results.cov_type == "nonrobust"
+        test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
+        own = [results.model.all_names[j] for j in terms[name]]
+        remedy = (
+            f"is a term of {len(own)} coefficients: use {test}term_tests(), or name the "
+            f"coefficients, such as '{own[0]} = 0'"
+        )
+        raise InvalidArgument("hypothesis", hypothesis, remedy)
 
 
 def lr_test(results: Any, term: Any) -> TestResult:

@@ -98,6 +98,9 @@ class PresentedRegression(TrueAnswers, Presented):
         Summary
             Of statsmodels. Notes say which tests and intervals the columns have, what the
             randomisation has cost, and what the reports would say if they were taken for answers.
+            "The reports know as much as m respondents": m is the number of respondents times the
+            p-th root of the ratio of two determinants, those of the information of the reports and
+            of the answers themselves on the p coefficients. It is an average over the coefficients.
         """
         from ldpstats.models.regression.summary import regression_summary
 

@@ -22,7 +22,7 @@ from ldpstats.models.regression.contrasts import (
     wald_contrast,
 )
 from ldpstats.models.regression.estimates import FittedRegression
-from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
+from ldpstats.models.regression.hypotheses import lr_test, refuse_terms, score_test, term_tests
 from ldpstats.models.regression.intervals import coefficient_intervals
 from ldpstats.models.regression.likelihood_tests import (
     coefficient_pvalues,
@@ -32,7 +32,9 @@ from ldpstats.models.regression.likelihood_tests import (
     score_statistic,
 )
 from ldpstats.models.regression.naming import shaped, shaped_intervals
+from ldpstats.models.regression.odds import odds_ratios
 from ldpstats.models.regression.presented import PresentedRegression
+from ldpstats.models.shared.spelling import names_alpha
 
 __all__ = ["RegressionResults"]
 
@@ -153,6 +155,48 @@ class RegressionResults(FittedRegression, PresentedRegression):
         """Limits of intervals that were asked for, by level and method."""
         return {}
 
+    @names_alpha
+    def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
+        """Odds ratios of the true answers, with the intervals of `conf_int`.
+
+        Of a logit they are of success, of a multinomial logit of each category against the
+        reference, and of an ordered model of a higher answer. The constant and thresholds have
+        none.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        per : mapping of str to float, optional
+            How far covariates move, one by default: ``{"age": 10}`` for ten years. Where another
+            coefficient is of the same covariate, such as a square, each is still taken alone.
+
+        Returns
+        -------
+        DataFrame
+            "odds_ratio", "lower", "upper" and "p_value", that of `pvalues`; of a multinomial logit
+            indexed by equation and name.
+
+        Raises
+        ------
+        NotAvailable
+            If the link is not the logit, or the response is a number.
+        InvalidArgument
+            If `per` names no coefficient, or a number of units is not positive.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(40, 10, size=5_000)})
+        >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(4 - 0.08 * X["age"])), "yes", "no")
+        >>> results = ldp.PrivatizedLogit(ldp.Warner(1.0).privatize(ill, rng), X).fit()
+        >>> results.odds_ratios(per={"age": 10}).round(2)
+             odds_ratio  lower  upper  p_value
+        age        2.46   2.01   3.02      0.0
+        """
+        return odds_ratios(self, alpha, per)
+
     def profiles(self, quantile: float) -> Array:
         """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
         return profile_intervals(self, range(self._m), quantile)
@@ -173,7 +217,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
         Parameters
         ----------
         term : str or list of str
-            Terms of the formula, or names of covariates.
+            Terms of the formula, or names of covariates. Other results are not taken: the model
+            without the term is fitted here, to the same reports.
         """
         return lr_test(self, term)
 
@@ -230,7 +275,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
         ----------
         hypothesis : str, array, or pair
             As in statsmodels: "age = 0", a matrix R, or (R, value). Coefficients of a multinomial
-            logit are named as in `cov_params`.
+            logit are named as in `cov_params`. Terms of several coefficients, such as C(region),
+            are tested by `term_tests` and `score_test`.
         """
         return t_contrasts(*self._hypothesis(hypothesis), self.df)
 
@@ -239,6 +285,7 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return wald_contrast(*self._hypothesis(hypothesis), self.df)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
+        refuse_terms(self, hypothesis)
         R, value = linear_constraints(self._shown_names, hypothesis)
         V = self.covariance_all[np.ix_(self.shown, self.shown)]
         return self.theta[self.shown], V, R, value

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from models.regression.examples import fitted as of_examples
+from models.regression.examples import reports, table
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -134,3 +136,45 @@ def test_default_tests_keep_their_level(replications):
     share = rejected / surveys
     assert near(share[:2], 0.05, surveys)
     assert share[2] < 0.04
+
+
+def test_terms_are_not_hypotheses_about_coefficients(fitted):
+    results = of_examples("logit")
+    for test in (results.wald_test, results.t_test):
+        with pytest.raises(InvalidArgument, match=r"score_test\('city'\).*term_tests\(\)"):
+            test("city")
+    robust = results.model.fit(cov_type="HC0")
+    with pytest.raises(InvalidArgument, match=r"use term_tests\(\)"):
+        robust.wald_test("city")
+    with pytest.raises(InvalidArgument, match=r"term='RegressionResults': is a fitted model.*z, u"):
+        fitted.lr_test(fitted)
+
+
+@pytest.mark.parametrize("what", ["logit", "multinomial", "ordered", "private"])
+def test_odds_ratios_are_exponentials_of_the_summary(what):
+    results = of_examples(what)
+    found = results.odds_ratios(alpha=0.1, per={"age": 10})
+    rows = results.conf_int(alpha=0.1)
+    rows = rows.assign(odds_ratio=np.asarray(results.params).T.ravel())
+    rows = rows.assign(p_value=np.asarray(results.pvalues).T.ravel()).loc[found.index]
+    names = found.index.get_level_values(-1)
+    by = np.where(names == "age", 10.0, 1.0)
+    for name in ("odds_ratio", "lower", "upper"):
+        np.testing.assert_allclose(found[name], np.exp(by * rows[name]), rtol=1e-12)
+    np.testing.assert_array_equal(found["p_value"], rows["p_value"])
+    assert set(names) == set(results.model.exog_names) - {"Intercept"}
+
+
+def test_odds_ratios_that_do_not_exist_are_refused():
+    with pytest.raises(NotAvailable, match="Poisson regressions have none"):
+        of_examples("poisson").odds_ratios()
+    model = ldp.PrivatizedLogit(reports("ill"), table()[["age"]], link="probit")
+    with pytest.raises(NotAvailable, match="Probit regressions have none"):
+        model.fit().odds_ratios()
+    for per, words in (
+        ({"agee": 10}, "is no coefficient, which are age, kids"),
+        ({"age": 0}, "positive finite number"),
+        ([10], "must be a mapping"),
+    ):
+        with pytest.raises(InvalidArgument, match=words):
+            of_examples("arrays").odds_ratios(per=per)

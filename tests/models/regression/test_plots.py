@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from models.regression.examples import JOBS, fitted, table
+from models.regression.examples import JOBS, N, fitted, reports, table
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
@@ -151,3 +151,29 @@ def test_bad_coefficients() -> None:
     ]:
         with pytest.raises(InvalidArgument, match=words):
             plot_coefficients(given, **how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "Int64", "float64"])
+@pytest.mark.parametrize("at", ["observed", "mean"])
+def test_a_curve_is_that_of_its_own_places(dtype: str, at: str) -> None:
+    rng = np.random.default_rng(8)
+    people = pd.DataFrame({"age": rng.integers(18, 91, N), "pay": rng.normal(size=N)})
+    mean = float(people["pay"].mean())
+    asked = {"ill": reports("ill")}
+    results = ldp.regression("ill ~ age + pay", people.astype({"age": dtype}), asked).fit()
+    line = results.plot_effects("age", at=at).lines[-1]
+    places, drawn = line.get_data()
+    assert (places % 1 > 0).any()
+    if at == "mean":
+        found = results.get_prediction(pd.DataFrame({"age": places, "pay": mean}))["mean"]
+    else:
+        each = [pd.DataFrame({"age": x, "pay": people["pay"]}) for x in places]
+        found = [results.get_prediction(one)["mean"].mean() for one in each]
+    np.testing.assert_allclose(drawn, found, rtol=1e-10)
+
+
+def test_numbers_that_are_categories_have_points() -> None:
+    people = pd.DataFrame({"age": np.arange(N) % 9 * 10})
+    results = ldp.regression("ill ~ C(age)", people, {"ill": reports("ill")}).fit()
+    ax = results.plot_effects("age")
+    assert [text.get_text() for text in ax.get_xticklabels()] == [str(a * 10) for a in range(9)]

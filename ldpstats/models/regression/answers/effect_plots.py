@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,7 @@ def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
         return law.answers(name), False
     column = covariate(law, name, "name")
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype != bool
-    if is_number and column.nunique() > _FEW:
+    if is_number and column.nunique() > _FEW and not _is_factor(law, name):
         return np.linspace(float(column.min()), float(column.max()), points), True
     levels = pd.unique(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -216,6 +217,13 @@ def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
         remedy = f"has {len(levels):,} levels, and {_MOST_LEVELS} at most are drawn: join them"
         raise InvalidArgument("name", name, remedy)
     return [one.item() if isinstance(one, np.generic) else one for one in levels], False
+
+
+def _is_factor(law: FittedLaw, name: str) -> bool:
+    """Whether the formula takes the numbers of a column for categories, as in C(age)."""
+    formula = law.data.formula
+    text = "" if formula is None else formula.formula.text
+    return re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text) is not None
 
 
 def _averages(law: FittedLaw, name: str, values: Any, at: str) -> Average:

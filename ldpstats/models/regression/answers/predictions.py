@@ -311,11 +311,22 @@ def set_to(law: FittedLaw, name: str, value: Any) -> Points:
     formula, data = law.data.formula, law.data
     if formula is None or formula.public is None or name not in formula.public.columns:
         return with_column(law.distinct, list(data.names).index(name), float(value))
-    table = formula.public.copy()
+    table = formula.public
     column = pd.Series([value] * len(table), index=table.index)
-    if isinstance(table[name].dtype, np.dtype):
-        column = column.astype(table[name].dtype)
-    matrices = formula.exog(table.assign(**{name: column}))
+    same = _in_type(column, table[name].dtype)
+    matrices = formula.exog(table.assign(**{name: same}))
     own = law.rows
     designs = [replace(d, X=X) for d, X in zip(own.designs, matrices, strict=True)]
     return replace(own, designs=tuple(designs))
+
+
+def _in_type(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    """One value, in the type of the respondents' column if that holds it: 20.5 is no int."""
+    if not isinstance(dtype, np.dtype) or not len(column):
+        return column
+    with np.errstate(all="ignore"):
+        try:
+            there = column.iloc[:1].astype(dtype)
+        except (TypeError, ValueError, OverflowError):
+            return column
+    return column.astype(dtype) if there.iloc[0] == column.iloc[0] else column
