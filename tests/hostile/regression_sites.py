@@ -164,6 +164,7 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
         "predict": (r.predict, point | {"which": "mean" if kind == "private" else "linear"}),
         "get_prediction": (r.get_prediction, point | alpha),
         "predictions": (r.predictions, alpha | grouped),
+        "predictions at": (r.predictions, alpha | {"at": {"age": [-1.0, 1.0]}}),
         "get_margeff": (r.get_margeff, margins),
         "goodness_of_fit": (r.goodness_of_fit, {"groups": 5}),
         "odds_ratios": (r.odds_ratios, odds),

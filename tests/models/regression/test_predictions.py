@@ -157,6 +157,55 @@ def test_averages_of_rows() -> None:
         assert adjusted[value] == pytest.approx(mean)
 
 
+def test_averages_at_chosen_values() -> None:
+    t, results = table(), fitted("logit")
+    found = results.predictions(at={"age": [-0.5, 1]})
+    for value in (-0.5, 1):
+        mean = results.predict(t.assign(age=float(value))).mean()
+        assert found.frame["mean"][value] == pytest.approx(mean, rel=1e-10)
+    assert found.kind == "adjusted" and len(found.differences()) == 1
+    # labels, and a private answer: as kind="adjusted" has them
+    for what, name, values in (("logit", "city", ["c", "a"]), ("private", "use", ["v", "no"])):
+        frame = fitted(what).predictions(at={name: values}).frame
+        whole = fitted(what).predictions(by=name, kind="adjusted").frame
+        pd.testing.assert_frame_equal(frame, whole.loc[values])
+
+
+@pytest.mark.parametrize(
+    "at, message",
+    [
+        (3, "must be one covariate with its values"),
+        ({"age": [1], "city": ["a"]}, "must be one covariate with its values"),
+        ({"agee": [1]}, "is no covariate"),
+        ({"age": []}, "must be 1 to 50 different values"),
+        ({"age": [1, 1]}, "must be 1 to 50 different values"),
+        ({"age": ["old"]}, "must be finite numbers"),
+        ({"age": [np.nan]}, "must be finite numbers"),
+        ({"city": ["z"]}, "is none of its values"),
+        ({"use": ["maybe"]}, "is none of its values"),
+    ],
+)
+def test_values_that_nobody_can_be_set_to_are_refused(at: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        fitted("private").predictions(at=at)
+
+
+def test_groups_and_values_do_not_go_together() -> None:
+    with pytest.raises(InvalidArgument, match="goes without by="):
+        fitted("private").predictions(by="city", at={"age": [1]})
+
+
+def test_predictions_take_a_dict_of_columns() -> None:
+    results = fitted("logit")
+    found = results.get_prediction(table().head(3))
+    whole = {name: table()[name].head(3).tolist() for name in table()}
+    np.testing.assert_allclose(results.get_prediction(whole), found)
+    with pytest.raises(InvalidArgument, match=r"no such column; predictions\(at="):
+        results.get_prediction({"nothing": [1]})
+    with pytest.raises(InvalidArgument, match="columns of one length"):
+        results.get_prediction({"age": [1, 2], "city": ["a"]})
+
+
 def test_averages_are_those_of_the_answers() -> None:
     # within three standard errors of the share among those who gave the answer
     use, ill, _ = answers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -97,6 +98,12 @@ def _offset(offset: Any, n: int) -> Array:
 def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
     """Design matrices, one for each configuration or one alone, and labels of the rows."""
     data, p = law.data, len(law.data.names)
+    if isinstance(exog, Mapping):
+        try:
+            exog = pd.DataFrame(dict(exog))
+        except ValueError:
+            remedy = 'must have columns of one length, such as {"age": [20, 40, 60]}'
+            raise InvalidArgument("exog", dict(exog), remedy) from None
     is_table = isinstance(exog, pd.DataFrame) or hasattr(exog, "__arrow_c_stream__")
     if data.formula is not None and is_table and not isinstance(exog, pd.Series):
         found = data.formula.exog(exog)

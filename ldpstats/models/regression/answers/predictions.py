@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.checks import numbers, one_of
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
@@ -71,7 +71,7 @@ class AveragePredictions:
     def _words(self) -> str:
         if not self.by:
             return "average over the respondents"
-        how = "by group" if self.kind == "within" else "all respondents set to each group"
+        how = "by group" if self.kind == "within" else "all respondents set to each value"
         return f"average {how} ({self.by})"
 
     @property
@@ -194,11 +194,18 @@ class AveragePredictions:
         return pd.MultiIndex.from_tuples(pairs, names=[name, self.law.data.response_name])
 
 
-def average_predictions(law: FittedLaw, by: Any, alpha: Any, kind: Any) -> AveragePredictions:
+def average_predictions(
+    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None
+) -> AveragePredictions:
     """Average predictions; see `RegressionResults.predictions`."""
     law.quantile(alpha)
     kind = one_of("kind", kind, ("within", "adjusted"))
     law.refuse_incomplete("predictions")
+    if at is not None:
+        if by is not None:
+            raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
+        by, chosen = _chosen(law, at)
+        kind = "adjusted"
     of = means(law.data.outcome)
 
     def mean(points: Points) -> Average:
@@ -208,8 +215,10 @@ def average_predictions(law: FittedLaw, by: Any, alpha: Any, kind: Any) -> Avera
     if by is None:
         groups, name, parts = ["all"], "", [mean(law.distinct)]
     elif isinstance(by, str) and by in law.questions:
-        groups, name = law.answers(by), by
+        groups, name = law.answers(by) if at is None else chosen, by
         parts = [_of_answer(law, by, answer, kind) for answer in groups]
+    elif at is not None:
+        groups, name, parts = chosen, by, [mean(set_to(law, by, value)) for value in chosen]
     else:
         groups, name, codes = _groups(law, by)
         if kind == "within":
@@ -222,6 +231,27 @@ def average_predictions(law: FittedLaw, by: Any, alpha: Any, kind: Any) -> Avera
     R = np.eye(len(parts[0].value))[law.shown]
     found = Average.stacked([part.times(R) for part in parts])
     return AveragePredictions(groups, name, kind, float(alpha), law, found)
+
+
+def _chosen(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
+    """The covariate or private predictor of `at`, and the values that all are set to."""
+    remedy = 'must be one covariate with its values, such as {"age": [20, 40, 60]}'
+    if not isinstance(at, Mapping) or len(at) != 1 or not isinstance(next(iter(at)), str):
+        raise InvalidArgument("at", at, remedy)
+    ((name, given),) = at.items()
+    where = f"at[{name!r}]"
+    column = None if name in law.questions else covariate(law, name, "at")
+    values = as_series(where, [given] if np.ndim(given) == 0 else given).tolist()
+    if not 0 < len(values) <= _MOST_GROUPS or len(set(map(str, values))) < len(values):
+        raise InvalidArgument(where, given, f"must be 1 to {_MOST_GROUPS} different values")
+    if column is not None and pd.api.types.is_numeric_dtype(column.dtype):
+        if not np.isfinite(numbers(where, values, "must be finite numbers")).all():
+            raise InvalidArgument(where, given, "must be finite numbers")
+        return name, values
+    known = law.answers(name) if column is None else list(pd.unique(column.dropna()))
+    if unknown := [value for value in values if value not in known]:
+        raise InvalidArgument(where, unknown[0], f"is none of its values, which are {known[:10]}")
+    return name, values
 
 
 def _of_answer(law: FittedLaw, question: str, answer: Any, kind: str) -> Average:

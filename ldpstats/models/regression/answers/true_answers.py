@@ -40,7 +40,7 @@ class TrueAnswers(ABC):
 
         Parameters
         ----------
-        exog : DataFrame or array, shape (m, p), optional
+        exog : DataFrame, dict of columns or array, shape (m, p), optional
             The respondents by default. The covariates of the model, columns of a table by name;
             of a model with a formula, a table with its public columns. Private predictors are
             averaged over, unless the table has columns of their values. Other columns are not used.
@@ -96,6 +96,21 @@ class TrueAnswers(ABC):
         DataFrame
             "mean", "se", "lower" and "upper", a row for each row of `exog`; of several categories
             a row for each category.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> table = pd.DataFrame({"age": rng.integers(18, 80, 4000)})
+        >>> late = np.where(rng.random(4000) < 0.1 + 0.01 * (table["age"] - 18), "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
+        >>> results = ldp.regression("late ~ age", table, {"late": reports}).fit()
+        >>> people = pd.DataFrame({"age": [20, 40, 60]}, index=["Ann", "Bea", "Cleo"])
+        >>> results.get_prediction(people).round(2)
+              mean    se  lower  upper
+        Ann   0.19  0.02   0.16   0.23
+        Bea   0.34  0.02   0.31   0.37
+        Cleo  0.53  0.02   0.50   0.56
         """
         from ldpstats.models.regression.answers.predicting import prediction_frame
 
@@ -103,7 +118,7 @@ class TrueAnswers(ABC):
 
     @names_alpha
     def predictions(
-        self, by: Any = None, alpha: float = 0.05, kind: str = "within"
+        self, by: Any = None, alpha: float = 0.05, kind: str = "within", at: Any = None
     ) -> AveragePredictions:
         """Average predictions of the true answers, in all or by group.
 
@@ -122,6 +137,9 @@ class TrueAnswers(ABC):
             "within" averages over the respondents of each group; groups then differ by their other
             covariates too. "adjusted" averages over all respondents, each set to the group, all
             other covariates and the law of the private predictors as they are.
+        at : dict, optional
+            One covariate or private predictor, and values to which all respondents are set, such
+            as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
 
         Returns
         -------
@@ -131,7 +149,8 @@ class TrueAnswers(ABC):
         Raises
         ------
         InvalidArgument
-            For an unknown covariate, labels that are missing or not one for each respondent, and
+            For an unknown covariate, labels that are missing or not one for each respondent,
+            values of `at` that are no numbers, or not among those of a covariate of labels, and
             more than 50 groups.
 
         Examples
@@ -144,10 +163,12 @@ class TrueAnswers(ABC):
         >>> model = ldp.regression("late ~ age + city", table, {"late": reports})
         >>> model.fit().predictions(by="city").frame["mean"].round(1).tolist()
         [0.2, 0.6]
+        >>> model.fit().predictions(at={"age": [-1, 1]}).frame["mean"].round(1).tolist()
+        [0.4, 0.4]
         """
         from ldpstats.models.regression.answers.predictions import average_predictions
 
-        return average_predictions(self.law, by, alpha, kind)
+        return average_predictions(self.law, by, alpha, kind, at)
 
     def get_margeff(
         self,

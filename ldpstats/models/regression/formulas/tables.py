@@ -35,6 +35,11 @@ def columns_of(argument: str, data: object) -> tuple[Any, list[Any]]:
     return table, list(table.column_names)
 
 
+_AVERAGES = {  # whoever predicts for some columns
+    "exog": '; predictions(at={"age": [20, 40]}) sets one and averages over the others'
+}
+
+
 def as_frame(argument: str, data: object, names: Iterable[str]) -> pd.DataFrame:
     """Some columns of a table, in types that formula engines know."""
     table, columns = columns_of(argument, data)
@@ -42,7 +47,7 @@ def as_frame(argument: str, data: object, names: Iterable[str]) -> pd.DataFrame:
     for name in names:
         if columns.count(name) != 1:
             how = "is the name of several columns: rename them"
-            remedy = how if name in columns else "no such column"
+            remedy = how if name in columns else "no such column" + _AVERAGES.get(argument, "")
             raise InvalidArgument(f"{argument}, column", name, remedy)
         series = table[name] if isinstance(table, pd.DataFrame) else table.column(name).to_pandas()
         found[name] = cleaned(series).array
