@@ -75,9 +75,10 @@ def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str
             assert (found.status, found.json()) == (200, {"accepted": True})
         assert sender.send(sheets[0]).status == sender.send(sheets[-1]).status == 200
         counts = sender.get("/counts").json()
-        assert counts["survey"] == SHEET.fingerprint and counts["sheets"] in (40, 80)
+        # a file has a batch, and what has come while it is made
+        assert counts["survey"] == SHEET.fingerprint and 40 <= counts["sheets"] <= 90
         early = ldp.Survey(tmp_path)
-        assert len(early) in (40, 80)
+        assert counts["sheets"] <= len(early) <= 90
     survey = ldp.Survey(tmp_path)
     assert repr(survey) == "Survey(90 rows; private: job, late; observed: sex)"
     assert survey.frequencies("sex").nobs == 90
