@@ -60,7 +60,9 @@ class Program:
         self._said: BoundedQueue[bytes] = BoundedQueue(_AHEAD)
         self._complaint = b""
         self._over = False
-        for work in (self._write, self._read, self._drain):
+        self._draining = threading.Thread(target=self._drain, daemon=True)
+        self._draining.start()
+        for work in (self._write, self._read):
             threading.Thread(target=work, daemon=True).start()
 
     def __enter__(self) -> Program:
@@ -135,6 +137,8 @@ class Program:
         how = running if status is None else f"ended with status {status}"
         if status is not None and status < 0:
             how = f"was ended by signal {-status}"
+        if status is not None:  # its last words may not have been read yet
+            self._draining.join(min(1.0, self._timeout))
         lines = self._complaint.decode("utf-8", "backslashreplace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return how + (f" ({shown(last)})" if last else "")
