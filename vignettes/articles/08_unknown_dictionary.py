@@ -111,7 +111,7 @@ reports = survey.privatize(answers, np.random.default_rng(2016))
 #
 # ``fit`` goes through the stages of the paper, with a stated error rate at each: grams that stand
 # out at a position (50 false ones a position are expected and welcome: a gram that is missed here
-# is lost); joint frequencies of all pairs of those; strings that these pairs speak for; and the
+# is lost); joint frequencies of all pairs of those; strings that these pairs support; and the
 # test of the best 500 by their own reports. Only the last decides what is reported.
 
 results = ldp.DictionaryModel(reports).fit(alpha=0.05)

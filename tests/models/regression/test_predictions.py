@@ -164,6 +164,9 @@ def test_averages_at_chosen_values() -> None:
         mean = results.predict(t.assign(age=float(value))).mean()
         assert found.frame["mean"][value] == pytest.approx(mean, rel=1e-10)
     assert found.kind == "adjusted" and len(found.differences()) == 1
+    words = " ".join(str(found.summary()).split())
+    assert "whose other covariates are as in the sample" in words
+    assert "whose covariates are" in " ".join(str(results.predictions().summary()).split())
     # labels, and a private answer: as kind="adjusted" has them
     for what, name, values in (("logit", "city", ["c", "a"]), ("private", "use", ["v", "no"])):
         frame = fitted(what).predictions(at={name: values}).frame

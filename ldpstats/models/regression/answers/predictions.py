@@ -165,6 +165,7 @@ class AveragePredictions:
         """The averages as text, `as_html()` or `as_latex()`."""
         alpha = self.alpha if alpha is None else alpha
         frame = self.summary_frame(alpha)
+        held = "covariates" if self.kind == "within" else "other covariates"
         stubs = [
             ": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in frame.index
         ]
@@ -175,7 +176,7 @@ class AveragePredictions:
             stubs=distinct_lines(stubs, LONGEST_LABEL),
             body=[figures(row, 4) for row in frame.to_numpy()],
             notes=[
-                "Averages over the respondents and their weights, whose covariates are as in the "
+                f"Averages over the respondents and their weights, whose {held} are as in the "
                 "sample; standard errors by the delta method."
             ],
         ).layout()
