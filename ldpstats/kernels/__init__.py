@@ -10,9 +10,12 @@ before. Loops over floats are chosen by the size of their arrays alone.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["LOADING", "repaid"]
+__all__ = ["LOADING", "in_numpy", "repaid"]
 
 LOADING = 0.5
 """Seconds that numba and a loop take from disk; compiling one takes twice as long."""
@@ -21,11 +24,23 @@ _spent: defaultdict[str, float] = defaultdict(float)  # seconds of numpy in this
 
 
 def repaid(module: str, seconds: float) -> bool:
-    """Whether to load a module of loops for work that takes numpy `seconds`.
+    """Whether to load a module of loops for work that would take numpy about `seconds` more.
 
-    It is loaded once numpy would have spent, in this process, as long as loading takes: at worst
-    the first calls together take twice as long as if their number had been known.
+    It is loaded once numpy has spent, in this process and with this work, as long as loading
+    takes: at worst the first calls together take twice as long as if their number had been known.
     """
-    if _spent[module] < LOADING:
-        _spent[module] += seconds
-    return _spent[module] >= LOADING
+    return _spent[module] + seconds >= LOADING
+
+
+@contextmanager
+def in_numpy(module: str) -> Iterator[None]:
+    """Measure what numpy spends on work that the loops of a module would do.
+
+    Estimates serve for the call to come alone: added up they would go wrong by what the machine is
+    slower than the one they were made on.
+    """
+    start = time.thread_time()
+    try:
+        yield
+    finally:
+        _spent[module] += time.thread_time() - start

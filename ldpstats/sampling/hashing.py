@@ -23,7 +23,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.kernels import repaid
+from ldpstats.kernels import in_numpy, repaid
 
 __all__ = [
     "distinct_cells",
@@ -121,7 +121,8 @@ def _hash_chunk(strings: Any) -> U64:
         hashes = _hash_chunk(encoded.dictionary)
         return np.asarray(hashes[encoded.indices.to_numpy()])
     if not repaid("hashing", len(strings) * _STRING):
-        return _hash_texts(text.as_buffer() for text in strings)
+        with in_numpy("hashing"):
+            return _hash_texts(text.as_buffer() for text in strings)
     from ldpstats.kernels.hashing import sha256_words
 
     out = np.empty(len(strings), dtype=np.uint64)
@@ -223,9 +224,10 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
     if not repaid("hashing", out.size * _CELL):
         step = max(1, _AT_A_TIME // max(hashes.size * K.shape[1], 1))
-        for c in range(0, K.shape[0], step):
-            mixed = mix64(hashes[None, :, None] ^ K[c : c + step, None, :])
-            out[c : c + step] = _cells(mixed, n_cells)
+        with in_numpy("hashing"):
+            for c in range(0, K.shape[0], step):
+                mixed = mix64(hashes[None, :, None] ^ K[c : c + step, None, :])
+                out[c : c + step] = _cells(mixed, n_cells)
         return out
     from ldpstats.kernels import hashing as hash_kernels
 
@@ -243,8 +245,9 @@ def own_cells(
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     if not repaid("hashing", hashes.size * n_hashes * _CELL):
-        mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
-        return _cells(mixed, n_cells).astype(np.int64)
+        with in_numpy("hashing"):
+            mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
+            return _cells(mixed, n_cells).astype(np.int64)
     from ldpstats.kernels import hashing as hash_kernels
 
     out = np.empty((hashes.size, n_hashes), dtype=np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.kernels import repaid
+from ldpstats.kernels import in_numpy, repaid
 from ldpstats.sampling.samplers import I64, U8
 
 __all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
@@ -57,15 +57,20 @@ class CellSums:
         if self._many is not None or repaid("sums", packed.size * seconds):
             self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
             self._many.add(packed, cell)
-        elif cell is None:
+        else:
+            self._add_few(packed, cell)
+
+    @in_numpy("sums")
+    def _add_few(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
+        if cell is None:
             _add(packed, self._few[0])
             self._seen[0] += len(packed)
-        else:
-            order = np.argsort(cell, kind="stable")
-            cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
-            for c, part in zip(cells, np.split(packed[order], starts[1:]), strict=False):
-                _add(part, self._few[c])
-            self._seen[cells] += n
+            return
+        order = np.argsort(cell, kind="stable")
+        cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
+        for c, part in zip(cells, np.split(packed[order], starts[1:]), strict=False):
+            _add(part, self._few[c])
+        self._seen[cells] += n
 
     def reports(self) -> I64:
         """The number of reports that were added, of each cell, shape (n_cells,)."""

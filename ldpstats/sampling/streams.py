@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random.bit_generator import ISeedSequence
+
+from ldpstats.kernels import in_numpy
 
 __all__ = ["ALL", "LANES", "STEPS", "Streams", "krr"]
 
@@ -22,7 +25,13 @@ ALL = np.uint64((1 << 64) - 1)
 
 _PAD = 8  # entries, so that rows of a power of two do not compete for the same cache lines
 _BLOCK = 1 << 10  # groups of rows from which coins are tossed at a time
-_PART = 1 << 16  # users who are answered at a time; whole rows
+
+
+class _NoSeed(ISeedSequence):
+    """Zeros: the streams get their states afterwards, and a real seed takes longer to hash."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
+        return np.zeros(n_words, dtype=dtype)
 
 
 class Streams:
@@ -39,27 +48,40 @@ class Streams:
     """
 
     def __init__(self, key: U64) -> None:
-        self._state, self._drawn = key.copy(), 0
-        self._lane = np.random.SFC64(0)  # takes the state of each stream in turn
+        self._lanes, self._drawn = [np.random.SFC64(_NoSeed()) for _ in range(LANES)], 0
+        self._move(np.vstack([key, np.ones(LANES, dtype=np.uint64)]), 0)
 
     @property
     def position(self) -> tuple[U64, int]:
         """The state, (3, LANES), and the number of rows drawn: where another may go on."""
-        return self._state, self._drawn
+        return self._state()[:3], self._drawn
 
+    def _state(self) -> U64:
+        """a, b, c and the counter of each stream, shape (4, LANES)."""
+        states: list[Any] = [lane.state for lane in self._lanes]
+        return np.column_stack([whole["state"]["state"] for whole in states])
+
+    def _move(self, state: U64, drawn: int) -> None:
+        """Go on from a state, (4, LANES), after `drawn` rows."""
+        whole: Any = self._lanes[0].state
+        for lane, own in zip(self._lanes, state.T, strict=True):
+            whole["state"]["state"] = own
+            lane.state = whole
+        self._drawn = drawn
+
+    @in_numpy("words")
     def __call__(self, n: int) -> U64:
         """Return n words, shape (n,); what is left of the last rows is dropped."""
-        return self._rows(STEPS * -(-n // (STEPS * LANES))).reshape(-1)[:n]
+        return self._words(n)
 
+    @in_numpy("words")
     def krr(
         self, codes: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
     ) -> tuple[I64, U64]:
         """Do `krr` with the next words."""
-        parts = [slice(start, start + _PART) for start in range(0, codes.size, _PART)]
-        found = [krr(codes[at], self(out[at].size), k, keep_high, spare, out[at]) for at in parts]
-        pending = [at.start + some for at, (some, _) in zip(parts, found, strict=True)]
-        return np.concatenate(pending), np.concatenate([words for _, words in found])
+        return krr(codes, self._words(codes.size), k, keep_high, spare, out)
 
+    @in_numpy("words")
     def coins(self, flips: U64, size: int) -> U64:
         """`size` words of coins, by `kernels.words.coins`; see there for `flips`.
 
@@ -70,7 +92,7 @@ class Streams:
         blocks: list[U64] = []
         left = -(-size // LANES)
         while left:
-            state, drawn = self._state.copy(), self._drawn
+            state, drawn = self._state(), self._drawn
             rows = self._rows(STEPS * most * min(left, max(_BLOCK // most, 1)))
             groups = rows.reshape(-1, STEPS, LANES)
             starts, taken = _turns(groups, most, left)
@@ -78,25 +100,22 @@ class Streams:
             left -= starts.size
             used = STEPS * int(starts[-1] + taken[-1])
             if used < len(rows):
-                self._state, self._drawn = state, drawn
-                self._rows(used, skip=True)
+                self._move(state, drawn)
+                for lane in self._lanes:
+                    lane.random_raw(used, output=False)
+                self._drawn += used
         return np.concatenate(blocks).reshape(-1)[:size]
 
-    def _rows(self, rows: int, skip: bool = False) -> U64:
-        """The next rows of words, shape (rows, LANES); empty where they are only skipped."""
-        out = np.empty((LANES, 0 if skip else rows + _PAD), dtype=np.uint64)
-        for j in range(LANES):
-            whole: Any = self._lane.state
-            whole["state"]["state"] = np.append(self._state[:, j], np.uint64(self._drawn + 1))
-            self._lane.state = whole
-            if skip:
-                self._lane.random_raw(rows, output=False)
-            else:
-                out[j, :rows] = self._lane.random_raw(rows)
-            moved: Any = self._lane.state
-            self._state[:, j] = moved["state"]["state"][:3]
+    def _words(self, n: int) -> U64:
+        return self._rows(STEPS * -(-n // (STEPS * LANES))).reshape(-1)[:n]
+
+    def _rows(self, rows: int) -> U64:
+        """The next rows of words, shape (rows, LANES)."""
+        out = np.empty((LANES, rows + _PAD), dtype=np.uint64)
+        for lane, own in zip(self._lanes, out, strict=True):
+            own[:rows] = lane.random_raw(rows)
         self._drawn += rows
-        return np.ascontiguousarray(out[:, : 0 if skip else rows].T)
+        return np.ascontiguousarray(out[:, :rows].T)
 
 
 def _turns(groups: U64, most: int, left: int) -> tuple[I64, I64]:
@@ -145,9 +164,15 @@ def krr(
     codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
 ) -> tuple[I64, U64]:
     """Twin of `kernels.words.krr` for given words."""
-    low = np.uint64((1 << 32) - 1)
-    high, product = words >> np.uint64(32), (words & low) * k
-    out[:] = np.where(high < keep_high, codes, product >> np.uint64(32))
-    rejected = (high > keep_high) & ((product & low) < spare)
-    pending = np.flatnonzero((high == keep_high) | rejected | (codes >= k))
+    low, half = np.uint64((1 << 32) - 1), np.uint64(32)
+    high = words >> half
+    np.bitwise_and(words, low, out=out)
+    out *= k  # of which the high half is the uniform draw
+    refused = high == keep_high
+    if spare:
+        refused |= ((out & low) < spare) & (high > keep_high)
+    refused |= codes >= k
+    out >>= half
+    np.copyto(out, codes, where=high < keep_high)
+    pending = np.flatnonzero(refused)
     return pending, words[pending]
