@@ -57,14 +57,19 @@ class SimulationWords:
 
         They are compiled from where that repays loading the loops; both give the same words.
         """
-        if self._streams is None:
-            key = self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES))
-            self._streams = Streams(key)
-        if isinstance(self._streams, Streams) and repaid("words", n * _SECONDS):
+        here = self._streams
+        if (here is None or isinstance(here, Streams)) and repaid("words", n * _SECONDS):
             from ldpstats.kernels.words import CompiledStreams
 
-            self._streams = CompiledStreams(*self._streams.position)
+            self._streams = CompiledStreams(*(here.position if here else (self._key(), 0)))
+        elif here is None:
+            self._streams = Streams(self._key())
+        assert self._streams is not None
         return self._streams
+
+    def _key(self) -> npt.NDArray[np.uint64]:
+        """The first a, b, c of each stream."""
+        return self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES))
 
 
 def simulation_words(rng: np.random.Generator) -> SimulationWords:
