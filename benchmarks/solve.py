@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import plain
-from timing import Row, Scale, measure, zipf
+from timing import Row, Scale, measure, reached, zipf
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
@@ -30,10 +30,12 @@ def million(scale: Scale) -> list[Row]:
     spent = measure({"fit": fit, "sort": partial(np.sort, numbers)}, scale.size(7, 3))
     what, gap = f"k-RR MLE with standard errors, k = {k:,}", fit()[2]
     figure = f"{spent['fit']:.3f} s, gap {gap:.0e}"
-    ratio = f"{spent['fit'] / spent['sort']:.3g} sorts"
+    sorts, sorting = spent["fit"] / spent["sort"], f"np.sort of {k:,} numbers"
+    if scale.quick:
+        return [Row(what, sorting, f"{sorts:.3g} sorts, {figure}", "<= 40", reached(40 / sorts, 1))]
     return [
         Row(what, "", figure, "< 1 s", spent["fit"] < 1.0),
-        Row(what, f"np.sort of {k:,} numbers", ratio),
+        Row(what, sorting, f"{sorts:.3g} sorts"),
     ]
 
 
@@ -78,6 +80,7 @@ def dense(scale: Scale) -> list[Row]:
     k, n = scale.size(1_000, 200), 1_000_000
     rng = np.random.default_rng(5)
     distance = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    aims = {"random": 6.0, "random with a diagonal": 16.0, "local noise": 1.2}  # of quick sizes
     channels = {
         "random": np.exp(3.0 * rng.random((k, k))),
         "random with a diagonal": rng.random((k, k)) + 0.2 * k * np.eye(k),
@@ -101,8 +104,9 @@ def dense(scale: Scale) -> list[Row]:
             f"{ratio:.3g} x the speed ({spent['ours']:.2f} s, gap {gap:.0e}, "
             f"not {spent['cvxpy']:.2f} s, {theirs})"
         )
-        met = ratio >= 1.0 and gap <= 1e-8
-        rows.append(Row(f"dense Q ({label}), k = {k:,}", "cvxpy", figure, ">= 1, gap <= 1e-8", met))
+        aim = scale.aim(1.0, aims[label])
+        met, words = reached(ratio, aim) and gap <= 1e-8, f">= {aim:g}, gap <= 1e-8"
+        rows.append(Row(f"dense Q ({label}), k = {k:,}", "cvxpy", figure, words, met))
     return rows
 
 

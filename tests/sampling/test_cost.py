@@ -43,3 +43,22 @@ def test_memory_is_the_output_and_small_buffers(path):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < size + (8 << 20)
+
+
+def test_loops_are_loaded_once_numpy_has_spent_as_long():
+    # time counts, not what somebody's machine once took for a word
+    program = """
+import sys, time, numpy as np, ldpstats as ldp
+from ldpstats import kernels
+kernels.LOADING = 0.2
+krr, rng, codes = ldp.KRR(1024, 1.0), np.random.default_rng(1), np.zeros(1_000_000, dtype=np.int64)
+spent, seconds = 0.0, 0.0
+while "numba" not in sys.modules:
+    spent += seconds
+    assert spent < 0.6  # seconds of whole calls: more than the draws of words that count
+    start = time.thread_time()
+    krr.privatize(codes, rng)
+    seconds = time.thread_time() - start
+assert spent > 0.1
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
