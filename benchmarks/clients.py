@@ -37,7 +37,7 @@ def reporting(scale: Scale) -> list[Row]:
     mechanisms: dict[str, tuple[Any, Any]] = {
         "k-RR, k = 3": (ldp.KRR(("yes", "no", "perhaps"), 1.0), "yes"),
         "k-RAPPOR, k = 20": (ldp.KRAPPOR(20, 1.0), 7),
-        "O-RR, 64 cohorts": (ldp.ORR(8, 64, 1.0), "an answer"),
+        "O-RR, 64 cohorts": (ldp.ORR(8, 64, epsilon=1.0), "an answer"),
         "RAPPOR, 128 bits": (ldp.RAPPOR(128, 2, 64, f=0.5, p=0.25, q=0.75), "an answer"),
     }
     rows = [_report(name, *given, scale.size(500, 20)) for name, given in mechanisms.items()]

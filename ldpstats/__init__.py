@@ -186,7 +186,7 @@ _ELSEWHERE = {  # names that the field uses, and ours
     "PGR": "projective geometry response is ProjectiveGeometryResponse(categories, epsilon)",
     "plots": "results draw themselves: results.plot()",
     "utility": "it is called planning: ldpstats.planning",
-    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
+    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon=epsilon)",
     **{
         name: f"channels are in ldpstats.channels: ldpstats.channels.{name}"
         for name in channels.__all__

@@ -203,7 +203,7 @@ class LDPWarning(UserWarning):
     >>> import ldpstats as ldp
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", ldp.LDPWarning)
-    ...     fitted = ldp.FrequencyModel(ldp.Warner(1.0).counts([600, 400])).fit()
+    ...     fitted = ldp.FrequencyModel(ldp.Warner(epsilon=1.0).counts([600, 400])).fit()
     """
 
 
@@ -285,7 +285,7 @@ class PosteriorWarning(LDPWarning):
     --------
     >>> import warnings
     >>> import numpy as np, ldpstats as ldp
-    >>> model = ldp.FrequencyModel(ldp.Warner(1.0).counts([600, 400]))
+    >>> model = ldp.FrequencyModel(ldp.Warner(epsilon=1.0).counts([600, 400]))
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", ldp.PosteriorWarning)  # stop, rather than go on
     ...     posterior = model.fit_posterior(np.random.default_rng(1))

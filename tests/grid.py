@@ -80,7 +80,11 @@ MECHANISMS = {
     "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
     "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
     "product-wide": ldp.product(
-        {"a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"}, "b": ldp.KRR(3, 0.5), "c": ldp.Warner(0.4)}
+        {
+            "a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"},
+            "b": ldp.KRR(3, 0.5),
+            "c": ldp.Warner(epsilon=0.4),
+        }
     ),
     "observed": ldp.Observed(("north", "south", "west")),
     "observed-2": ldp.Observed(2),

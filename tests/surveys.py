@@ -23,7 +23,7 @@ def rectangular(k: int, epsilon: float) -> ldp.CustomMechanism:
     In every column the entries differ by a factor of 1 or exp(epsilon), as in its two parts.
     """
     fine = ldp.KRR(k, epsilon).channel().matrix()
-    coarse = ldp.Warner(epsilon).channel().matrix()[np.arange(k) % 2]
+    coarse = ldp.Warner(epsilon=epsilon).channel().matrix()[np.arange(k) % 2]
     return ldp.CustomMechanism(np.hstack([0.7 * fine, 0.3 * coarse]))
 
 

@@ -31,7 +31,7 @@ RARE = np.array([0.9, 0.06, 0.03, 0.007, 0.003])
 def rectangular(epsilon):
     """Seven reports: k-RR for seven in ten, Warner's "is it an even one?" for the others."""
     fine = ldp.KRR(5, epsilon).channel().matrix()
-    coarse = ldp.Warner(epsilon).channel().matrix()[np.arange(5) % 2]
+    coarse = ldp.Warner(epsilon=epsilon).channel().matrix()[np.arange(5) % 2]
     return ldp.CustomMechanism(np.hstack([0.7 * fine, 0.3 * coarse]))
 
 
@@ -191,10 +191,10 @@ PARTS = {  # settings, and the surveys of each
     ),
     "candidates": (
         [
-            Candidates("RAPPOR", 20_000, lambda: ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75)),
-            Candidates("O-RR", 5_000, lambda: ldp.ORR(256, 16, 4.0)),
-            Candidates("O-RAPPOR", 20_000, lambda: ldp.ORAPPOR(64, 1, 16, 3.0)),
-            Candidates("RAPPOR", 20_000, lambda: ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75), 0.2),
+            Candidates("RAPPOR", 20_000, lambda: ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75)),
+            Candidates("O-RR", 5_000, lambda: ldp.ORR(256, 16, epsilon=4.0)),
+            Candidates("O-RAPPOR", 20_000, lambda: ldp.ORAPPOR(64, 1, 16, epsilon=3.0)),
+            Candidates("RAPPOR", 20_000, lambda: ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75), 0.2),
         ],
         80,
     ),

@@ -73,8 +73,8 @@ def survey(size, n, cohorts, seed):
 def mechanism_of(kind, alphabet, size, k, C, h, epsilon):
     known = size if alphabet == "closed" else None
     if kind == "orr":
-        return ldp.ORR(k, C, epsilon, known)
-    return ldp.ORAPPOR(k, h, C, epsilon, known)
+        return ldp.ORR(k, C, epsilon=epsilon, alphabet=known)
+    return ldp.ORAPPOR(k, h, C, epsilon=epsilon, alphabet=known)
 
 
 def strings(alphabet, size):
@@ -104,7 +104,7 @@ def probabilities(kind, k, h, epsilon):
     if kind == "orr":
         Q = ldp.KRR(k, epsilon).channel()
         return Q.a + Q.b, Q.b
-    rappor = ldp.ORAPPOR(k, h, 1, epsilon)
+    rappor = ldp.ORAPPOR(k, h, 1, epsilon=epsilon)
     return rappor.p1, rappor.p0
 
 

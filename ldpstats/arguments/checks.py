@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import wraps
+from inspect import signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ __all__ = [
     "distribution",
     "level",
     "listed",
+    "named_only",
     "numbers",
     "one_of",
     "positive_epsilon",
@@ -33,10 +36,35 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+Class = TypeVar("Class", bound=type)
 
 EPSILON_RANGE = (1e-6, 50.0)
 _LEAST_LEVEL = 1e-300
 _MOST_REPLICATES = 10_000_000
+
+
+def named_only(*spellings: str) -> Callable[[Class], Class]:
+    """Decorate a class whose numbers are keyword-only: an error for bare ones says how to write it.
+
+    A bare number could be read as another quantity: 0.8 as an epsilon, or as a probability.
+    """
+
+    def decorated(kind: Class) -> Class:
+        made = kind.__init__  # type: ignore[misc]
+        _, *parameters = signature(made).parameters.values()
+        unnamed = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
+
+        @wraps(made)
+        def init(self: object, *given: object, **named: object) -> None:
+            if len(given) > unnamed:
+                remedy = f"needs its name: write {' or '.join(spellings)}"
+                raise InvalidArgument(f"argument {unnamed + 1}", given[unnamed], remedy)
+            made(self, *given, **named)
+
+        kind.__init__ = init  # type: ignore[misc]
+        return kind
+
+    return decorated
 
 
 def real_number(name: str, value: object, remedy: str) -> float:

@@ -41,7 +41,8 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
     "p_yes": (float, "forced-response: probability of being told to say yes"),
     "p": (
         float,
-        "unrelated-question, mangat: probability of the sensitive question, of the truth; "
+        "warner, unrelated-question, mangat: probability of the truth, of the sensitive "
+        "question, of the truth if it is no; "
         "rappor: P(reported bit = 1) where the permanent one is 0",
     ),
     "q": (float, "rappor: P(reported bit = 1) where the permanent one is 1"),
@@ -260,6 +261,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         for field in _parameters(kind)
         if field.name in _PARAMETERS
     }
+    if kind is ldp.Warner and "p" in options:  # one of the two
+        known["epsilon"] = False
     for name in options:
         if name not in known:
             wanted = ", ".join(map(option, known))

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import positive_epsilon, probability
+from ldpstats.arguments.checks import EPSILON_RANGE, named_only, positive_epsilon, probability
 from ldpstats.arguments.labels import as_labels, sensitive_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import check_document
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.sampling.words import Words
 
@@ -72,14 +72,21 @@ class _Device(_Binary):
         return self.channel().epsilon()
 
 
-@dataclass(frozen=True, eq=False)
+@named_only("Warner(epsilon=1.0)", "Warner(p=0.8)")
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Warner(_Binary):
-    """Warner's randomised response: tell the truth with probability ``e^eps / (1 + e^eps)``.
+    """Warner's randomised response: the truth with a known probability, else the opposite.
+
+    Give either `epsilon` or `p`, by name.
 
     Parameters
     ----------
     epsilon : float
-        Privacy of one report, in nats.
+        Privacy of one report, in nats: the truth has probability ``e^eps / (1 + e^eps)``.
+    p : float
+        Probability that a report is true, in (0, 1) but not 1/2, where reports would say nothing.
+        Below 1/2 most reports are the opposite of the answer. Then `epsilon` is
+        ``|ln(p / (1 - p))|``.
     categories : sequence of two labels, optional
         The answers, that of a "yes" second: (0, 1), (False, True), ("No", "Yes"), and so on.
 
@@ -92,37 +99,70 @@ class Warner(_Binary):
     >>> Warner(epsilon=np.log(3)).channel().matrix().round(4)
     array([[0.75, 0.25],
            [0.25, 0.75]])
+    >>> Warner(p=0.8).channel().matrix().round(4)
+    array([[0.8, 0.2],
+           [0.2, 0.8]])
+    >>> round(Warner(p=0.8).epsilon, 4)   # ln 4
+    1.3863
     """
 
-    epsilon: float
+    p: float | None = None
+    epsilon: float = None  # type: ignore[assignment]  # never None once it is made
     categories: Any = _NO_YES
 
     def __post_init__(self) -> None:
         self._label()
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if (self.epsilon is None) == (self.p is None):
+            remedy = "give one of the two: Warner(epsilon=1.0) or Warner(p=0.8)"
+            raise InvalidArgument("(epsilon, p)", (self.epsilon, self.p), remedy)
+        if self.p is None:
+            object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+            return
+        p = probability("p", self.p, zero=False, one=False)
+        epsilon = float(abs(np.log(p / (1.0 - p))))
+        low, high = EPSILON_RANGE
+        if not low <= epsilon <= high:
+            remedy = f"has epsilon {epsilon:.3g}, which must be from {low:g} to {high:g}"
+            raise InvalidArgument("p", p, remedy)
+        object.__setattr__(self, "p", p)
+        object.__setattr__(self, "epsilon", epsilon)
+
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        del document["p" if self.p is None else "epsilon"]  # one follows from the other
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        return super().from_dict({"epsilon": None, "p": None} | check_document(document))
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
         lie = np.exp(-self.epsilon) / (1.0 + np.exp(-self.epsilon))
         truth = 1.0 / (1.0 + np.exp(-self.epsilon))
+        if self.p is not None:
+            truth, lie = self.p, 1.0 - self.p
         return Dense(np.array([[truth, lie], [lie, truth]]))
 
     def sample(self, codes: Array, words: Words) -> Array:
-        return self._krr.sample(codes, words)
+        return self._drawn.sample(codes, words)
 
     def _draw_document(self) -> dict[str, Any]:
-        return self._krr._draw_document()
+        return self._drawn._draw_document()
 
     def _sampler_epsilon(self) -> float:
-        return self._krr.audit().sampler
+        return self._drawn.audit().sampler
 
     @cached_property
-    def _krr(self) -> KRR:
-        """The same law for two categories."""
+    def _drawn(self) -> Enumerated:
+        """The mechanism of the same law that draws the reports."""
+        if self.p is not None and self.p < 0.5:
+            return CustomMechanism(self.channel().matrix(), self.categories)
         return KRR(self.categories, self.epsilon)
 
 
-@dataclass(frozen=True, eq=False)
+@named_only("ForcedResponse(p_truth=0.75, p_yes=0.125)")
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ForcedResponse(_Device):
     """Forced response: a device tells the respondent to answer truthfully, "yes" or "no".
 
@@ -169,7 +209,8 @@ class ForcedResponse(_Device):
         return self.p_yes, min(self.p_truth + self.p_yes, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@named_only("UnrelatedQuestion(p=0.7, prevalence=0.25)")
+@dataclass(frozen=True, eq=False, kw_only=True)
 class UnrelatedQuestion(_Device):
     """Unrelated question: with probability p the sensitive question, else an innocuous one.
 
@@ -207,7 +248,8 @@ class UnrelatedQuestion(_Device):
         return other, min(self.p + other, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@named_only("Mangat(p=0.6)")
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mangat(_Device):
     """Mangat's design: a "yes" says yes; a "no" uses a device and says yes with chance 1 - p.
 

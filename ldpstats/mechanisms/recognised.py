@@ -45,14 +45,18 @@ def _binary(device: Step, law: Law) -> Mechanism | None:
     if own + other == 1 and own < 1:
         epsilon = nearest_log(own / other)
         low, high = EPSILON_RANGE
-        return Warner(epsilon, labels) if low <= epsilon <= high else None
+        return Warner(epsilon=epsilon, categories=labels) if low <= epsilon <= high else None
     if float(own - other) in (0.0, 1.0) and own - other != 1:  # too near to be told in floats
         return None
     if own == 1 and other > 0:
-        return Mangat(float(1 - other), labels)
-    design: Mechanism = ForcedResponse(float(own - other), float(other), labels)
+        return Mangat(p=float(1 - other), categories=labels)
+    design: Mechanism = ForcedResponse(
+        p_truth=float(own - other), p_yes=float(other), categories=labels
+    )
     if _asks(device) and own - other < 1:
-        design = UnrelatedQuestion(float(own - other), float(other / (1 - own + other)), labels)
+        design = UnrelatedQuestion(
+            p=float(own - other), prevalence=float(other / (1 - own + other)), categories=labels
+        )
     return design if _faithful(design, law) else None
 
 

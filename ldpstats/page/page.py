@@ -56,7 +56,7 @@ def write_page(
     Examples
     --------
     >>> import tempfile, pathlib, ldpstats as ldp
-    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(0.5)})
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5)})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_page(sheet, f"{folder}/survey.html", {"title": "Your health"})
     ...     pathlib.Path(f"{folder}/survey.html").read_text(encoding="utf-8")[:15]
@@ -91,7 +91,7 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(0.5)})
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5)})
     >>> "connect-src 'self'" in page_text(sheet, post="/sheets")
     True
     """

@@ -49,7 +49,7 @@ def page_texts(questionnaire: Questionnaire) -> dict[str, Any]:
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> words = page_texts(ldp.Questionnaire({"ill": ldp.Warner(0.5)}))
+    >>> words = page_texts(ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5)}))
     >>> words["questions"]["ill"]["answers"]
     {'no': 'no', 'yes': 'yes'}
     """

@@ -44,7 +44,9 @@ class Kind:
 
 _KINDS = {
     "krr": Kind("k-RR", KRR, _LABEL),
-    "warner": Kind("Warner", lambda labels, epsilon: Warner(epsilon, labels), _LABEL, most=2),
+    "warner": Kind(
+        "Warner", lambda labels, epsilon: Warner(epsilon=epsilon, categories=labels), _LABEL, most=2
+    ),
     "krappor": Kind("k-RAPPOR", KRAPPOR, _BITS),
     "oue": Kind("OUE", lambda labels, epsilon: KRAPPOR(labels, epsilon, theta=0.5), _BITS),
     "subset-selection": Kind("Subset selection", SubsetSelection, _SETS),

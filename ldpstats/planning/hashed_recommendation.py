@@ -238,10 +238,10 @@ def _designs(
         for k in cells:
             for C in _grid("n_cohorts", n_cohorts, _cohorts(S, n, k)):
                 if name == "orr":
-                    yield ORR(k, C, epsilon, alphabet)
+                    yield ORR(k, C, epsilon=epsilon, alphabet=alphabet)
                     continue
                 for h in hashes:
-                    yield ORAPPOR(k, h, C, epsilon, alphabet)
+                    yield ORAPPOR(k, h, C, epsilon=epsilon, alphabet=alphabet)
 
 
 def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[int]:

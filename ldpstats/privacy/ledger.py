@@ -64,7 +64,7 @@ class Ledger(Specified):
     --------
     >>> import ldpstats as ldp
     >>> ledger = Ledger(limit=2.0).spend("job", ldp.KRR(("cook", "nurse"), 1.0), wave="2024")
-    >>> ledger = ledger.spend("ill", ldp.Warner(0.5), wave="2024")
+    >>> ledger = ledger.spend("ill", ldp.Warner(epsilon=0.5), wave="2024")
     >>> ledger.total, ledger.remaining
     (1.5, 0.5)
     >>> print(ledger)
@@ -238,7 +238,7 @@ class Ledger(Specified):
         Examples
         --------
         >>> import ldpstats as ldp
-        >>> sheet = ldp.Questionnaire({"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(0.5)})
+        >>> sheet = ldp.Questionnaire({"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(epsilon=0.5)})
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """

@@ -303,7 +303,7 @@ class Counts:
         --------
         >>> import ldpstats as ldp
         >>> frame = pd.DataFrame({"report": ["no", "yes"], "count": [60, 40]})
-        >>> ldp.Counts.from_frame(frame, ldp.Warner(1.0), count="count").nobs
+        >>> ldp.Counts.from_frame(frame, ldp.Warner(epsilon=1.0), count="count").nobs
         100
         """
         columns = report, count, cohort

@@ -134,7 +134,8 @@ class AskedQuestions(Instrument[SheetClient, SheetCollector]):
         Examples
         --------
         >>> import ldpstats as ldp
-        >>> audit = ldp.Questionnaire({"ill": ldp.Warner(0.5), "late": ldp.Warner(1.0)}).audit()
+        >>> asked = {"ill": ldp.Warner(epsilon=0.5), "late": ldp.Warner(epsilon=1.0)}
+        >>> audit = ldp.Questionnaire(asked).audit()
         >>> audit.declared, audit.questions["ill"].declared, audit.agrees
         (1.5, 0.5, True)
         """

@@ -74,7 +74,8 @@ class Questionnaire(AskedQuestions):
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)})
+    >>> jobs = ldp.KRR(("cook", "nurse"), epsilon=1.0)
+    >>> sheet = Questionnaire({"job": jobs, "ill": ldp.Warner(epsilon=0.5)})
     >>> print(sheet)
     Questionnaire(job, ill; epsilon=1.5)
     >>> print(sheet["ill"])
@@ -316,7 +317,7 @@ class Questionnaire(AskedQuestions):
         Examples
         --------
         >>> import ldpstats as ldp
-        >>> sheet = Questionnaire({"ill": ldp.Warner(0.5)})
+        >>> sheet = Questionnaire({"ill": ldp.Warner(epsilon=0.5)})
         >>> Questionnaire.from_json(sheet.to_json()) == sheet
         True
         """

@@ -115,7 +115,8 @@ class SurveyRows:
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", "yes", "no"], "age": [17, 40, 81]})
-        >>> len(ldp.Survey(table, {"ill": ldp.Warner(1.0)}).where("18 <= age and not age > 80"))
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> len(survey.where("18 <= age and not age > 80"))
         1
         """
         tree = parse(condition)

@@ -92,7 +92,7 @@ class SampledRows(SurveyRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
         >>> made = survey.calibrate({"sex": {"f": 45, "m": 55}})
         >>> made.calibration.categories.ratio.to_list()
         [0.75, 2.75]
@@ -113,7 +113,7 @@ class SampledRows(SurveyRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
         >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.steps[0].method
         'post-stratification'
         """
@@ -148,7 +148,7 @@ class SampledRows(SurveyRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.0, 2.0, 3.0, 10.0]})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
         >>> survey.trim(upper=7).calibration.steps[0].n_trimmed
         1
         """
@@ -191,7 +191,8 @@ class SampledRows(SurveyRows):
         >>> rng = np.random.default_rng(3)
         >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": 1.5,
         ...                       "school": np.arange(400) // 20})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
+        >>> asked = {"ill": ldp.Warner(epsilon=2.0)}
+        >>> survey = ldp.Survey(table, asked, weights="w", clusters="school")
         >>> survey.replicates("jackknife").frequencies("ill").bse.round(3)
         no     0.031
         yes    0.031

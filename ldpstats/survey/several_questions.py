@@ -92,7 +92,7 @@ class SeveralQuestions(SingleQuestions):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
         >>> survey.association("ill", "region").names
         ('ill', 'region')
         """
@@ -133,7 +133,7 @@ class SeveralQuestions(SingleQuestions):
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50,
         ...                       "sex": ["f", "m", "m", "f"] * 25})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)})
         >>> matrix = survey.associations(["ill", "region", "sex"])
         >>> matrix.nobs.loc["ill", "sex"]
         np.int64(100)
@@ -168,7 +168,8 @@ class SeveralQuestions(SingleQuestions):
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no", "no"] * 25
         ...                       + ["yes", "no"] * 25})
-        >>> survey = ldp.Survey(table, {"ill_1": ldp.Warner(2.0), "ill_2": ldp.Warner(2.0)})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=2.0))
+        >>> survey = ldp.Survey(table, asked)
         >>> survey.change("ill_1", "ill_2").nobs
         100
         """
@@ -223,7 +224,7 @@ class SeveralQuestions(SingleQuestions):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", "yes", "no"] * 40, "age": range(120)})
-        >>> model = ldp.Survey(table, {"ill": ldp.Warner(1.0)}).regression("ill ~ age")
+        >>> model = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}).regression("ill ~ age")
         >>> type(model).__name__, model.exog_names
         ('PrivatizedLogit', ['Intercept', 'age'])
         """

@@ -34,7 +34,8 @@ class SheetCollector:
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> sheet = ldp.Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)})
+    >>> jobs = ldp.KRR(("cook", "nurse"), epsilon=1.0)
+    >>> sheet = ldp.Questionnaire({"job": jobs, "ill": ldp.Warner(epsilon=0.5)})
     >>> collector = sheet.collector()
     >>> list(collector.report({"job": "cook", "ill": "no"}))
     ['job', 'ill']
@@ -86,7 +87,7 @@ class SheetClient(SingleDevice):
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> jobs, ill = ldp.KRR(("cook", "nurse"), 1.0), ldp.Warner(0.5)
+    >>> jobs, ill = ldp.KRR(("cook", "nurse"), 1.0), ldp.Warner(epsilon=0.5)
     >>> client = ldp.Questionnaire({"job": jobs, "ill": ill}, ask=1).client()
     >>> client.asked in (("job",), ("ill",)), client.total_epsilon
     (True, 1.0)

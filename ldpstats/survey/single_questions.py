@@ -75,7 +75,7 @@ class SingleQuestions(SampledRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no", None, "yes"]})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
         >>> survey.reports("ill").n_missing
         1
         """
@@ -167,7 +167,7 @@ class SingleQuestions(SampledRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
         >>> survey.frequencies("ill", by="region").nobs
         100
         """
@@ -237,7 +237,7 @@ class SingleQuestions(SampledRows):
         --------
         >>> import pandas as pd, ldpstats as ldp
         >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
         >>> survey.posterior("ill", np.random.default_rng(1), by="region").params.round(1)
         region  ill
         n       no     0.7

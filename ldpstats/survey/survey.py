@@ -141,7 +141,7 @@ class Survey(SeveralQuestions):
         Examples
         --------
         >>> import pandas as pd, ldpstats as ldp
-        >>> ill = {"ill": ldp.Warner(1.0)}
+        >>> ill = {"ill": ldp.Warner(epsilon=1.0)}
         >>> first = Survey(pd.DataFrame({"who": [1, 2, 3], "ill": ["no", "no", "yes"]}), ill)
         >>> second = Survey(pd.DataFrame({"who": [3, 1, 4], "ill": ["no", "yes", "no"]}), ill)
         >>> first.matched(second, id="who")

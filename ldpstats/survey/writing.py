@@ -90,7 +90,7 @@ def privatize_sheets(
     --------
     >>> import tempfile, ldpstats as ldp
     >>> from pathlib import Path
-    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(0.5), "sex": ldp.Observed(("f", "m"))})
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "sex": ldp.Observed(("f", "m"))})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     answers, sheets = Path(folder, "answers.csv"), Path(folder, "sheets.csv")
     ...     _ = answers.write_text("sex,name,ill\\nf,Ann,yes\\nm,Bob,\\n")

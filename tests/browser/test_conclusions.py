@@ -22,7 +22,7 @@ KINDS = {
     "many": ldp.KRR(C300, 3.0),
     "numbers": ldp.KRR(300, 3.0),
     "hardly any doubt": ldp.KRR(("no", "yes"), 14.0),
-    "warner": ldp.Warner(0.5),
+    "warner": ldp.Warner(epsilon=0.5),
     "bits": ldp.KRAPPOR(("a", "b", "c"), 1.0),
     "thirty bits": ldp.KRAPPOR(C30, 1.0),
     "many bits": ldp.KRAPPOR(C300, 4.0),

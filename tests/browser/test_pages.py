@@ -61,7 +61,7 @@ def test_what_is_said_holds_for_every_question(respondent: Respondent) -> None:
     kinds = {
         "sex": ldp.Observed(("f", "m")),
         "mangat": ldp.Mangat(p=0.6),
-        "cells": ldp.ORR(3, 1, 1.0, alphabet=3),
+        "cells": ldp.ORR(3, 1, epsilon=1.0, alphabet=3),
         "bits": ldp.RAPPOR(3, 1, 1, f=0.0, p=0.25, q=0.75, alphabet=3),
     }
     some = "This holds for the answers that are protected."
@@ -165,7 +165,7 @@ def test_skipping(respondent: Respondent) -> None:
     sheet = ldp.Questionnaire(
         {
             "job": ldp.KRR(("nurse", "cook", "none"), 1.0),
-            "ill": ldp.Warner(1.0),
+            "ill": ldp.Warner(epsilon=1.0),
             "age": ldp.KRR(("young", "old"), 1.0),
         },
         refused={"job": "none"},

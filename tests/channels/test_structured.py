@@ -122,7 +122,7 @@ def test_matrix_refuses_what_it_cannot_list() -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 30.0, 50.0])
 def test_extreme_epsilon(epsilon: float) -> None:
-    for mechanism in (ldp.KRR(10, epsilon), ldp.KRAPPOR(10, epsilon), ldp.Warner(epsilon)):
+    for mechanism in (ldp.KRR(10, epsilon), ldp.KRAPPOR(10, epsilon), ldp.Warner(epsilon=epsilon)):
         audit = mechanism.audit()
         assert audit.channel == pytest.approx(epsilon, rel=1e-9)
         # 64-bit thresholds cannot leak more than ln(2^64 k); below that they follow the claim

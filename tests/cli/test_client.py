@@ -19,7 +19,7 @@ SURVEYS: dict[str, Any] = {
     "mechanism": ldp.KRR(("nurse", "cook"), epsilon=1.0),
     "pum": ldp.PUM(ldp.URR(("centre", "park"), ("centre",), epsilon=1.0), tags=("home",)),
     "dictionary": ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0),
-    "questionnaire": ldp.Questionnaire({"ill": ldp.Warner(0.5), "region": ldp.Observed(2)}),
+    "questionnaire": ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "region": ldp.Observed(2)}),
 }
 JAVASCRIPT = {"ldpstats-client.mjs", "ldpstats-client.d.mts", "conformance.mjs"}
 

@@ -22,7 +22,7 @@ WORDS = ("abcade", "eedabc", "bad")
 SHARES = np.array([0.5, 0.3, 0.2])
 PLAIN = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
 SURVEY = ldp.DictionarySurvey(  # of few cohorts, which is quicker
-    6, 2, "abcde", epsilon=12.0, string_mechanism=ldp.ORR(56, 64, 4.0)
+    6, 2, "abcde", epsilon=12.0, string_mechanism=ldp.ORR(56, 64, epsilon=4.0)
 )
 SHAPE = ["--length", "6", "--gram", "2", "--alphabet", "a-e", "--epsilon", "12"]
 

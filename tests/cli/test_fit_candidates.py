@@ -212,7 +212,7 @@ def test_files_that_do_not_go_together(
 ) -> None:
     reports_of_fruit(fruit)
     files.write_mechanism(ldp.KRR(FRUIT, 1.0), fruit / "krr.json")
-    files.write_mechanism(ldp.ORR(8, 4, 1.0), fruit / "orr.json")
+    files.write_mechanism(ldp.ORR(8, 4, epsilon=1.0), fruit / "orr.json")
     monkeypatch.chdir(fruit)
     refused(["fit", *arguments.split()], says, capsys)
 
@@ -268,8 +268,8 @@ def test_too_many_candidates_are_refused_before_reports_are_read(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    files.write_mechanism(ldp.ORR(4, 4, 1.0), "spec.json")
-    files.write_mechanism(ldp.ORR(4, 4, 1.0, alphabet=8193), "closed.json")
+    files.write_mechanism(ldp.ORR(4, 4, epsilon=1.0), "spec.json")
+    files.write_mechanism(ldp.ORR(4, 4, epsilon=1.0, alphabet=8193), "closed.json")
     Path("few.txt").write_text("".join(f"{i}\n" for i in range(8192)))
     Path("many.txt").write_text("".join(f"{i}\n" for i in range(8193)))
     # there is no table of reports: the number of candidates is complained of first

@@ -27,7 +27,7 @@ LIST = ("--categories", "nurse,cook,driver")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     files.write_mechanism(ldp.URR(JOBS, ["cook"], 1.0), "urr.json")
-    files.write_mechanism(ldp.ORR(8, 8, 2.0), "orr.json")
+    files.write_mechanism(ldp.ORR(8, 8, epsilon=2.0), "orr.json")
     files.write_mechanism(ldp.KRR(5, 2.0), "five.json")
     Path("jobs.txt").write_text("\n".join(JOBS))
     return tmp_path
@@ -70,7 +70,7 @@ def test_respondents(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_specifications_and_candidates(capsys: pytest.CaptureFixture[str]) -> None:
     how = ("--spec", "urr.json", "--spec", "orr.json", "--candidates", "jobs.txt", "--n", "900")
     table = frame(printed(capsys, *how, "--csv", "-"))
-    hashed = planning.precision(ldp.ORR(8, 8, 2.0), None, 900, candidates=JOBS)
+    hashed = planning.precision(ldp.ORR(8, 8, epsilon=2.0), None, 900, candidates=JOBS)
     assert table["se"][1] == pytest.approx(hashed.se.max())
     both = frame(printed(capsys, *LIST, "--epsilon", "3", "--spec", "urr.json", "--n", "9",
                          "--csv", "-"))  # fmt: skip

@@ -173,25 +173,31 @@ MADE = {
         ["--epsilon", "1", "--categories", "no,yes", "--theta", "0.5"],
         ldp.KRAPPOR(("no", "yes"), 1.0, theta=0.5),
     ),
-    "warner": (["--epsilon", "1"], ldp.Warner(1.0)),
-    "forced-response": (["--p-truth", "0.7", "--p-yes", "0.1"], ldp.ForcedResponse(0.7, 0.1)),
-    "unrelated-question": (["--p", "0.7", "--prevalence", "0"], ldp.UnrelatedQuestion(0.7, 0.0)),
-    "mangat": (["--p", "0.6"], ldp.Mangat(0.6)),
+    "warner": (["--epsilon", "1"], ldp.Warner(epsilon=1.0)),
+    "forced-response": (
+        ["--p-truth", "0.7", "--p-yes", "0.1"],
+        ldp.ForcedResponse(p_truth=0.7, p_yes=0.1),
+    ),
+    "unrelated-question": (
+        ["--p", "0.7", "--prevalence", "0"],
+        ldp.UnrelatedQuestion(p=0.7, prevalence=0.0),
+    ),
+    "mangat": (["--p", "0.6"], ldp.Mangat(p=0.6)),
     "geometric-response": (
         ["--epsilon", "1", "--categories", "no,yes"],
         ldp.GeometricResponse(("no", "yes"), 1.0),
     ),
     "orr": (
         ["--n-outputs", "3", "--n-cohorts", "4", "--epsilon", "3", "--alphabet", "no,yes"],
-        ldp.ORR(3, 4, 3.0, alphabet=("no", "yes")),
+        ldp.ORR(3, 4, epsilon=3.0, alphabet=("no", "yes")),
     ),
     "orappor": (
         [*"--n-bits 4 --n-hashes 1 --n-cohorts 3 --epsilon 2".split(), "--alphabet", "no,yes"],
-        ldp.ORAPPOR(4, 1, 3, 2.0, alphabet=("no", "yes")),
+        ldp.ORAPPOR(4, 1, 3, epsilon=2.0, alphabet=("no", "yes")),
     ),
     "rappor": (
         "--n-bits 4 --n-hashes 1 --n-cohorts 3 -f 0.2 --p 0.1 --q 0.8 --alphabet no,yes".split(),
-        ldp.RAPPOR(4, 1, 3, 0.2, 0.1, 0.8, alphabet=("no", "yes")),
+        ldp.RAPPOR(4, 1, 3, f=0.2, p=0.1, q=0.8, alphabet=("no", "yes")),
     ),
 }
 

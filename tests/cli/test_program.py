@@ -45,7 +45,7 @@ def test_an_audit_that_does_not_agree(
 def test_an_infinite_epsilon_is_valid_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files.write_mechanism(ldp.Mangat(0.6), tmp_path / "spec.json")
+    files.write_mechanism(ldp.Mangat(p=0.6), tmp_path / "spec.json")
     assert main(["audit", str(tmp_path / "spec.json"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["declared"] is None
 

@@ -48,7 +48,7 @@ def test_a_client_reports_once() -> None:
     ("make", "answer"),
     [
         (lambda **how: KRR.client(**how), "yes"),
-        (lambda **how: ldp.ORR(8, 4, 1.0).client(**how), "any text"),
+        (lambda **how: ldp.ORR(8, 4, epsilon=1.0).client(**how), "any text"),
         (lambda **how: PUM.client({"home": {"b"}}, **how), "b"),
         (lambda **how: SURVEY.client(**how), "abca"),
     ],

@@ -100,7 +100,7 @@ def test_the_questions_of_a_questionnaire():
     made = {
         "job": ldp.KRR(("cook", "nurse", "?"), 1.0),
         "region": ldp.Observed(("n", "s")),
-        "ill": ldp.Warner(0.5),
+        "ill": ldp.Warner(epsilon=0.5),
     }
     sheet = ldp.Questionnaire(made, ask=1, refused={"job": "?"})
     document = sheet.client_document()

@@ -119,7 +119,10 @@ def listed(laws: list[dict[str, float]]) -> tuple[Columns, npt.NDArray[np.float6
 
 def of_strings(n: int) -> list[float]:
     """P-values of a dictionary client: two positions, two grams and the string together."""
-    grams, strings = ldp.KRR(["aa", "ab", "ba", "bb", "a ", "b ", "  "], 2.0), ldp.ORR(2, 2, 1.0)
+    grams, strings = (
+        ldp.KRR(["aa", "ab", "ba", "bb", "a ", "b ", "  "], 2.0),
+        ldp.ORR(2, 2, epsilon=1.0),
+    )
     how = {"gram_mechanism": grams, "string_mechanism": strings}
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="ab", step=1, **how)
     document = survey.client_document()
@@ -142,7 +145,11 @@ def of_strings(n: int) -> list[float]:
 
 def of_sheets(n: int) -> list[float]:
     """P-values of sheets of which two of three private questions are asked."""
-    made = {"a": ldp.Warner(0.5), "b": ldp.KRR(("x", "y", "z"), 1.0), "c": ldp.Warner(1.0)}
+    made = {
+        "a": ldp.Warner(epsilon=0.5),
+        "b": ldp.KRR(("x", "y", "z"), 1.0),
+        "c": ldp.Warner(epsilon=1.0),
+    }
     sheet = ldp.Questionnaire(made | {"d": ldp.Observed(("u", "v"))}, ask=2)
     answer = {"a": "no", "b": "y", "c": None, "d": "v"}
     law: dict[str, float] = {}

@@ -36,7 +36,11 @@ def test_no_privacy_is_refused_unless_allowed(make: Callable[..., Any]) -> None:
             make(mechanism, allow_no_privacy=True, max_epsilon=40.0)
         mechanism.to_dict()
         assert not mechanism.audit().private
-    for mechanism in (ldp.ForcedResponse(2 / 3, 1 / 6), ldp.URR(3, {0}, epsilon=1.0), KRR):
+    for mechanism in (
+        ldp.ForcedResponse(p_truth=2 / 3, p_yes=1 / 6),
+        ldp.URR(3, {0}, epsilon=1.0),
+        KRR,
+    ):
         make(mechanism)
         assert mechanism.audit().private
     assert ldp.FrequencyModel(MANGAT.privatize(["yes"] * 9, np.random.default_rng(1))).fit()
@@ -47,14 +51,14 @@ def test_no_privacy_is_refused_unless_allowed(make: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_a_device_has_its_own_limit(make: Callable[..., Any]) -> None:
-    design = ldp.ForcedResponse(2 / 3, 1 / 6)
+    design = ldp.ForcedResponse(p_truth=2 / 3, p_yes=1 / 6)
     for mechanism, epsilon in (
         (KRR, 1.0),
         (design, np.log(5.0)),
         (ldp.URR(3, {0}, epsilon=1.5), 1.5),
         (ldp.URR(3, epsilon={0: 0.5, 2: 2.5}), 2.5),
         (SURVEY, 6.0),
-        (ldp.ORR(8, 4, 2.0), 2.0),
+        (ldp.ORR(8, 4, epsilon=2.0), 2.0),
     ):
         make(mechanism, max_epsilon=epsilon)
         with pytest.raises(ldp.InvalidArgument, match=r"max_epsilon=.*spends"):
@@ -76,11 +80,13 @@ def test_the_limit_of_a_client_that_remembers_is_that_of_its_lifetime() -> None:
 
 
 def test_too_many_cohorts_are_warned_of() -> None:
-    ldp.ORR(8, 1 << 16, 1.0).client()
+    ldp.ORR(8, 1 << 16, epsilon=1.0).client()
     for mechanism in (
-        ldp.ORR(8, (1 << 16) + 1, 1.0),
+        ldp.ORR(8, (1 << 16) + 1, epsilon=1.0),
         ldp.RAPPOR(8, 1, (1 << 16) + 1, f=0.5, p=0.2, q=0.8),
-        ldp.DictionarySurvey(4, 2, "ab", string_mechanism=ldp.ORR(8, 1 << 17, 1.0), epsilon=3.0),
+        ldp.DictionarySurvey(
+            4, 2, "ab", string_mechanism=ldp.ORR(8, 1 << 17, epsilon=1.0), epsilon=3.0
+        ),
     ):
         with pytest.warns(ldp.LDPWarning, match="recognised"):
             mechanism.client()

@@ -21,7 +21,9 @@ from ldpstats.clients.portable.ldpstats_client import Client, Refused
 KRR = ldp.KRR(("yes", "no", "perhaps"), epsilon=1.0)
 RAPPOR = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.25, q=0.75)
 ONCE = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.0, p=0.25, q=0.75)
-SHEET = ldp.Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)}, ask=1)
+SHEET = ldp.Questionnaire(
+    {"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(epsilon=0.5)}, ask=1
+)
 PUM = ldp.PUM(ldp.URR(("a", "b", "c"), {"c"}, 1.0), tags=("home", "work"))
 FILE = Path(portable.__file__)
 ANSWER = "hepatitis-4711"
@@ -165,7 +167,7 @@ def test_tags_stay_with_answers_of_the_question():
     ):
         assert reason(lambda tags=tags: Client(document, tags=tags)) == "tags"
     assert reason(lambda: Client(GOOD, tags={"home": ["yes"]})) == "tags"
-    sheet = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(0.5)}).client_document()
+    sheet = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(epsilon=0.5)}).client_document()
     client = Client(sheet, tags={"place": {"home": ["a"]}}, reports=None)
     seen = {client.report({"place": "a", "ill": "no"})["place"] for _ in range(200)}
     assert "home" in seen and "a" not in seen
@@ -314,7 +316,9 @@ class Hostile(str):
         return ANSWER
 
 
-@pytest.mark.parametrize("mechanism", [KRR, RAPPOR, ldp.ORR(8, 4, 1.0), SHEET, PUM], ids=str)
+@pytest.mark.parametrize(
+    "mechanism", [KRR, RAPPOR, ldp.ORR(8, 4, epsilon=1.0), SHEET, PUM], ids=str
+)
 def test_no_error_shows_an_answer(mechanism):
     client = Client(mechanism.client_document(), reports=None)
     names = client.asked if mechanism is SHEET else ()

@@ -121,7 +121,7 @@ def sheets(seed: int) -> tuple[Any, dict[str, Any]]:
     questions = {
         "job": ldp.KRR(("cook", "nurse", "?"), 1.0),
         "region": ldp.Observed(("n", "s")),
-        "ill": ldp.Warner(0.5),
+        "ill": ldp.Warner(epsilon=0.5),
         "url": ldp.RAPPOR(8, 2, 4, f=0.5, p=0.25, q=0.75),
         "age": ldp.KRAPPOR(5, 0.5),
         "word": ldp.OLH(("a", "b"), epsilon=1.0),

@@ -37,9 +37,9 @@ SOURCES: dict[str, Any] = {  # and an answer that each takes
     "krr": (KRR, "perhaps"),
     "numbers": (ldp.KRR(9_000, 1.0), 4_711),
     "unary": (ldp.KRAPPOR(("a", "b"), 1.0), "a"),
-    "orr": (ldp.ORR(8, 4, 1.0), "a"),
+    "orr": (ldp.ORR(8, 4, epsilon=1.0), "a"),
     "rappor": (ldp.RAPPOR(16, 2, 64, f=0.5, p=0.2, q=0.9), "a"),
-    "listed": (ldp.RAPPOR(8, 1, 2, 0.5, 0.2, 0.8, alphabet=("a", "b")), "a"),
+    "listed": (ldp.RAPPOR(8, 1, 2, f=0.5, p=0.2, q=0.8, alphabet=("a", "b")), "a"),
     "survey": (SURVEY, "abca"),
 }
 BAD_ANSWERS = [

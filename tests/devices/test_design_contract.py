@@ -37,12 +37,12 @@ def test_samplers_and_estimators(mechanism) -> None:
 
 def test_a_design_like_a_mechanism_of_the_package_is_recognised() -> None:
     same = {
-        "warner": ldp.Warner(np.log(7 / 3)),
-        "forced-dice": ldp.Warner(np.log(5)),
-        "forced-cards": ldp.Warner(np.log(9)),
-        "forced-coins": ldp.Warner(np.log(3)),
-        "mangat-singh": ldp.Warner(np.log(4)),
-        "mangat": ldp.Mangat(0.6),
+        "warner": ldp.Warner(epsilon=np.log(7 / 3)),
+        "forced-dice": ldp.Warner(epsilon=np.log(5)),
+        "forced-cards": ldp.Warner(epsilon=np.log(9)),
+        "forced-coins": ldp.Warner(epsilon=np.log(3)),
+        "mangat-singh": ldp.Warner(epsilon=np.log(4)),
+        "mangat": ldp.Mangat(p=0.6),
     }
     for name, mechanism in same.items():
         found = MECHANISMS[name].equivalent

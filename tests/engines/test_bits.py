@@ -185,4 +185,4 @@ def test_refusals_name_no_row_of_a_batch() -> None:
     many = (pa.array(np.arange(3 * 10**6)),)
     refused("take more than .* bytes of memory: use fewer groups", frame, by=("g",), domains=many)
     with pytest.raises(ldp.NotAvailable, match="does not report bits"):
-        BitSums(ldp.Warner(1.0), "answer")
+        BitSums(ldp.Warner(epsilon=1.0), "answer")

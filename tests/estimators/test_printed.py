@@ -40,7 +40,7 @@ def printed_orr(reports: ldp.Reports, epsilon: float) -> np.ndarray:
 
 @pytest.mark.parametrize("alphabet", [None, WORDS])
 def test_unweighted_labels_are_eq_18(alphabet: tuple[str, ...] | None) -> None:
-    reports = hashed(ldp.ORR(4, 6, 1.5, alphabet=alphabet), 4000)
+    reports = hashed(ldp.ORR(4, 6, epsilon=1.5, alphabet=alphabet), 4000)
     model = ldp.FrequencyModel(reports, candidates=None if alphabet else WORDS)
     found = model.fit("unweighted")
     np.testing.assert_allclose(found.params, printed_orr(reports, 1.5), rtol=1e-9, atol=1e-12)
@@ -66,7 +66,7 @@ def test_unweighted_bits_are_its_analogue(n_hashes: int) -> None:
 
 
 def test_cohorts_of_the_same_size_make_no_difference() -> None:
-    orr = ldp.ORR(4, 6, 1.5, alphabet=WORDS)
+    orr = ldp.ORR(4, 6, epsilon=1.5, alphabet=WORDS)
     reports = orr.privatize(["a", "b", "c"] * 400, np.random.default_rng(1))
     first = np.concatenate([np.flatnonzero(reports.cohort == c)[:150] for c in range(6)])
     reports = ldp.Reports(reports.y[first], orr, cohort=reports.cohort[first])
@@ -85,7 +85,7 @@ def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(
     The mean ratio of six categories has a Monte Carlo error below ``1 / sqrt(2 R)``. Given the
     sizes of the cohorts, as the default has them, the errors would be too small (the control).
     """
-    made: ldp.Mechanism = ldp.ORR(3, 8, 3.0, alphabet=WORDS)
+    made: ldp.Mechanism = ldp.ORR(3, 8, epsilon=3.0, alphabet=WORDS)
     if bits:
         made = ldp.RAPPOR(6, 2, 8, f=0.0, p=0.8, q=0.98, alphabet=WORDS)
     rng, R = np.random.default_rng(5), replications(1000, least=300)
@@ -116,7 +116,7 @@ def test_unweighted_is_for_hashes_only() -> None:
         counts = mechanism.draw(np.full(3, 1 / 3), 100, np.random.default_rng(1))
         with pytest.raises(NotAvailable, match=r"unweighted.*hashed reports.*'inversion'"):
             ldp.FrequencyModel(counts).fit("unweighted")
-    reports = hashed(ldp.ORR(2, 3, 1.5, alphabet=WORDS), 500)  # 4 equations for 6 answers
+    reports = hashed(ldp.ORR(2, 3, epsilon=1.5, alphabet=WORDS), 500)  # 4 equations for 6 answers
     with pytest.raises(NotIdentified):
         ldp.FrequencyModel(reports).fit("unweighted")
 
@@ -151,7 +151,7 @@ def test_the_risk_of_minimax_is_the_same_everywhere(mechanism: ldp.Mechanism) ->
 
 
 def test_minimax_needs_all_categories() -> None:
-    reports = hashed(ldp.ORR(4, 6, 1.5), 500)
+    reports = hashed(ldp.ORR(4, 6, epsilon=1.5), 500)
     with pytest.raises(NotAvailable, match=r"minimax.*hashed candidates.*'inversion'"):
         ldp.FrequencyModel(reports, candidates=WORDS).fit("minimax")
 

@@ -75,7 +75,7 @@ def test_without_a_penalty_it_is_the_maximum() -> None:
     plain, free = MLE().solve(problem), Smoothed(0.0, tol=1e-11).solve(problem)
     np.testing.assert_allclose(free.p, plain.p, atol=1e-5)
     assert problem.gap(free.p) <= 1e-11
-    two = ldp.Warner(1.0)  # with two categories there is nothing to smooth
+    two = ldp.Warner(epsilon=1.0)  # with two categories there is nothing to smooth
     counts = two.counts([60, 40])
     fitted = ldp.FrequencyModel(counts).fit(Smoothed(1.0))
     np.testing.assert_allclose(fitted.params, ldp.FrequencyModel(counts).fit().params, atol=1e-6)

@@ -101,7 +101,7 @@ def good_files(folder: Path) -> None:
     io.write_mechanism(krr, folder / "spec.json")
     io.write_mechanism(late, folder / "late.json")
     io.write_mechanism(ldp.KRAPPOR(JOBS, 1.0), folder / "bits.json")
-    orr = ldp.ORR(8, 4, 2.0)
+    orr = ldp.ORR(8, 4, epsilon=2.0)
     io.write_mechanism(orr, folder / "orr.json")
     io.write_mechanism(ldp.URAP(JOBS, {"nurse"}, 1.0), folder / "urap.json")
     io.write_reports(krr.privatize(jobs, rng), folder / "reports.csv")

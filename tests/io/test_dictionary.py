@@ -54,7 +54,7 @@ def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
 
 def test_a_survey_is_no_mechanism(tmp_path: Path) -> None:
     io.write_survey(SURVEY, tmp_path / "s.json")
-    io.write_mechanism(ldp.Warner(1.0), tmp_path / "m.json")
+    io.write_mechanism(ldp.Warner(epsilon=1.0), tmp_path / "m.json")
     with pytest.raises(ldp.InvalidArgument, match=r"m\.json.*of a mechanism, not of a survey"):
         io.read_survey(tmp_path / "m.json")
     with pytest.raises(ldp.InvalidArgument, match=r"s\.json.*of a survey of strings"):
@@ -298,7 +298,7 @@ def test_a_column_of_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
     counts = io.read_counts(path, SURVEY.string_mechanism, "string")
     assert counts.nobs == 200 and (counts.vector() == made.string.tally().vector()).all()
     with pytest.raises(ldp.MechanismMismatch, match="'string'"):
-        io.read_counts(path, ldp.ORR(21, 4096, 2.9), "string")
+        io.read_counts(path, ldp.ORR(21, 4096, epsilon=2.9), "string")
 
 
 def test_one_file_holds_reports_of_one_survey(tmp_path: Path) -> None:

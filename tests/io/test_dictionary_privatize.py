@@ -119,7 +119,7 @@ def test_given_entropy_gives_given_reports(tmp_path: Path) -> None:
 
 
 def test_a_kept_column_remembers_its_mechanism(tmp_path: Path) -> None:
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     pd.DataFrame({"word": WORDS, "ill": ["no", "yes"] * 2}).to_parquet(tmp_path / "a.parquet")
     how: dict[str, Any] = {"name": "ill", "keep": ["word"]}
     step, path = tmp_path / "step.parquet", tmp_path / "r.parquet"
@@ -127,7 +127,7 @@ def test_a_kept_column_remembers_its_mechanism(tmp_path: Path) -> None:
     io.privatize_strings(step, path, "word", SURVEY.collector(), keep=["ill"])
     assert io.read_counts(path, warner, "ill").nobs == 4
     with pytest.raises(ldp.MechanismMismatch, match="'ill'"):
-        io.read_counts(path, ldp.Warner(2.0), "ill")
+        io.read_counts(path, ldp.Warner(epsilon=2.0), "ill")
 
 
 # -- size ------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ MADE = reports(SURVEY, 3)
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a survey for a client": (lambda f: io.privatize_strings(f, "o.csv", "w", SURVEY), "client="),
     "another client": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", ldp.Warner(1.0).collector()),
+        lambda f: io.privatize_strings(f, "o.csv", "w", ldp.Warner(epsilon=1.0).collector()),
         "client=",
     ),
     "keep is text": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep="id"), "keep="),
@@ -201,7 +201,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda f: io.privatize_strings(f, "o.csv", "none", CLIENT, missing="count"),
         "holds no answer",
     ),
-    "write no survey": (lambda f: io.write_survey(ldp.Warner(1.0), "s.json"), "survey="),
+    "write no survey": (lambda f: io.write_survey(ldp.Warner(epsilon=1.0), "s.json"), "survey="),
     "write to a number": (lambda f: io.write_survey(SURVEY, 3), "path=3"),
     "read a number": (lambda f: io.read_survey(3), "path=3"),
     "read nothing": (lambda f: io.read_survey("none.json"), "no such file"),
@@ -209,7 +209,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "write numbers late": (lambda f: io.write_dictionary_reports([MADE, 2], "o.csv"), "reports=2"),
     "write no reports": (lambda f: io.write_dictionary_reports([], "o.csv"), "are none"),
     "a mechanism for a survey": (
-        lambda f: io.read_dictionary_reports(f, ldp.Warner(1.0)),
+        lambda f: io.read_dictionary_reports(f, ldp.Warner(epsilon=1.0)),
         "survey=",
     ),
     "four columns": (

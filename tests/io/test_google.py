@@ -30,7 +30,7 @@ WORDS = (
 
 
 def google(k: int, h: int, m: int, f: float = 0.0, p: float = 0.25, q: float = 0.75) -> ldp.RAPPOR:
-    return ldp.RAPPOR(k, h, m, f, p, q, hashing="google")
+    return ldp.RAPPOR(k, h, m, f=f, p=p, q=q, hashing="google")
 
 
 # -- what google/rappor publishes about itself -----------------------------------------------------
@@ -421,7 +421,7 @@ WRITE: list[tuple[str, Callable[[Path], object], str]] = [
     ("params of another", lambda f: io.write_rappor_params(ldp.KRR(3, 1.0), f), "RAPPOR"),
     (
         "params with an alphabet",
-        lambda f: io.write_rappor_params(ldp.RAPPOR(4, 1, 2, 0.0, 0.2, 0.7, alphabet=4), f),
+        lambda f: io.write_rappor_params(ldp.RAPPOR(4, 1, 2, f=0.0, p=0.2, q=0.7, alphabet=4), f),
         "open alphabet",
     ),
     ("counts of another", lambda f: io.write_rappor_counts(other_reports().tally(), f), "RAPPOR"),

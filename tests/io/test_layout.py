@@ -208,7 +208,7 @@ def test_kept_reports_keep_their_cohorts(tmp_path: Path) -> None:
     table = table.append_column("age_cohort", pa.array(range(30)))
     table = table.append_column("ill", pa.array(["yes", "no"] * 15))
     pq.write_table(table, source)
-    client = ldp.Warner(1.0).collector()
+    client = ldp.Warner(epsilon=1.0).collector()
     io.privatize_file(source, target, "ill", client, name="sick", keep=["report", "age"])
     assert pq.read_schema(target).names == ["sick", "report", "report_cohort", "age"]
     assert same(io.read_counts(target, ORR), made.tally())
@@ -219,7 +219,7 @@ def test_bytes_do_not_go_into_csv(tmp_path: Path) -> None:
     made, source = some_reports_of(UNARY, 10), tmp_path / "a.parquet"
     io.write_reports(made, source)
     pq.write_table(pq.read_table(source).append_column("ill", pa.array(["yes"] * 10)), source)
-    client = ldp.Warner(1.0).collector()
+    client = ldp.Warner(epsilon=1.0).collector()
     with pytest.raises(ldp.InvalidArgument, match="holds bytes, which CSV cannot hold"):
         io.privatize_file(source, tmp_path / "b.csv", "ill", client, name="sick", keep=["report"])
     assert not (tmp_path / "b.csv").exists()
@@ -307,7 +307,7 @@ def test_bad_columns_are_refused_by_row(kind: str, tmp_path: Path) -> None:
 
 def test_bytes_are_no_labels_and_labels_no_bytes(tmp_path: Path) -> None:
     with pytest.raises(ldp.LDPError):
-        held(pa.table({"answer": [b"yes"]}), ldp.Warner(1.0))
+        held(pa.table({"answer": [b"yes"]}), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"answer, row 2=b'\\x00"):
         held(pd.DataFrame({"answer": ["0" * 11, b"\0\0"]}), UNARY)
     with pytest.raises(ldp.InvalidArgument, match="answer, row 2='0"):

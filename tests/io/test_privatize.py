@@ -123,7 +123,7 @@ def test_arguments_of_another_kind_are_refused(
 def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
     path = text_file(tmp_path / "a.csv", "secret,sex\n" + "yes,f\n" * 40)
     out = tmp_path / f"r{suffix}"
-    client = ldp.Warner(1.0).collector()
+    client = ldp.Warner(epsilon=1.0).collector()
     io.privatize_file(path, out, "secret", client, keep=["sex"])
     frame = pd.read_parquet(out) if suffix == ".parquet" else pd.read_csv(out)
     digits = [] if suffix == ".parquet" else ["report_fingerprint"]

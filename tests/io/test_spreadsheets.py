@@ -45,7 +45,7 @@ def test_headers_and_kept_columns(safe: bool, tmp_path: Path) -> None:
     source, out = tmp_path / "a.csv", tmp_path / "r.csv"
     source.write_text("=x,note,@id\nyes,-1+1,'-2\nno,,=1\n")
     io.privatize_file(
-        source, out, "=x", ldp.Warner(1.0).collector(),
+        source, out, "=x", ldp.Warner(epsilon=1.0).collector(),
         name="=x", keep=["note", "@id"], spreadsheet_safe=safe,
     )  # fmt: skip
     head = "'=x,'=x_fingerprint,note,'@id" if safe else "=x,=x_fingerprint,note,@id"
@@ -54,9 +54,9 @@ def test_headers_and_kept_columns(safe: bool, tmp_path: Path) -> None:
     frame = pd.concat(io.read_columns(out, ["note", "@id"]))
     assert frame["@id"].tolist() == ["'-2", "'=1" if safe else "=1"]
     # a column is found under either spelling, and its fingerprints with it
-    assert io.read_counts(out, ldp.Warner(1.0), "=x").nobs == 2
+    assert io.read_counts(out, ldp.Warner(epsilon=1.0), "=x").nobs == 2
     with pytest.raises(ldp.MechanismMismatch):
-        io.read_counts(out, ldp.Warner(2.0), "=x")
+        io.read_counts(out, ldp.Warner(epsilon=2.0), "=x")
 
 
 def test_a_guarded_file_is_privatised_again(tmp_path: Path) -> None:
@@ -84,7 +84,9 @@ def test_columns_that_would_be_alike(tmp_path: Path) -> None:
     source.write_text("job,=x,'=x\nyes,1,2\n")
     how: dict[str, Any] = {"keep": ["=x", "'=x"], "spreadsheet_safe": True}
     with pytest.raises(ldp.InvalidArgument, match="become equal"):
-        io.privatize_file(source, tmp_path / "r.csv", "job", ldp.Warner(1.0).collector(), **how)
+        io.privatize_file(
+            source, tmp_path / "r.csv", "job", ldp.Warner(epsilon=1.0).collector(), **how
+        )
     frame = next(io.read_columns(source, ["=x", "'=x"]))  # each found under its own name
     assert frame.to_numpy().tolist() == [["1", "2"]]
 
@@ -111,7 +113,7 @@ def kept(folder: Path, answers: list[str], suffix: str = ".csv") -> Path:
     table = pd.DataFrame({"paid": "yes", "who": answers})
     table.to_csv(source, index=False)
     how = {"keep": ["who"], "spreadsheet_safe": suffix != ".parquet"}
-    io.privatize_file(source, step, "paid", ldp.Warner(1.0).collector(), **how)
+    io.privatize_file(source, step, "paid", ldp.Warner(epsilon=1.0).collector(), **how)
     return step
 
 
@@ -142,9 +144,11 @@ def test_apostrophes_do_not_reach_parquet(tmp_path: Path) -> None:
     step, out = kept(tmp_path, ["a", "=b"]), tmp_path / "r.parquet"
     again: dict[str, Any] = {"name": "again", "keep": ["who"], "chunk_rows": 1}
     with pytest.raises(ldp.InvalidArgument, match=r"'who', row 2=\(not shown\): begins"):
-        io.privatize_file(step, out, "report", ldp.Warner(1.0).collector(), **again)
+        io.privatize_file(step, out, "report", ldp.Warner(epsilon=1.0).collector(), **again)
     assert not out.exists()
-    io.privatize_file(tmp_path / "a.csv", out, "paid", ldp.Warner(1.0).collector(), keep=["who"])
+    io.privatize_file(
+        tmp_path / "a.csv", out, "paid", ldp.Warner(epsilon=1.0).collector(), keep=["who"]
+    )
     assert next(io.read_columns(out, ["who"]))["who"].tolist() == ["a", "=b"]
 
 
@@ -173,7 +177,7 @@ def test_missing_answers_that_are_kept_stay_missing(kind: str, tmp_path: Path) -
 def test_missing_reports_that_are_kept_stay_missing(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("report,report_fingerprint\nyes,'-\n'-,'-\nno,\n")
-    counts = io.read_counts(path, ldp.Warner(1.0), missing="count", na=["-"])
+    counts = io.read_counts(path, ldp.Warner(epsilon=1.0), missing="count", na=["-"])
     assert (counts.nobs, counts.n_missing) == (2, 1)
     path.write_text("start_1,gram_1,start_2,gram_2,string\n" + ",".join(["'-9"] * 5) + "\n")
     read = io.read_dictionary_reports(path, SIGNS, missing="count", na=["-9"])
@@ -184,7 +188,7 @@ def test_identifiers_are_the_same_with_an_apostrophe(tmp_path: Path) -> None:
     source, n = tmp_path / "a.csv", 200
     table = pd.DataFrame({"id": np.arange(n) - n // 2, "a": "yes", "b": ["no", "yes"] * (n // 2)})
     table.to_csv(source, index=False)
-    warner, paths = ldp.Warner(1.0), [tmp_path / "r.csv", tmp_path / "s.csv"]
+    warner, paths = ldp.Warner(epsilon=1.0), [tmp_path / "r.csv", tmp_path / "s.csv"]
     for path, column, safe in zip(paths, "ab", (True, False), strict=True):
         collector = warner.collector()
         io.privatize_file(source, path, column, collector, keep=["id"], spreadsheet_safe=safe)
@@ -204,7 +208,7 @@ def test_parquet_needs_none(given: Any, tmp_path: Path) -> None:
     source.write_text("job\nyes\n")
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
     reports = survey.privatize(["abc"], np.random.default_rng(1))
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     out, how = tmp_path / "r.parquet", {"spreadsheet_safe": given}
     for call in (
         lambda: io.write_reports(warner.privatize(["yes"], np.random.default_rng(1)), out, **how),

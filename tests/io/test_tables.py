@@ -36,12 +36,12 @@ def test_a_specification_comes_back(name: str, tmp_path: Path) -> None:
 
 def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
     path = tmp_path / "spec.json"
-    io.write_mechanism(ldp.Warner(1.0), path)
+    io.write_mechanism(ldp.Warner(epsilon=1.0), path)
     with pytest.raises(ldp.InvalidArgument, match="already exists"):
-        io.write_mechanism(ldp.Warner(2.0), path)
-    assert io.read_mechanism(path) == ldp.Warner(1.0)
-    io.write_mechanism(ldp.Warner(2.0), path, force=True)
-    assert io.read_mechanism(path) == ldp.Warner(2.0)
+        io.write_mechanism(ldp.Warner(epsilon=2.0), path)
+    assert io.read_mechanism(path) == ldp.Warner(epsilon=1.0)
+    io.write_mechanism(ldp.Warner(epsilon=2.0), path, force=True)
+    assert io.read_mechanism(path) == ldp.Warner(epsilon=2.0)
 
 
 # -- reports there and back ------------------------------------------------------------------------

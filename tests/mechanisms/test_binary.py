@@ -64,7 +64,7 @@ def test_categories_that_are_not_two_labels(bad: Any) -> None:
 
 
 def test_specifications_that_are_none() -> None:
-    spec = ldp.Warner(1.0, (0, 1)).to_dict()
+    spec = ldp.Warner(epsilon=1.0, categories=(0, 1)).to_dict()
     with pytest.raises(ldp.InvalidArgument, match="fingerprint"):
         ldp.Warner.from_dict(spec | {"categories": ["no", "yes"]})
     with pytest.raises(ldp.InvalidArgument, match="must be two labels"):
@@ -78,7 +78,7 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     Path(answers).write_text("smokes\n" + "0\n1\n1\n" * 30)
     made = ["--mechanism", "warner", "--epsilon", "1", "--categories", "2", "--write-spec", spec]
     assert main(["privatize", answers, reports, "--column", "smokes", *made]) == 0
-    assert files.read_mechanism(spec) == ldp.Warner(1.0, (0, 1))
+    assert files.read_mechanism(spec) == ldp.Warner(epsilon=1.0, categories=(0, 1))
     assert main(["fit", reports, "--spec", spec]) == 0
     assert "\n0 " in capsys.readouterr().out
     again = [part if part != "2" else "Yes,No,Maybe" for part in made]

@@ -47,15 +47,19 @@ def keep(p: Any, otherwise: Any) -> Device:
 
 
 RECOGNISED: dict[str, tuple[Device, Any, ldp.Mechanism]] = {
-    "warner": (keep("3/4", opposite), YES_NO, ldp.Warner(log(3))),
-    "warner of numbers": (keep("3/4", opposite), (0, 1), ldp.Warner(log(3), (0, 1))),
+    "warner": (keep("3/4", opposite), YES_NO, ldp.Warner(epsilon=log(3))),
+    "warner of numbers": (
+        keep("3/4", opposite),
+        (0, 1),
+        ldp.Warner(epsilon=log(3), categories=(0, 1)),
+    ),
     "forced": (
         roll(6).when({1: "yes", 6: "no"}, otherwise=keep("4/5", "no")),
         YES_NO,
-        ldp.ForcedResponse(float(F(8, 15)), float(F(1, 6))),
+        ldp.ForcedResponse(p_truth=float(F(8, 15)), p_yes=float(F(1, 6))),
     ),
-    "unrelated": (keep(0.7, question(0.25)), YES_NO, ldp.UnrelatedQuestion(0.7, 0.25)),
-    "mangat": (truth.when({"yes": truth, "no": keep(0.6, "yes")}), YES_NO, ldp.Mangat(0.6)),
+    "unrelated": (keep(0.7, question(0.25)), YES_NO, ldp.UnrelatedQuestion(p=0.7, prevalence=0.25)),
+    "mangat": (truth.when({"yes": truth, "no": keep(0.6, "yes")}), YES_NO, ldp.Mangat(p=0.6)),
     "k-rr": (
         keep("1/2", spin(dict.fromkeys("abc", "1/3"))),
         tuple("abc"),

@@ -192,7 +192,10 @@ def test_a_million_categories_need_no_matrix_of_them() -> None:
 
 def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
     rng = np.random.default_rng(3)
-    for mechanism in (ldp.KRAPPOR(20, 1.0), ldp.RAPPOR(20, 1, 4, 0.0, 0.25, 0.75, alphabet=20)):
+    for mechanism in (
+        ldp.KRAPPOR(20, 1.0),
+        ldp.RAPPOR(20, 1, 4, f=0.0, p=0.25, q=0.75, alphabet=20),
+    ):
         reports = mechanism.privatize(rng.integers(0, 20, 500), rng)
         keep = [17, 3, 0, 9, 12, 5, 6, 1, 19]
         lumped = lump(reports, keep)
@@ -315,11 +318,11 @@ def test_bad_other_and_reports_are_refused() -> None:
 @pytest.mark.parametrize(
     "mechanism",
     [
-        ldp.RAPPOR(16, 2, 2, 0.0, 0.25, 0.75),
-        ldp.ORR(8, 4, 1.0),
-        ldp.RAPPOR(16, 2, 2, 0.0, 0.25, 0.75, alphabet=CATEGORIES),  # two bits each
-        ldp.ORAPPOR(4, 1, 3, 1.0, alphabet=CATEGORIES),  # five labels in four bits
-        ldp.ORR(5, 3, 1.0, alphabet=CATEGORIES),
+        ldp.RAPPOR(16, 2, 2, f=0.0, p=0.25, q=0.75),
+        ldp.ORR(8, 4, epsilon=1.0),
+        ldp.RAPPOR(16, 2, 2, f=0.0, p=0.25, q=0.75, alphabet=CATEGORIES),  # two bits each
+        ldp.ORAPPOR(4, 1, 3, epsilon=1.0, alphabet=CATEGORIES),  # five labels in four bits
+        ldp.ORR(5, 3, epsilon=1.0, alphabet=CATEGORIES),
     ],
     ids=str,
 )

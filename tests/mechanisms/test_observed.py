@@ -50,7 +50,7 @@ def test_it_is_its_own_consent_and_nobody_elses() -> None:
         ldp.CustomMechanism(np.eye(3)),
         ldp.URR(REGIONS, (), 1.0),
         ldp.URAP(3, (), 1.0),
-        ldp.Mangat(0.5),
+        ldp.Mangat(p=0.5),
     )
     for mechanism in others:
         with pytest.raises(ldp.InvalidArgument, match="does not protect"):
@@ -147,9 +147,9 @@ def test_lumped_it_stays_what_it_is() -> None:
 
 
 def test_epsilon_of_several_variables() -> None:
-    krr, warner = ldp.KRR(3, 1.5), ldp.Warner(0.5)
+    krr, warner = ldp.KRR(3, 1.5), ldp.Warner(epsilon=0.5)
     assert joint_epsilon([krr, OBSERVED, warner]) == 2.0
-    assert joint_epsilon([OBSERVED, OBSERVED]) == joint_epsilon([ldp.Mangat(0.5), krr]) == np.inf
+    assert joint_epsilon([OBSERVED, OBSERVED]) == joint_epsilon([ldp.Mangat(p=0.5), krr]) == np.inf
 
 
 def test_a_million_categories() -> None:

@@ -367,7 +367,7 @@ def test_a_product_is_the_kronecker_of_its_parts() -> None:
 def test_the_order_of_questions_is_part_of_the_specification() -> None:
     other = ldp.product(dict(reversed(BOTH.questions.items())))
     assert other != BOTH and mechanism_from_dict(other.to_dict()) == other
-    nested = ldp.product({"all": BOTH, "again": ldp.Warner(1.0)})
+    nested = ldp.product({"all": BOTH, "again": ldp.Warner(epsilon=1.0)})
     assert mechanism_from_dict(json.loads(json.dumps(nested.to_dict()))) == nested
     assert nested.categories[0] == "nurse, no, 10, no"
 

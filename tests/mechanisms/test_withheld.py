@@ -136,7 +136,7 @@ def test_where_nothing_is_revealed_nothing_is_withheld() -> None:
 
 def test_the_sensitive_categories_of_other_mechanisms() -> None:
     rng = np.random.default_rng(10)
-    mangat = ldp.Mangat(0.6).privatize(["yes", "no"] * 50, rng)
+    mangat = ldp.Mangat(p=0.6).privatize(["yes", "no"] * 50, rng)
     shared = withhold(mangat, sensitive={"yes"}, label="surely not")
     assert shared.mechanism.outputs.tolist() == ["yes", "surely not"]
     np.testing.assert_array_equal(shared.mechanism.Q, [[0.4, 0.6], [1.0, 0.0]])

@@ -39,10 +39,10 @@ def test_mechanisms_that_differ_look_different() -> None:
     [
         (ldp.KRR(3, 1.0), "KRR(k=3, epsilon=1)"),
         (
-            ldp.ForcedResponse(4 / 6, 1 / 6),
+            ldp.ForcedResponse(p_truth=4 / 6, p_yes=1 / 6),
             "ForcedResponse(p_truth=0.666667, p_yes=0.166667, epsilon=1.60944)",
         ),
-        (ldp.Warner(1.0), "Warner(epsilon=1)"),
+        (ldp.Warner(epsilon=1.0), "Warner(epsilon=1)"),
         (ldp.CustomMechanism(np.eye(3)), "CustomMechanism(k=3, epsilon=inf)"),
         (
             ldp.CustomMechanism(np.eye(2, 3), outputs=("x", "y", "z")),
@@ -101,7 +101,7 @@ def test_a_device_is_shown_by_its_steps() -> None:
 
 
 def test_combinations_say_what_they_are() -> None:
-    krr, coin = ldp.KRR(("no", "yes"), 1.0), ldp.Warner(0.5)
+    krr, coin = ldp.KRR(("no", "yes"), 1.0), ldp.Warner(epsilon=0.5)
     die = ldp.devices.library.forced_dice()
     table = pd.DataFrame(np.eye(2), ["no", "yes"], ["no", "yes"])
     found = {

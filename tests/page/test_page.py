@@ -123,7 +123,9 @@ def test_other_addresses_are_refused(post: Any) -> None:
 
 
 def test_texts_are_data_whatever_they_hold() -> None:
-    sheet = ldp.Questionnaire({"__proto__": ldp.KRR(AWKWARD, 1.0), "</title>": ldp.Warner(1.0)})
+    sheet = ldp.Questionnaire(
+        {"__proto__": ldp.KRR(AWKWARD, 1.0), "</title>": ldp.Warner(epsilon=1.0)}
+    )
     given = {"title": "</title><script>@data@ & \"'</script>", "words": {"start": "<b>\u2028"}}
     text = page_text(sheet, given)
     assert text.isascii() and embedded(text)["client"] == sheet.client_document()
@@ -193,7 +195,7 @@ def test_two_numbers_are_beliefs_of_many_answers(mechanism: ldp.Mechanism, repor
         ldp.URAP(40, (1, 2), 1.0),
         ldp.HadamardResponse(100, 1.0),
         ldp.OLH(40, 1.0),
-        ldp.ORR(5, 1, 0.5, alphabet=5),
+        ldp.ORR(5, 1, epsilon=0.5, alphabet=5),
         ldp.Observed(40),
     ],
 )
@@ -205,9 +207,9 @@ def test_two_numbers_are_not_the_beliefs_of_other_mechanisms(mechanism: ldp.Mech
 @pytest.mark.parametrize(
     "mechanism",
     [
-        ldp.ORR(5, 1, 0.5, alphabet=5),  # as many cells as answers
+        ldp.ORR(5, 1, epsilon=0.5, alphabet=5),  # as many cells as answers
         ldp.RAPPOR(4, 1, 2, f=0.2, p=0.2, q=0.7, alphabet=("w", "x", "y", "z")),
-        ldp.ORAPPOR(4, 2, 3, 2.0, alphabet=("w", "x", "y", "z")),
+        ldp.ORAPPOR(4, 2, 3, epsilon=2.0, alphabet=("w", "x", "y", "z")),
     ],
 )
 def test_cells_of_a_cohort_are_not_taken_for_answers(mechanism: ldp.Mechanism) -> None:
@@ -234,7 +236,7 @@ def test_a_page_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_what_is_no_questionnaire_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="give a mechanism a name"):
-        page_text(ldp.Warner(1.0))  # type: ignore[arg-type]
+        page_text(ldp.Warner(epsilon=1.0))  # type: ignore[arg-type]
 
 
 def test_devices_with_unknown_parameters_have_no_page() -> None:

@@ -135,7 +135,7 @@ def test_what_a_share_of_one_standard_error_is() -> None:
     for words in ("raised by", "std err", "10,000", "1%", "Goodness of fit"):
         assert words in text
     assert "std err" not in str(planning.manipulation(ldp.KRR(4, 1.0), 0.01, p))
-    hashed = planning.manipulation(ldp.ORR(4, 8, 1.0), 0.01, candidates=("a", "b"))
+    hashed = planning.manipulation(ldp.ORR(4, 8, epsilon=1.0), 0.01, candidates=("a", "b"))
     assert "were given" in str(hashed)
     few = str(planning.manipulation(ldp.KRR(100, 1.0), 0.01).summary(max_rows=5))
     assert len(few.splitlines()) < 25
@@ -202,7 +202,7 @@ def test_the_attack_itself_moves_estimates_so_far_and_goodness_of_fit_does_not_s
 
 
 KRR = ldp.KRR(3, 1.0)
-ORR = ldp.ORR(4, 8, 1.0)
+ORR = ldp.ORR(4, 8, epsilon=1.0)
 BAD = [
     *refuses(
         "mechanism",

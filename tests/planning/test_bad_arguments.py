@@ -17,7 +17,7 @@ from ldpstats.errors import NotAvailable
 
 P = (0.5, 0.3, 0.2)
 R = ((1.0, 0.0),)
-ORR = ldp.ORR(4, 16, 1.0)
+ORR = ldp.ORR(4, 16, epsilon=1.0)
 GOOD: dict[str, Any] = {
     "p": P,
     "epsilon": 0.5,
@@ -180,7 +180,7 @@ CASES = [
     ),
     *refuses(
         "p",
-        lambda p: planning.random_design_loss(ldp.ORR(4, 16, 1.0, 3), p, 100),
+        lambda p: planning.random_design_loss(ldp.ORR(4, 16, epsilon=1.0, alphabet=3), p, 100),
         {"two of three categories": [0.5, 0.5]},
     ),
     *refuses(
@@ -193,7 +193,7 @@ CASES = [
         "",
         lambda mechanism: planning.random_design_loss(mechanism, P, 100),
         {
-            "two hashes": said(ldp.ORAPPOR(8, 2, 4, 1.0), "one hash"),
+            "two hashes": said(ldp.ORAPPOR(8, 2, 4, epsilon=1.0), "one hash"),
             "no hash": said(ldp.KRR(2, 1.0), "one hash"),
         },
         NotAvailable,

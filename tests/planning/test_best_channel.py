@@ -89,7 +89,7 @@ def test_one_targeted_cell_is_warners_question(epsilon: float) -> None:
     prior = [0.3, 0.3, 0.2, 0.1, 0.08, 0.02]
     design = design_channel(6, epsilon, prior, loss={5: 1})
     assert design.name == "Warner's question about 5" and not design.identified
-    warner = ldp.Warner(epsilon).channel().matrix()
+    warner = ldp.Warner(epsilon=epsilon).channel().matrix()
     assert design.mechanism.channel().matrix()[[0, 5]] == pytest.approx(warner, abs=1e-9)
     assert "answers that question alone" in str(design.summary())
     check(design)

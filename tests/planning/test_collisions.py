@@ -105,7 +105,7 @@ def test_the_rank_bounds_what_a_model_can_fit() -> None:
     for closed, S in ((False, 8 * 3), (True, 8 * 3 + 1)):
         for size in (S, S + 1):  # 8 cohorts of 4 labels
             law = np.full(size, 1 / size)
-            orr = ldp.ORR(4, 8, 1.0, alphabet=size if closed else None)
+            orr = ldp.ORR(4, 8, epsilon=1.0, alphabet=size if closed else None)
             candidates = None if closed else names(size)
             if size == S and not closed:
                 assert planning.expected_loss(orr, law, 100, candidates) > 0.0

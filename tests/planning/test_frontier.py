@@ -49,7 +49,7 @@ def test_lines_are_standard_errors() -> None:
 def test_lines_are_respondents_and_points_mechanisms() -> None:
     jobs = ("nurse", "cook", "driver")
     law = pd.Series([0.2, 0.3, 0.5], jobs[::-1])
-    points = [ldp.URR(jobs, ["cook"], 1.5), ldp.ORR(4, 8, 2.0)]
+    points = [ldp.URR(jobs, ["cook"], 1.5), ldp.ORR(4, 8, epsilon=2.0)]
     how: dict[str, Any] = {"se": 0.02, "category": "cook", "design_effect": 1.5}
     ax = planning.plot_frontier(["krr", *points], jobs, law, epsilons=GRID, **how)
     drawn = lines(ax)

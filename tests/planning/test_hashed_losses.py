@@ -22,10 +22,10 @@ LOSSES = ("l1", "l2")
 def settings() -> Iterator[tuple[str, ldp.Mechanism]]:
     for known in (None, 6):
         kind = "open" if known is None else "closed"
-        yield f"orr-{kind}", ldp.ORR(3, 5, 1.5, known)
-        yield f"orappor-{kind}", ldp.ORAPPOR(4, 1, 5, 1.5, known)
-        yield f"orappor-2-{kind}", ldp.ORAPPOR(4, 2, 5, 1.5, known)
-        yield f"rappor-3-{kind}", ldp.RAPPOR(5, 3, 4, 0.3, 0.2, 0.7, known)
+        yield f"orr-{kind}", ldp.ORR(3, 5, epsilon=1.5, alphabet=known)
+        yield f"orappor-{kind}", ldp.ORAPPOR(4, 1, 5, epsilon=1.5, alphabet=known)
+        yield f"orappor-2-{kind}", ldp.ORAPPOR(4, 2, 5, epsilon=1.5, alphabet=known)
+        yield f"rappor-3-{kind}", ldp.RAPPOR(5, 3, 4, f=0.3, p=0.2, q=0.7, alphabet=known)
 
 
 every_setting = pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_losses_of_categories_are_their_closed_forms() -> None:
     for loss in LOSSES:
         krr = getattr(planning, f"krr_{loss}")(p, 1.2, n)
         krappor = getattr(planning, f"krappor_{loss}")(p, 1.2, n)
-        for mechanism in (ldp.KRR(4, 1.2), ldp.ORR(4, 1, 1.2, alphabet=4)):
+        for mechanism in (ldp.KRR(4, 1.2), ldp.ORR(4, 1, epsilon=1.2, alphabet=4)):
             found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krr, rtol=1e-9)
-        for mechanism in (ldp.KRAPPOR(4, 1.2), ldp.ORAPPOR(4, 1, 1, 1.2, alphabet=4)):
+        for mechanism in (ldp.KRAPPOR(4, 1.2), ldp.ORAPPOR(4, 1, 1, epsilon=1.2, alphabet=4)):
             found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krappor, rtol=1e-9)
 
@@ -105,10 +105,10 @@ def simulated(
 @pytest.mark.parametrize(
     "mechanism",
     [
-        ldp.ORR(4, 12, 2.0),
-        ldp.ORR(6, 8, 2.0, 16),
-        ldp.ORAPPOR(8, 2, 6, 2.0),
-        ldp.RAPPOR(12, 2, 4, 0.3, 0.2, 0.7),
+        ldp.ORR(4, 12, epsilon=2.0),
+        ldp.ORR(6, 8, epsilon=2.0, alphabet=16),
+        ldp.ORAPPOR(8, 2, 6, epsilon=2.0),
+        ldp.RAPPOR(12, 2, 4, f=0.3, p=0.2, q=0.7),
     ],
     ids=str,
 )
@@ -130,7 +130,7 @@ def test_losses_are_those_of_surveys(mechanism: ldp.Mechanism) -> None:
 def test_expected_loss_takes_a_series_by_label() -> None:
     import pandas as pd
 
-    orr, labels = ldp.ORR(4, 16, 1.0), ["a", "b", "c"]
+    orr, labels = ldp.ORR(4, 16, epsilon=1.0), ["a", "b", "c"]
     p = pd.Series([0.2, 0.5, 0.3], index=["c", "a", "b"])
     found = planning.expected_loss(orr, p, 100, labels)
     assert found == planning.expected_loss(orr, [0.5, 0.3, 0.2], 100, labels)
@@ -151,7 +151,10 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
     for k, C in itertools.product((2, 16, 128), (4, 16, 64)):
         if 2 * S > C * (k - 1):
             continue
-        for make in (ldp.ORR(k, C, epsilon, alphabet), ldp.ORAPPOR(k, 1, C, epsilon, alphabet)):
+        for make in (
+            ldp.ORR(k, C, epsilon=epsilon, alphabet=alphabet),
+            ldp.ORAPPOR(k, 1, C, epsilon=epsilon, alphabet=alphabet),
+        ):
             for name, p in (("geometric", geometric(S)), ("skewed", skewed(S))):
                 exact = planning.expected_loss(make, p, 100, candidates)
                 ratio = planning.random_design_loss(make, p, 100) / exact
@@ -159,8 +162,8 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
                 compared.append(abs(ratio - 1))
     assert np.median(compared) < 0.01
     # the inflation by collisions is what this takes: without it losses would be off
-    few = ldp.ORR(16, 4 * S // 15, 0.5, alphabet)
-    many = ldp.ORR(16, 4096, 0.5, alphabet)
+    few = ldp.ORR(16, 4 * S // 15, epsilon=0.5, alphabet=alphabet)
+    many = ldp.ORR(16, 4096, epsilon=0.5, alphabet=alphabet)
     inflation = planning.random_design_loss(few, geometric(S), 100, "l2")
     assert inflation > 1.25 * planning.random_design_loss(many, geometric(S), 100, "l2")
 
@@ -168,7 +171,10 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
 def test_random_designs_without_collisions_are_exact() -> None:
     p = geometric(20)
     for k in (20, 33):
-        for mechanism in (ldp.ORR(k, 3, 2.0, 20), ldp.ORAPPOR(k, 1, 3, 2.0, 20)):
+        for mechanism in (
+            ldp.ORR(k, 3, epsilon=2.0, alphabet=20),
+            ldp.ORAPPOR(k, 1, 3, epsilon=2.0, alphabet=20),
+        ):
             for loss in LOSSES:
                 exact = planning.expected_loss(mechanism, p, 100, loss=loss)
                 found = planning.random_design_loss(mechanism, p, 100, loss)
@@ -176,14 +182,14 @@ def test_random_designs_without_collisions_are_exact() -> None:
 
 
 def test_random_designs_average_draws_of_rappor() -> None:
-    p, mechanism = geometric(40), ldp.RAPPOR(16, 1, 10, 0.2, 0.1, 0.8)
+    p, mechanism = geometric(40), ldp.RAPPOR(16, 1, 10, f=0.2, p=0.1, q=0.8)
     losses = [
         planning.expected_loss(mechanism, p, 100, [f"{i} {j}" for i in range(40)])
         for j in range(30)
     ]
     found = planning.random_design_loss(mechanism, p, 100)
     assert found == pytest.approx(np.mean(losses), rel=0.02)
-    fewer = planning.random_design_loss(ldp.RAPPOR(16, 1, 2, 0.2, 0.1, 0.8), p, 100)
+    fewer = planning.random_design_loss(ldp.RAPPOR(16, 1, 2, f=0.2, p=0.1, q=0.8), p, 100)
     assert np.isnan(fewer)  # 30 equations
 
 
@@ -191,8 +197,8 @@ def test_random_designs_average_draws_of_rappor() -> None:
 def test_designs_beyond_doubt_are_identified(C: int) -> None:
     S = 520
     k = -(-2 * S // C) + 1
-    assert _beyond_doubt(ldp.ORR(k, C, 1.0), S)
-    assert not _beyond_doubt(ldp.ORR(k - 1, C, 1.0), S)
+    assert _beyond_doubt(ldp.ORR(k, C, epsilon=1.0), S)
+    assert not _beyond_doubt(ldp.ORR(k - 1, C, epsilon=1.0), S)
     rng = np.random.default_rng(C)
     for _ in range(3):
         cells = rng.integers(0, k, (C, S))

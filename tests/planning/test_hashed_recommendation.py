@@ -22,10 +22,10 @@ def test_the_table_holds_the_expected_losses() -> None:
     assert 5 < found.table["identified"].sum() < 22
     for row in found.table.itertuples():
         if row.mechanism == "orr":
-            mechanism = ldp.ORR(row.n_outputs, row.n_cohorts, 1.5)
+            mechanism = ldp.ORR(row.n_outputs, row.n_cohorts, epsilon=1.5)
             bits = {2: 1, 8: 3, 64: 6}[row.n_outputs]
         else:
-            mechanism = ldp.ORAPPOR(row.n_outputs, row.n_hashes, row.n_cohorts, 1.5)
+            mechanism = ldp.ORAPPOR(row.n_outputs, row.n_hashes, row.n_cohorts, epsilon=1.5)
             bits = row.n_outputs
         assert row.bits == bits + {1: 0, 8: 3, 300: 9}[row.n_cohorts]
         alone = planning.distinguishable_probability(20, row.n_outputs, row.n_cohorts, row.n_hashes)

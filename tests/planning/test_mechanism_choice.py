@@ -25,7 +25,7 @@ def test_the_table_holds_the_precisions() -> None:
     given = {
         "short": ldp.KRR(JOBS, 1.0),
         "long": ldp.KRAPPOR(JOBS, 2.0),
-        "cohorts": ldp.ORR(4, 8, 1.5, JOBS),
+        "cohorts": ldp.ORR(4, 8, epsilon=1.5, alphabet=JOBS),
         "direct": ldp.Observed(JOBS),
     }
     table = planning.compare(given, P, 2000, design_effect=1.3)
@@ -52,7 +52,7 @@ def test_a_list_is_named_by_its_mechanisms_and_labels_may_be_mixed() -> None:
 
 
 def test_open_and_closed_alphabets_together() -> None:
-    given = [ldp.ORR(4, 16, 1.0), ldp.KRR(JOBS, 1.0)]
+    given = [ldp.ORR(4, 16, epsilon=1.0), ldp.KRR(JOBS, 1.0)]
     table = planning.compare(given, P, 1000, candidates=JOBS)
     hashed = planning.precision(given[0], P, 1000, candidates=JOBS)
     assert table["worst_se"].iloc[0] == hashed.se.max()

@@ -130,7 +130,11 @@ def test_precision_is_that_of_the_default_fit(name: str) -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [ldp.ORR(3, 5, 1.5), ldp.ORAPPOR(4, 2, 5, 1.5), ldp.RAPPOR(5, 3, 4, 0.3, 0.2, 0.7)],
+    [
+        ldp.ORR(3, 5, epsilon=1.5),
+        ldp.ORAPPOR(4, 2, 5, epsilon=1.5),
+        ldp.RAPPOR(5, 3, 4, f=0.3, p=0.2, q=0.7),
+    ],
 )
 def test_cohorts_agree_with_the_expected_loss(mechanism: ldp.Mechanism) -> None:
     p, words = geometric(6), names(6)
@@ -178,7 +182,7 @@ def test_the_frame_and_the_summary() -> None:
 
 
 def test_incomplete_lists_of_candidates() -> None:
-    orr = ldp.ORR(16, 8, 2.0)
+    orr = ldp.ORR(16, 8, epsilon=2.0)
     full = planning.precision(orr, [0.5, 0.3, 0.2], 1000, candidates=names(3))
     part = planning.precision(orr, [0.25, 0.15, 0.1], 1000, candidates=names(3))
     assert part.se.max() < 1.2 * full.se.max() and not np.allclose(part.se, full.se)
@@ -198,7 +202,7 @@ def test_what_has_no_precision() -> None:
         planning.precision(pum, P4, 10)
     assert planning.precision(pum.common, None, 10).se.size == 5
     with pytest.raises(NotAvailable, match="8192"):
-        planning.precision(ldp.ORR(16, 2, 1.0), None, 10, candidates=names(9000))
+        planning.precision(ldp.ORR(16, 2, epsilon=1.0), None, 10, candidates=names(9000))
 
 
 @pytest.mark.parametrize(
@@ -259,10 +263,10 @@ def made(kind: str, k: int) -> ldp.Mechanism:
         "rectangular": lambda: rectangular(k, 1.0),
         "urr": lambda: ldp.URR(k, [0, 1], 1.0),
         "urap": lambda: ldp.URAP(k, [0, k - 1], 1.0),
-        "orr": lambda: ldp.ORR(4, 4, 2.0, k),
-        "orappor": lambda: ldp.ORAPPOR(8, 1, 4, 2.0, k),
+        "orr": lambda: ldp.ORR(4, 4, epsilon=2.0, alphabet=k),
+        "orappor": lambda: ldp.ORAPPOR(8, 1, 4, epsilon=2.0, alphabet=k),
         "observed": lambda: ldp.Observed(k),
-        "warner": lambda: ldp.Warner(1.0),
+        "warner": lambda: ldp.Warner(epsilon=1.0),
     }[kind]()
 
 

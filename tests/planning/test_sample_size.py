@@ -22,7 +22,7 @@ MECHANISMS: dict[str, ldp.Mechanism] = {
     "oue": ldp.KRAPPOR(5, 3.0, theta=0.5),
     "urr": ldp.URR(5, [1, 3], 0.7),
     "rectangular": rectangular(5, 2.0),
-    "orr": ldp.ORR(4, 6, 1.5),
+    "orr": ldp.ORR(4, 6, epsilon=1.5),
     "observed": ldp.Observed(5),
 }
 

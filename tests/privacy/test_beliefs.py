@@ -181,9 +181,11 @@ def test_its_average_is_a_step_of_em(of: ldp.Mechanism) -> None:
 
 def test_three_questions() -> None:
     p = np.random.default_rng(6).dirichlet(np.ones(12)).reshape(3, 2, 2)
-    found = posterior([KRR, LATE, ldp.Warner(0.5)], p)
+    found = posterior([KRR, LATE, ldp.Warner(epsilon=0.5)], p)
     assert found.shape == (12, 12)
-    Q = ldp.channels.Kronecker([KRR.channel(), LATE.channel(), ldp.Warner(0.5).channel()]).matrix()
+    Q = ldp.channels.Kronecker(
+        [KRR.channel(), LATE.channel(), ldp.Warner(epsilon=0.5).channel()]
+    ).matrix()
     np.testing.assert_allclose(found, bayes(Q, p.ravel()), atol=1e-14)
 
 
@@ -273,10 +275,10 @@ def test_what_cannot_be_drawn(arguments: tuple[Any, ...], match: str) -> None:
 
 def test_questions_of_a_joint_distribution_are_matched_by_name() -> None:
     """Both have the same answers, so that only names tell which is which."""
-    answers = ldp.Warner(1.0).categories
+    answers = ldp.Warner(epsilon=1.0).categories
     table = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], answers, answers)
     named = table.rename_axis(index="ill", columns="late")
-    both = {"ill": ldp.Warner(1.0), "late": ldp.Warner(3.0)}
+    both = {"ill": ldp.Warner(epsilon=1.0), "late": ldp.Warner(epsilon=3.0)}
     wanted = posterior(both, table)
     for given in (named, named.T, named.stack(), named.T.stack().sample(frac=1.0, random_state=1)):
         pd.testing.assert_frame_equal(posterior(both, given), wanted)

@@ -71,7 +71,7 @@ def test_composition_of_nothing_and_of_everything() -> None:
 
 def test_entries_add_up() -> None:
     ledger = Ledger(limit=3.0).spend("job", ldp.KRR(3, 1.0), "2023").spend("job", 0.5, "2024")
-    ledger = ledger.spend("ill", ldp.Warner(0.25), "2024", reports=2)
+    ledger = ledger.spend("ill", ldp.Warner(epsilon=0.25), "2024", reports=2)
     assert ledger.total == 2.0 and ledger.remaining == 1.0 and len(ledger) == 3
     assert ledger.by("wave").to_dict() == {"2023": 1.0, "2024": 1.0}
     assert ledger.by("question").to_dict() == {"job": 1.5, "ill": 0.5}
@@ -142,7 +142,7 @@ def test_sensitive_categories() -> None:
 
 def test_questionnaires() -> None:
     sheet = ldp.Questionnaire(
-        {"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(0.5), "age": ldp.Observed(9)}, ask=1
+        {"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(epsilon=0.5), "age": ldp.Observed(9)}, ask=1
     )
     whole = Ledger().spend("all", sheet, "2024")
     assert whole.total == sheet.epsilon == 1.0

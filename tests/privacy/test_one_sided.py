@@ -90,14 +90,14 @@ MECHANISMS = {
     "krappor": ldp.KRAPPOR(4, 1.0),
     "wide": ldp.KRAPPOR(13, 1.0, theta=0.6),
     "lumped": LumpedUnary(14, 0.3, 0.7),
-    "warner": ldp.Warner(0.5),
+    "warner": ldp.Warner(epsilon=0.5),
     "urr": ldp.URR(4, epsilon={0: 1.0, 2: 3.0}),
     "urr-all": ldp.URR(3, range(3), 2.0),
     "urap": ldp.URAP(4, epsilon={0: 1.0, 2: 3.0}),
     "urap-one": ldp.URAP(3, [1], 2.0, theta=0.3),
     "urap-none": ldp.URAP(3, [], 2.0),
-    "mangat": ldp.Mangat(0.4),
-    "orr": ldp.ORR(3, 2, 1.0, alphabet=4),
+    "mangat": ldp.Mangat(p=0.4),
+    "orr": ldp.ORR(3, 2, epsilon=1.0, alphabet=4),
 }
 
 

@@ -30,7 +30,7 @@ SMALL = {
     "krr 3": (ldp.KRR(3, 0.5), 6),
     "krr 4": (ldp.KRR(4, 2.0), 4),
     "krr 5": (ldp.KRR(5, 0.5), 3),
-    "warner": (ldp.Warner(0.7), 5),
+    "warner": (ldp.Warner(epsilon=0.7), 5),
     "skewed coin": ([[0.9, 0.1], [0.5, 0.5]], 6),
     "three coins": ([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]], 4),
     "unary": (ldp.KRAPPOR(2, 1.5), 4),
@@ -119,7 +119,7 @@ def test_upper_and_lower_bounds_of_krr_are_close(k: int) -> None:
 
 
 def test_two_reports_of_many_respondents() -> None:
-    shuffled = privacy.amplification(ldp.Warner(1.0), 20_000, 1e-6)
+    shuffled = privacy.amplification(ldp.Warner(epsilon=1.0), 20_000, 1e-6)
     assert shuffled.method == "two reports"
     assert shuffled.lower <= shuffled.epsilon <= shuffled.lower * 1.0101
     few = TwoReports(0.7, 0.3, 401)
@@ -175,7 +175,9 @@ def test_words() -> None:
     assert np.isinf(clones_closed_form(10.0, 1000, 1e-6))
 
 
-@pytest.mark.parametrize("mechanism", [ldp.Observed(3), ldp.Mangat(0.5), [[1.0, 0.0], [0.5, 0.5]]])
+@pytest.mark.parametrize(
+    "mechanism", [ldp.Observed(3), ldp.Mangat(p=0.5), [[1.0, 0.0], [0.5, 0.5]]]
+)
 def test_reports_that_rule_out_an_answer_stay_what_they_are(mechanism: object) -> None:
     with pytest.raises(NotAvailable, match="epsilon is infinite"):
         privacy.amplification(mechanism, 1000, 1e-6)

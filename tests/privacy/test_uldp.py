@@ -53,19 +53,19 @@ def test_the_certificate_is_the_best_that_definition_2_allows() -> None:
 @pytest.mark.parametrize("p", [0.01, 0.3, 0.75, 0.999])
 def test_mangat_is_uldp_of_minus_ln_p(p: float) -> None:
     """The example of section 3.1: a "no" is reported as "yes" with probability p."""
-    certificate = uldp(ldp.Mangat(1.0 - p), sensitive={"yes"})
+    certificate = uldp(ldp.Mangat(p=1.0 - p), sensitive={"yes"})
     assert certificate.epsilon == pytest.approx(np.log(1.0 / p), abs=1e-12)
     assert certificate.protected.tolist() == [1] and certificate.invertible.tolist() == [0]
     assert certificate.revealed is not None and certificate.revealed.tolist() == [0, -1]
-    other = uldp(ldp.Mangat(1.0 - p), sensitive={"no"})
+    other = uldp(ldp.Mangat(p=1.0 - p), sensitive={"no"})
     assert other.epsilon == np.inf and "'no' alone makes report 0" in other.reason
     # without a word, the answer that the design is made for; all answers have no epsilon
     for labels in (("no", "yes"), (0, 1), (False, True)):
-        own = uldp(ldp.Mangat(1.0 - p, labels))
+        own = uldp(ldp.Mangat(p=1.0 - p, categories=labels))
         assert own.epsilon == certificate.epsilon
         np.testing.assert_array_equal(own.sensitive, [False, True])
-    assert uldp(ldp.Mangat(1.0 - p), sensitive={"no", "yes"}).epsilon == np.inf
-    mechanism = ldp.Mangat(1.0 - p)
+    assert uldp(ldp.Mangat(p=1.0 - p), sensitive={"no", "yes"}).epsilon == np.inf
+    mechanism = ldp.Mangat(p=1.0 - p)
     assert mechanism.epsilon == mechanism.audit().declared == np.inf and mechanism.sensitive is None
     with pytest.raises(ldp.InvalidArgument, match="allow_no_privacy"):
         mechanism.client()

@@ -28,8 +28,8 @@ MECHANISMS: dict[str, ldp.Mechanism] = {
     "custom": ldp.CustomMechanism(np.eye(3), JOBS),
     "urr": ldp.URR(JOBS, ["nurse"], 1.0),
     "urap": ldp.URAP(JOBS, ["nurse"], 1.0),
-    "orr": ldp.ORR(4, 2, 2.0),
-    "orr closed": ldp.ORR(4, 2, 2.0, alphabet=JOBS),
+    "orr": ldp.ORR(4, 2, epsilon=2.0),
+    "orr closed": ldp.ORR(4, 2, epsilon=2.0, alphabet=JOBS),
     "orappor": ldp.ORAPPOR(8, 2, 2, epsilon=2.0),
     "rappor": ldp.RAPPOR(6, 2, 3, f=0.0, p=0.25, q=0.75),
 }
@@ -78,7 +78,7 @@ def test_parse_reads_a_column_of_ones_own() -> None:
     column = [" nurse", "cook ", "driver"]
     for values in (column, pd.Series(column, dtype="category"), pa.array(column), np.array(column)):
         assert KRR.parse("job", values).y.tolist() == [0, 1, 2]
-    warner = ldp.Warner(1.0, (False, True))
+    warner = ldp.Warner(epsilon=1.0, categories=(False, True))
     assert warner.parse("late", ["TRUE", "false", True]).y.tolist() == [1, 0, 1]
     numbers = ldp.KRR((1, 2, 3), 1.0)
     assert numbers.parse("n", pd.Series([1.0, 3.0])).y.tolist() == [0, 2]
@@ -167,7 +167,7 @@ def test_a_column_of_answers_is_no_list_of_categories(column: Any) -> None:
             make(column, 1.0)
         assert "nurse" not in str(failure.value)
     with pytest.raises(ldp.InvalidArgument, match="is a column of answers"):
-        ldp.ORR(4, 2, 1.0, alphabet=column)
+        ldp.ORR(4, 2, epsilon=1.0, alphabet=column)
 
 
 def test_lists_of_categories_with_a_slip_are_not_called_columns() -> None:

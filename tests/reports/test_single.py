@@ -243,6 +243,6 @@ def test_patterns_and_sums_of_bits_do_not_mix() -> None:
 
 @pytest.mark.parametrize("rows", [slice("a", "b"), slice(0.5, 3), slice(0, 3, 0)])
 def test_slices_of_other_than_whole_numbers_are_refused(rows: slice) -> None:
-    reports = ldp.Reports(np.array([0, 1, 1]), ldp.Warner(1.0))
+    reports = ldp.Reports(np.array([0, 1, 1]), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"^rows=slice.*of whole numbers"):
         reports[rows]

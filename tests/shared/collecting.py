@@ -30,7 +30,7 @@ def questionnaire(**how: Any) -> ldp.Questionnaire:
     """Two private questions and a public one."""
     questions = {
         "job": ldp.KRR(JOBS, 1.0),
-        "late": ldp.Warner(1.0),
+        "late": ldp.Warner(epsilon=1.0),
         "sex": ldp.Observed(("f", "m")),
     }
     return ldp.Questionnaire(questions, **how)

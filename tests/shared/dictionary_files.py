@@ -27,7 +27,7 @@ SURVEY = SURVEYS["k-rr"]
 HONEST = ldp.DictionarySurvey(
     **SHAPE,
     gram_mechanism=ldp.KRR(SURVEY.layout.grams().tolist(), 40.0),
-    string_mechanism=ldp.ORR(65_536, 4, 40.0),
+    string_mechanism=ldp.ORR(65_536, 4, epsilon=40.0),
 )
 
 

@@ -41,14 +41,14 @@ def single(gram: ldp.Mechanism, string: ldp.Mechanism) -> ldp.DictionarySurvey:
 
 
 SMALL = {
-    "krr": make(gram_mechanism="krr", string_mechanism=ORR(3, 2, 0.9)),
-    "oue": single(KRAPPOR(GRAMS, 0.8, theta=0.5), ORR(2, 3, 0.5)),
-    "orr": single(ORR(4, 2, 1.2), ORR(3, 4, 0.4)),
-    "orr-closed": single(ORR(3, 2, 1.2, alphabet=GRAMS), ORR(3, 4, 0.4)),
-    "rappor-grams": single(RAPPOR(3, 1, 2, 0.0, 0.25, 0.75), ORR(3, 2, 0.4)),
-    "rappor-strings": single(KRR(GRAMS, 1.0), RAPPOR(5, 2, 3, 0.1, 0.25, 0.75)),
-    "orappor": single(ORAPPOR(3, 1, 1, 1.0), ORAPPOR(3, 1, 2, 0.7)),
-    "overlap": make(step=1, epsilon=6.0, string_mechanism=ORR(2, 2, 1.0)),
-    "two-positions": make(length=2, gram=1, string_mechanism=ORR(2, 3, 1.0)),
-    "out-of-reach": single(KRR(GRAMS, 1.0), RAPPOR(6, 3, 1, 0.0, 0.25, 0.75)),
+    "krr": make(gram_mechanism="krr", string_mechanism=ORR(3, 2, epsilon=0.9)),
+    "oue": single(KRAPPOR(GRAMS, 0.8, theta=0.5), ORR(2, 3, epsilon=0.5)),
+    "orr": single(ORR(4, 2, epsilon=1.2), ORR(3, 4, epsilon=0.4)),
+    "orr-closed": single(ORR(3, 2, epsilon=1.2, alphabet=GRAMS), ORR(3, 4, epsilon=0.4)),
+    "rappor-grams": single(RAPPOR(3, 1, 2, f=0.0, p=0.25, q=0.75), ORR(3, 2, epsilon=0.4)),
+    "rappor-strings": single(KRR(GRAMS, 1.0), RAPPOR(5, 2, 3, f=0.1, p=0.25, q=0.75)),
+    "orappor": single(ORAPPOR(3, 1, 1, epsilon=1.0), ORAPPOR(3, 1, 2, epsilon=0.7)),
+    "overlap": make(step=1, epsilon=6.0, string_mechanism=ORR(2, 2, epsilon=1.0)),
+    "two-positions": make(length=2, gram=1, string_mechanism=ORR(2, 3, epsilon=1.0)),
+    "out-of-reach": single(KRR(GRAMS, 1.0), RAPPOR(6, 3, 1, f=0.0, p=0.25, q=0.75)),
 }

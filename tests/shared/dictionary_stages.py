@@ -29,7 +29,7 @@ def survey(mechanism: ldp.Mechanism, layout: GramLayout = LAYOUT) -> ldp.Diction
         layout.alphabet,
         step=layout.step,
         gram_mechanism=mechanism,
-        string_mechanism=ORR(4, 4, 1.0),
+        string_mechanism=ORR(4, 4, epsilon=1.0),
     )
 
 

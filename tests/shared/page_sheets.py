@@ -31,7 +31,7 @@ def six(ask: int | None = None) -> ldp.Questionnaire:
             "job": ldp.KRR(("nurse", "teacher", "driver", "cook"), 1.0),
             "late": ldp.KRAPPOR(("never", "sometimes", "often"), 1.0),
             "place": ldp.PUM(ldp.URR(REGIONS, {"hospital"}, epsilon=1.0), tags=("home", "work")),
-            "site": ldp.ORR(16, 8, 1.0),
+            "site": ldp.ORR(16, 8, epsilon=1.0),
             "sex": ldp.Observed(("female", "male", "other")),
             "party": ldp.HadamardResponse(7, 1.0),
         },

@@ -13,12 +13,12 @@ STRINGS = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
 PUM = ldp.PUM(ldp.URR(("park", "centre", "mill"), {"mill"}, epsilon=1.0), ("home",))
 MECHANISMS: dict[str, Any] = {
     "job": ldp.KRR(("cook", "nurse", "refused"), 1.0),
-    "ill": ldp.Warner(0.5),
+    "ill": ldp.Warner(epsilon=0.5),
     "children": ldp.KRR(4, 1.0),
     "bits": ldp.KRAPPOR(("x", "y"), 1.0),
     "region": ldp.Observed(("north", "south")),
     "url": STRINGS,
-    "host": ldp.ORR(8, 4, 1.0),
+    "host": ldp.ORR(8, 4, epsilon=1.0),
     "place": PUM,
     "filter": ldp.RAPPOR(16, 2, 8, f=0.5, p=0.2, q=0.8),
     "size": ldp.KRR((1.5, 2.5), 1.0),

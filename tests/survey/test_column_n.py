@@ -12,7 +12,7 @@ def test_a_question_or_group_may_be_called_n() -> None:
     frame = pd.DataFrame({"n": ["yes", "no", "no", None] * 9, "region": ["a", "b", "n"] * 12})
     relation = duckdb.connect().from_df(frame)
     for sheet, name in (
-        ({"n": ldp.Warner(1.0)}, "n"),
+        ({"n": ldp.Warner(epsilon=1.0)}, "n"),
         ({"region": ldp.KRR(tuple("abn"), 1.0)}, "region"),
     ):
         places = (frame, relation)

@@ -201,7 +201,7 @@ def test_a_misspelled_value_is_refused_and_the_nearest_named(condition: str) -> 
     with pytest.raises(ldp.UnknownCategory, match=r"'Sout'.*'r'; the nearest is 'South'"):
         rows(frame, condition)
     assert rows(frame, "x == 7 or x in [1, 9]") == [0]  # numbers are not a list of categories
-    survey = ldp.Survey(frame.assign(ill=["no", "yes", "no"]), {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(frame.assign(ill=["no", "yes", "no"]), {"ill": ldp.Warner(epsilon=1.0)})
     assert len(survey.where("x < 3").where("r in ['North', 'South']")) == 2
     one = survey.where("r == 'North'")
     assert len(one.where("r != 'South'")) == 1  # of the whole table, not of these rows
@@ -211,7 +211,7 @@ def test_blanks_around_public_text_are_not_seen(tmp_path: Path) -> None:
     frame = pd.DataFrame({"r": ["n", " n", "s ", "  ", None], "x": [" 1", "2 ", " ", None, "3"]})
     assert rows(frame, "r == 'n'") == [0, 1]
     assert rows(frame, "r is missing") == [3, 4]
-    sheet = {"ill": ldp.Warner(1.0)}
+    sheet = {"ill": ldp.Warner(epsilon=1.0)}
     table = frame.assign(ill=["no", "yes", "no", "no", "yes"])
     table.to_csv(tmp_path / "t.csv", index=False)
     survey = ldp.Survey(tmp_path / "t.csv", sheet)
@@ -224,7 +224,7 @@ def test_text_of_dates_is_dates_in_every_table(tmp_path: Path) -> None:
     table = frame.assign(ill=["no", "yes", "no", "no"])
     table.to_csv(tmp_path / "t.csv", index=False)
     for data in (table, table.assign(day=pd.to_datetime(table["day"])), tmp_path / "t.csv"):
-        survey = ldp.Survey(data, {"ill": ldp.Warner(1.0)})
+        survey = ldp.Survey(data, {"ill": ldp.Warner(epsilon=1.0)})
         assert len(survey.where("day >= '2024-02-01'")) == 2
         groups = survey.frequencies("ill", by="day").groups
         assert groups.tolist() == ["2024-01-31", "2024-02-01"]

@@ -20,7 +20,7 @@ RAPPOR = {"n_hashes": 2, "n_cohorts": 4, "f": 0.0, "p": 0.25, "q": 0.75}
 MECHANISMS: dict[str, ldp.Mechanism] = {
     "labels": ldp.KRR(("a", "b", "c"), 2.0),
     "numbers": ldp.KRR(4, 2.0),
-    "hashed": ldp.ORR(8, 4, 2.0),
+    "hashed": ldp.ORR(8, 4, epsilon=2.0),
     "patterns": ldp.KRAPPOR(("a", "b", "c"), 2.0),
     "cohorts": ldp.RAPPOR(n_bits=16, **RAPPOR),
     "wide": ldp.RAPPOR(n_bits=96, **RAPPOR),

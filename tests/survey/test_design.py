@@ -15,7 +15,7 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.survey.sample.cells import weigh
 
-SHEET = ldp.Questionnaire({"ill": ldp.Warner(1.0), "sex": ldp.Observed(("f", "m"))})
+SHEET = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
 TABLE = pd.DataFrame(
     {
         "ill": ["no", "yes", "no", "yes", "no", "yes"],

@@ -24,7 +24,7 @@ def table() -> pd.DataFrame:
         "sex": rng.choice(["f", "m"], 240),
         "one": np.where(unit < 23, unit // 8, 9),
     }
-    sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0), "ill": ldp.Warner(1.0)})
+    sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0), "ill": ldp.Warner(epsilon=1.0)})
     ill = np.where(job == "cook", "yes", "no")
     found = sheet.privatize(pd.DataFrame(public | {"job": job, "ill": ill}), rng)
     found.loc[:5, "ill"] = None
@@ -32,7 +32,7 @@ def table() -> pd.DataFrame:
 
 
 def survey(**design: Any) -> ldp.Survey:
-    sheet = {"job": ldp.KRR(JOBS, epsilon=2.0), "ill": ldp.Warner(1.0)}
+    sheet = {"job": ldp.KRR(JOBS, epsilon=2.0), "ill": ldp.Warner(epsilon=1.0)}
     return ldp.Survey(table(), sheet, weights="w", **design)
 
 
@@ -83,7 +83,7 @@ def test_replicate_weights(mse: bool) -> None:
     rng, rows = np.random.default_rng(3), table()
     rows[[f"again_{i}" for i in range(12)]] = rng.poisson(1.0, (len(rows), 12))
     given = ldp.ReplicateWeights("again_*", "other", scale=0.1, mse=mse, combined=False)
-    own = ldp.Survey(rows, {"ill": ldp.Warner(1.0)}, weights="w", replicate_weights=given)
+    own = ldp.Survey(rows, {"ill": ldp.Warner(epsilon=1.0)}, weights="w", replicate_weights=given)
     how = {"method": "replication", "variance_center": "estimate" if mse else "rep_mean"}
     mean = own.to_svy("ill").estimation.mean("ill_yes", drop_nulls=True, **how).to_polars()
     expected = own.frequencies("ill")
@@ -94,7 +94,10 @@ def test_replicate_weights(mse: bool) -> None:
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (lambda: ldp.Survey(table(), {"ill": ldp.Warner(1.0)}), "without a design: name its weigh"),
+        (
+            lambda: ldp.Survey(table(), {"ill": ldp.Warner(epsilon=1.0)}),
+            "without a design: name its weigh",
+        ),
         (lambda: survey().where("sex == 'f'"), "take the whole survey"),
         (lambda: survey(strata="h", fpc="N"), "leave fpc= out"),
         (lambda: survey().trim(upper=8), "calibrate with svy"),

@@ -10,7 +10,7 @@ import pytest
 
 import ldpstats as ldp
 
-SHEET = ldp.Questionnaire({"ill": ldp.Warner(1.0)})
+SHEET = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)})
 
 
 @pytest.fixture

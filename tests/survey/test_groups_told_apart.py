@@ -56,7 +56,7 @@ COLUMNS = {
 def test_every_respondent_is_in_a_group(name: str, place: str) -> None:
     column, labels = COLUMNS[name]
     table = pa.table({"ill": ["no", "yes", "yes"] * 20, "x": column})
-    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(epsilon=1.0)})
     found = survey.frequencies("ill", by="x")
     assert found.nobs == 60
     assert [label for (label,) in found.labels] == labels
@@ -65,7 +65,7 @@ def test_every_respondent_is_in_a_group(name: str, place: str) -> None:
 @pytest.mark.parametrize("place", MOSTLY_SLOW)
 def test_large_decimals_are_compared_exactly(place: str) -> None:
     table = pa.table({"ill": ["no", "yes", "yes"] * 20, "x": COLUMNS["large decimals"][0]})
-    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(epsilon=1.0)})
     for condition, n in ((f"x == {10**20}", 30), (f"x > {10**20}", 30), (f"x < {10**38}", 60)):
         assert len(survey.where(condition)) == n
 

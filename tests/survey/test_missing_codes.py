@@ -16,7 +16,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats import InvalidArgument
 
-SHEET = {"ill": ldp.Warner(1.0)}
+SHEET = {"ill": ldp.Warner(epsilon=1.0)}
 FRAME = pd.DataFrame(
     {
         "ill": ["no", "yes", "9", "no"],

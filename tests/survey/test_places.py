@@ -21,12 +21,12 @@ RAPPOR = {"n_hashes": 2, "n_cohorts": 4, "f": 0.0, "p": 0.25, "q": 0.75}
 SHEET = ldp.Questionnaire(
     {
         "job": ldp.KRR(("nurse", "cook", "driver"), 2.0),
-        "late_1": ldp.Warner(1.5),
-        "late_2": ldp.Warner(2.0),
+        "late_1": ldp.Warner(epsilon=1.5),
+        "late_2": ldp.Warner(epsilon=2.0),
         "bits": ldp.KRAPPOR(("a", "b", "c"), 2.0),
         "word": ldp.RAPPOR(n_bits=32, **RAPPOR),
         "wide": ldp.RAPPOR(n_bits=96, **RAPPOR),
-        "host": ldp.ORR(8, 4, 2.0),
+        "host": ldp.ORR(8, 4, epsilon=2.0),
         "seen": ldp.Observed(("v", "u")),
     }
 )

@@ -24,7 +24,7 @@ def table() -> pd.DataFrame:
 
 
 def test_a_posterior_is_that_of_the_model(table: pd.DataFrame) -> None:
-    survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
     found = survey.posterior("ill", np.random.default_rng(2), draws=160)
     model = ldp.FrequencyModel(survey.reports("ill"), name="ill")
     expected = model.fit_posterior(np.random.default_rng(2), draws=160)
@@ -34,7 +34,7 @@ def test_a_posterior_is_that_of_the_model(table: pd.DataFrame) -> None:
 
 
 def test_a_survey_with_weights_is_refused_by_name(table: pd.DataFrame) -> None:
-    survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
     for by in (None, "region"):
         with pytest.raises(NotAvailable, match="posterior of a survey with a design"):
             survey.posterior("ill", np.random.default_rng(1), by=by)
@@ -44,13 +44,13 @@ def test_a_survey_with_weights_is_refused_by_name(table: pd.DataFrame) -> None:
     "by", [3, ["nowhere"], "ill", [], pd.Series(["region"]), "w", ["region"] * 2]
 )
 def test_what_makes_no_groups_is_refused(by: Any, table: pd.DataFrame) -> None:
-    survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
     with pytest.raises(InvalidArgument):
         survey.posterior("ill", np.random.default_rng(1), by=by)
 
 
 def test_other_questions_and_generators_are_refused(table: pd.DataFrame) -> None:
-    survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
     for column in (None, 3, "job"):
         with pytest.raises(ldp.LDPError):
             survey.posterior(column, np.random.default_rng(1))

@@ -101,7 +101,11 @@ def test_answers_are_matched_as_people_write_them() -> None:
 
 def test_missing_answers_are_empty_or_a_category() -> None:
     frame = pd.DataFrame({"a": ["x", None, " "], "b": ["x", "y", None], "h": ["u", "", None]})
-    made = {"a": honest(("x", "y", "none")), "b": honest(("x", "y")), "h": ldp.ORR(8, 2, 1.0)}
+    made = {
+        "a": honest(("x", "y", "none")),
+        "b": honest(("x", "y")),
+        "h": ldp.ORR(8, 2, epsilon=1.0),
+    }
     out = ldp.Questionnaire(made, refused={"a": "none"}).privatize(frame, rng())
     assert cells(out[["a", "b"]]) == {"a": ["x", "none", "none"], "b": ["x", "y", None]}
     assert out["h"].isna().tolist() == [False, True, True]
@@ -138,7 +142,7 @@ def test_own_categories_of_respondents() -> None:
     assert (out["place"][~at_home] == "park").any()
     array = sheet.privatize(frame, rng(), {"place": {"home": frame["own"].to_numpy()}})
     assert cells(array[["place"]]) == cells(out) and list(array) == ["place", "own"]
-    asked = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(1.0)}, ask=1)
+    asked = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(epsilon=1.0)}, ask=1)
     some = asked.privatize(frame.assign(ill="no"), rng(), {"place": {"home": "own"}})
     assert not (some["place"][at_home] == "park").any()
 
@@ -291,7 +295,7 @@ def test_dictionary_reports_find_the_strings() -> None:
 
 @pytest.mark.parametrize("mark", ["questionnaire_fingerprint", "ill_fingerprint", "stored"])
 def test_reports_are_not_privatised_again(mark: str) -> None:
-    sheet = ldp.Questionnaire({"ill": ldp.Warner(1.0), "sex": ldp.Observed(("f", "m"))})
+    sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
     table = pa.table({"ill": ["no", "yes"], "sex": ["f", "m"]})
     if mark == "stored":
         field = pa.field("ill", pa.string(), metadata={b"ldpstats.questionnaire": b"0123456789ab"})

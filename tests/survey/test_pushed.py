@@ -15,7 +15,7 @@ from shared.random_conditions import combined
 
 import ldpstats as ldp
 
-SHEET = {"ill": ldp.Warner(1.0), "seen": ldp.Observed((2, 1, 3))}
+SHEET = {"ill": ldp.Warner(epsilon=1.0), "seen": ldp.Observed((2, 1, 3))}
 KINDS: dict[str, Any] = {
     "small": pa.int8(),
     "large": pa.int64(),
@@ -175,7 +175,7 @@ def test_bounds_in_files_say_nothing_of_nan(
     pq.write_table(table, data)
     if engine == "relation":
         data, engine = duckdb.connect().from_parquet(str(data)), ""
-    survey = ldp.Survey(data, {"ill": ldp.Warner(1.0)}, engine=engine or None)
+    survey = ldp.Survey(data, {"ill": ldp.Warner(epsilon=1.0)}, engine=engine or None)
     twos = rest.count(2.0)
     for condition, n in (
         ("x is missing", 1),
@@ -187,4 +187,4 @@ def test_bounds_in_files_say_nothing_of_nan(
     ):
         assert len(survey.where(condition)) == n
     with pytest.raises(ldp.InvalidArgument, match="holds nan"):
-        ldp.count(data, ldp.Warner(1.0), "ill", count="x", engine=engine or None)
+        ldp.count(data, ldp.Warner(epsilon=1.0), "ill", count="x", engine=engine or None)

@@ -17,7 +17,7 @@ from shared.sheets import MECHANISMS, PUM, STRINGS, every_kind
 import ldpstats as ldp
 
 KRR = ldp.KRR(("cook", "nurse", "refused"), 1.0)
-ILL = ldp.Warner(0.5)
+ILL = ldp.Warner(epsilon=0.5)
 REGION = ldp.Observed(("north", "south"))
 
 
@@ -33,7 +33,7 @@ def test_its_questions() -> None:
 
 
 def test_epsilon_is_the_sum_over_private_questions() -> None:
-    own = {"a": ldp.Warner(0.5), "b": KRR, "c": ldp.Warner(2.0), "r": REGION}
+    own = {"a": ldp.Warner(epsilon=0.5), "b": KRR, "c": ldp.Warner(epsilon=2.0), "r": REGION}
     assert ldp.Questionnaire(own).epsilon == 3.5
     assert [ldp.Questionnaire(own, ask=m).epsilon for m in (1, 2, 3)] == [2.0, 3.0, 3.5]
     assert ldp.Questionnaire({"r": REGION}).epsilon == np.inf
@@ -79,7 +79,7 @@ def test_whatever_differs_has_another_fingerprint() -> None:
         ldp.Questionnaire(base),
         ldp.Questionnaire({"b": ILL, "a": KRR}),  # in another order
         ldp.Questionnaire({"a": KRR, "c": ILL}),
-        ldp.Questionnaire({"a": KRR, "b": ldp.Warner(0.6)}),
+        ldp.Questionnaire({"a": KRR, "b": ldp.Warner(epsilon=0.6)}),
         ldp.Questionnaire(base, ask=1),
         ldp.Questionnaire(base, refused={"a": "refused"}),
         ldp.Questionnaire(base, refused={"a": "cook"}),
@@ -105,13 +105,15 @@ def test_what_a_refusal_is() -> None:
     assert dict(sheet.refused) == {"a": "refused", "b": "refused"}
     numbers = ldp.Questionnaire({"n": ldp.KRR(4, 1.0)}, refused=" 3")  # as people write it
     assert dict(numbers.refused) == {"n": 3}
-    words = {"h": ldp.ORR(8, 4, 1.0), "u": STRINGS}
+    words = {"h": ldp.ORR(8, 4, epsilon=1.0), "u": STRINGS}
     sheet = ldp.Questionnaire(words, refused={"h": "(refused)", "u": "abc"})
     assert dict(sheet.refused) == {"h": "(refused)", "u": "abc"}
 
 
 def test_it_shows_itself() -> None:
-    sheet = ldp.Questionnaire({"<job>": KRR, "host": ldp.ORR(8, 4, 1.0), "r": REGION}, ask=1)
+    sheet = ldp.Questionnaire(
+        {"<job>": KRR, "host": ldp.ORR(8, 4, epsilon=1.0), "r": REGION}, ask=1
+    )
     assert str(sheet) == "Questionnaire(<job>, host; 1 of 2 asked; epsilon=1; observed: r)"
     page = sheet._repr_html_()
     assert "&lt;job&gt;" in page and "<job>" not in page
@@ -190,7 +192,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a JSON list": (lambda: ldp.Questionnaire.from_json("[1]"), "specification="),
     "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),
     "refused no string": (_of({"u": STRINGS}, refused="xyz"), "refused='xyz': has characters"),
-    "refused a number": (_of({"h": ldp.ORR(8, 4, 1.0)}, refused=3), "refused=3: "),
+    "refused a number": (_of({"h": ldp.ORR(8, 4, epsilon=1.0)}, refused=3), "refused=3: "),
     "no question": (lambda: every_kind()["jbo"], "question='jbo': is no.*did you mean 'job'"),
     "columns of none": (lambda: every_kind().columns("x"), "name='x': is no question"),
     "another format": (_spoiled(format="x"), "specification="),

@@ -56,8 +56,8 @@ def stratified(size: NDArray[np.int64], sampled: NDArray[np.int64]) -> tuple[Arr
 
 
 CASES: list[tuple[ldp.Mechanism, Device]] = [
-    (ldp.Warner(np.log(0.7 / 0.3)), lambda z: warner(z, 0.7)),
-    (ldp.Warner(np.log(0.9 / 0.1)), lambda z: warner(z, 0.9)),
+    (ldp.Warner(epsilon=np.log(0.7 / 0.3)), lambda z: warner(z, 0.7)),
+    (ldp.Warner(epsilon=np.log(0.9 / 0.1)), lambda z: warner(z, 0.9)),
     (ldp.UnrelatedQuestion(p=0.6, prevalence=0.25), lambda z: unrelated(z, 0.6, 0.25)),
     (ldp.UnrelatedQuestion(p=0.8, prevalence=0.9), lambda z: unrelated(z, 0.8, 0.9)),
 ]

@@ -23,10 +23,10 @@ FORMULA = "ill ~ job * age + told + center(age) + region"
 def sheet() -> ldp.Questionnaire:
     return ldp.Questionnaire(
         {
-            "ill": ldp.Warner(2.0),
+            "ill": ldp.Warner(epsilon=2.0),
             "job": ldp.KRR(("nurse", "cook", "driver"), 2.0),
             "told": ldp.Observed(("yes", "no")),
-            "word": ldp.ORR(4, 4, 2.0),
+            "word": ldp.ORR(4, 4, epsilon=2.0),
         }
     )
 

@@ -139,7 +139,7 @@ def test_what_a_device_refuses() -> None:
     region = {"job": SMALL["job"], "region": MECHANISMS["region"]}
     ldp.Questionnaire(region).client(max_epsilon=1.0)  # observed questions consent themselves
     with pytest.warns(ldp.LDPWarning, match="cohorts"):
-        ldp.Questionnaire({"h": ldp.ORR(2, 1 << 17, 1.0)}).client()
+        ldp.Questionnaire({"h": ldp.ORR(2, 1 << 17, epsilon=1.0)}).client()
 
 
 def test_a_collector_for_many() -> None:
@@ -186,7 +186,7 @@ def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
     assert len({made["place"] for made in found}) > 1
 
 
-@pytest.mark.parametrize("kind", [MECHANISMS["job"], ldp.ORR(8, 4, 1.0)], ids=str)
+@pytest.mark.parametrize("kind", [MECHANISMS["job"], ldp.ORR(8, 4, epsilon=1.0)], ids=str)
 def test_a_refusal_takes_the_way_of_an_answer(kind: Any) -> None:
     """Else its time would tell who refused, which the category of refusals is to hide."""
     sheet = ldp.Questionnaire({"job": kind}, refused="refused")

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 JOBS, LATE, SIZES = ("cook", "nurse", "driver"), ("no", "yes"), (1, 2, 3, 4)
 MECHANISMS: dict[str, Any] = {
     "job": ldp.KRR(JOBS, 1.5),
-    "late": ldp.Warner(1.0),
+    "late": ldp.Warner(epsilon=1.0),
     "size": ldp.KRAPPOR(SIZES, 2.0),
 }
 P = np.array([[0.30, 0.10], [0.15, 0.20], [0.20, 0.05]])  # of job and late

@@ -22,7 +22,7 @@ Sheet = tuple[Any, ...]  # a report for each question, None where it was not ask
 
 QUESTIONS: dict[str, Any] = {  # three of unlike epsilon
     "job": ldp.KRR(("cook", "nurse", "driver"), 1.0),
-    "ill": ldp.Warner(0.4),
+    "ill": ldp.Warner(epsilon=0.4),
     "late": ldp.CustomMechanism([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]], categories=("no", "yes")),
 }
 ANSWERS = [mechanism.categories.tolist() for mechanism in QUESTIONS.values()]

@@ -139,11 +139,11 @@ def test_an_unknown_value_is_named_by_its_row_in_the_whole_table() -> None:
     "mechanism",
     [
         ldp.KRAPPOR(("a", "b", "c"), 2.0),
-        ldp.ORR(8, 4, 2.0),
+        ldp.ORR(8, 4, epsilon=2.0),
         ldp.RAPPOR(8, 2, 4, f=0.0, p=0.25, q=0.75),
         ldp.URR(("a", "b", "c"), {"a"}, 2.0),
         ldp.URAP(("a", "b", "c"), {"a"}, 2.0),
-        ldp.ORR(3, 4, 2.0, alphabet=("a", "b", "c")),
+        ldp.ORR(3, 4, epsilon=2.0, alphabet=("a", "b", "c")),
     ],
     ids=str,
 )

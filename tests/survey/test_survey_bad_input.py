@@ -34,7 +34,7 @@ TABLE = pd.DataFrame(
         "nothing": [None] * 4,
     }
 )
-SHEET = {"late": YES, "ill": YES, "never": YES, "word": ldp.ORR(8, 4, 1.0), "place": PLACES}
+SHEET = {"late": YES, "ill": YES, "never": YES, "word": ldp.ORR(8, 4, epsilon=1.0), "place": PLACES}
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +166,9 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         "different categories",
     ),
     "a report that cannot be": (
-        lambda _: ldp.Survey(pd.DataFrame({"w": [None, "0:9"]}), {"w": ldp.ORR(8, 4, 1.0)}).reports(
-            "w"
-        ),
+        lambda _: ldp.Survey(
+            pd.DataFrame({"w": [None, "0:9"]}), {"w": ldp.ORR(8, 4, epsilon=1.0)}
+        ).reports("w"),
         "w, row 2='0:9'",
     ),
     "bits that a program took for numbers": (
@@ -205,7 +205,7 @@ def test_an_empty_label_is_not_read_from_csv(tmp_path: Path) -> None:
 
 
 def test_questions_that_nobody_was_asked_together_name_ask() -> None:
-    yes = ldp.Warner(1.0)
+    yes = ldp.Warner(epsilon=1.0)
     sheet = ldp.Questionnaire({"a": yes, "b": yes}, ask=1)
     people = pd.DataFrame({"a": ["no", "yes"] * 20, "b": ["no", "yes"] * 20})
     survey = ldp.Survey(sheet.privatize(people, np.random.default_rng(1)), sheet)
@@ -215,7 +215,9 @@ def test_questions_that_nobody_was_asked_together_name_ask() -> None:
 
 
 def test_a_survey_is_of_columns() -> None:
-    survey = ldp.Survey(pd.DataFrame({"a": ["no", "yes"], "age": [3, 4]}), {"a": ldp.Warner(1.0)})
+    survey = ldp.Survey(
+        pd.DataFrame({"a": ["no", "yes"], "age": [3, 4]}), {"a": ldp.Warner(epsilon=1.0)}
+    )
     assert "a" in survey and "age" in survey and "b" not in survey and 0 not in survey
     assert list(survey) == ["a", "age"] and len(survey) == 2
     with pytest.raises(ldp.InvalidArgument, match=r"survey\.reports\('a'\)"):
@@ -223,7 +225,7 @@ def test_a_survey_is_of_columns() -> None:
 
 
 def test_words_of_other_spellings_and_separators(tmp_path: Path) -> None:
-    sheet = {"a": ldp.Warner(1.0)}
+    sheet = {"a": ldp.Warner(epsilon=1.0)}
     survey = ldp.Survey(pd.DataFrame({"a": ["no", "yes"], "age": [3, 4]}), sheet)
     for condition, remedy in {
         "age \u2265 3": "write >=",
@@ -243,4 +245,4 @@ def test_a_type_that_arrow_lacks_is_refused() -> None:
     pl = pytest.importorskip("polars", reason="polars is not installed")
     frame = pl.DataFrame({"a": ["no", "yes"], "r": pl.Series([1, 2], dtype=pl.Int128)})
     with pytest.raises(ldp.InvalidArgument, match="type Int128"):
-        ldp.Survey(frame, {"a": ldp.Warner(1.0)}).frequencies("a", by="r")
+        ldp.Survey(frame, {"a": ldp.Warner(epsilon=1.0)}).frequencies("a", by="r")

@@ -17,7 +17,7 @@ import ldpstats as ldp
 
 FOLDER = Path(__file__).parents[1] / "reference" / "survey"
 JOBS = ("cook", "driver", "nurse", "teacher")
-SHEET = ldp.Questionnaire({"job": ldp.Observed(JOBS), "ill": ldp.Warner(2.0)})
+SHEET = ldp.Questionnaire({"job": ldp.Observed(JOBS), "ill": ldp.Warner(epsilon=2.0)})
 DESIGN: dict[str, Any] = {"weights": "weight", "strata": "stratum", "clusters": "unit"}
 SIZE = {"a": 3, "b": 5, "c": 3, "d": 2}
 REGION = {"east": 780, "north": 590, "south": 930}
@@ -185,7 +185,7 @@ def test_the_report() -> None:
 def test_negative_weights_are_warned_of() -> None:
     codes = pd.DataFrame({"ill": ["no", "yes"] * 6, "w": 1.0, "a": list("xxxxxxxxxyyy")})
     codes["b"] = list("pppppppqqqqp")
-    held = ldp.Survey(codes, {"ill": ldp.Warner(1.0)}, weights="w")
+    held = ldp.Survey(codes, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
     margins = {"a": {"x": 2, "y": 10}, "b": {"p": 9, "q": 3}}
     with pytest.warns(ldp.LDPWarning, match="respondents have negative weights"):
         made = held.calibrate(margins, "linear")

@@ -131,7 +131,7 @@ def test_columns_of_csv_are_what_their_fields_say(tmp_path: Path) -> None:
         "late,whole,number,truth,zip,mixed,empty,odd\n"
         "yes,3,1.5,TRUE,01,1,,1_000\nno,-4,-2,false,02,x,,0x1\nno,,1e3,,03,2,,+3\n"
     )
-    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    survey = ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
     for condition in (
         "whole > 2", "number == 1.5", "truth", "zip == '01'", "mixed == '1'", "odd == '1_000'",
     ):  # fmt: skip
@@ -144,13 +144,13 @@ def test_columns_of_csv_are_what_their_fields_say(tmp_path: Path) -> None:
 def test_text_that_means_missing_in_csv(tmp_path: Path) -> None:
     path = tmp_path / "na.csv"
     path.write_text("late,age\nyes,18\nNA,20\nno,NA\n")
-    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)}, na=("NA",))
+    survey = ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}, na=("NA",))
     assert survey.reports("late").n_missing == 1
     assert len(survey.where("age > 17")) == 2
     with pytest.raises(InvalidArgument, match="row 2='NA'"):
-        ldp.Survey(path, {"late": ldp.Warner(1.0)}).reports("late")
+        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}).reports("late")
     with pytest.raises(InvalidArgument, match="is a label of 'late'"):
-        ldp.Survey(path, {"late": ldp.Warner(1.0)}, na=("no",))
+        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}, na=("no",))
     with pytest.raises(InvalidArgument, match="is a label of 'late'"):
         ldp.Survey(path, {"late": ldp.KRR(3, 1.0)}, na=("2",))
 
@@ -159,7 +159,7 @@ def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> No
     """A row that cannot be text of numbers elsewhere does no harm; a file that changes does."""
     path = tmp_path / "changing.csv"
     path.write_text("late,age\nyes,18\nno,20\n")
-    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    survey = ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
     assert len(survey) == 2
     path.write_text("late,age\nyes,18\n")
     assert survey.reports("late").n_missing == 0  # was read before
@@ -170,17 +170,17 @@ def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> No
 def test_names_that_a_spreadsheet_would_run_are_read_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "safe.csv"
     path.write_text("late,'=sum\nyes,1\nno,2\n")
-    assert ldp.Survey(path, {"late": ldp.Warner(1.0)}).columns == ("late", "=sum")
+    assert ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}).columns == ("late", "=sum")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 def test_files_that_cannot_be_read_are_named(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"broken{suffix}"
     with pytest.raises(InvalidArgument, match="no such file"):
-        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
     path.write_bytes(b"\xff\xfe\x00late")
     with pytest.raises(InvalidArgument, match="broken"):
-        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
 
 
 # -- fingerprints ----------------------------------------------------------------------------------
@@ -238,6 +238,6 @@ def test_fields_that_are_separated_by_something_else_are_read_by_pandas(
     path = tmp_path / "semicolons.csv"
     path.write_text(f"late{mark}age\nyes{mark}18\nno{mark}20\n")
     with pytest.raises(InvalidArgument, match="read_csv") as error:
-        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
     table = eval(str(error.value).partition("pass the table ")[2], {"pandas": pd, "file": path})
-    assert len(ldp.Survey(table, {"late": ldp.Warner(1.0)})) == 2
+    assert len(ldp.Survey(table, {"late": ldp.Warner(epsilon=1.0)})) == 2

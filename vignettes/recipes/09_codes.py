@@ -43,7 +43,8 @@ by_sex.summary()
 
 # %%
 # **For your own data**, change the name of the file and the dictionaries. Codes may also stay as
-# they are: ``ldp.Warner(epsilon, categories=(2, 1))`` and ``ldp.Survey(..., na={"q17": ["9"]})``.
+# they are: ``ldp.Warner(epsilon=1.0, categories=(2, 1))`` and
+# ``ldp.Survey(..., na={"q17": ["9"]})``.
 # Do not write ``na=["9"]``: it is for every column, so that a region of code 9 would vanish, too.
 #
 # Reference: `ldpstats.Warner`, `ldpstats.Survey`. Deeper: the article

@@ -19,7 +19,7 @@ epsilons = np.array([0.5, 1.0, 1.5, 2.0, 3.0])
 expected = [0.9, 0.1]
 rows = []
 for epsilon in epsilons:
-    mechanism = ldp.Warner(epsilon)
+    mechanism = ldp.Warner(epsilon=epsilon)
     belief = privacy.posterior(mechanism, expected)
     se = planning.precision(mechanism, expected, n=2_000).se["yes"]
     needed = planning.sample_size(mechanism, expected, se=0.01)

@@ -22,7 +22,7 @@ from ldpstats import page
 
 rng = np.random.default_rng(18)
 jobs = ("nurse", "teacher", "driver", "cook")
-sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.Warner(1.0)})
+sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.Warner(epsilon=1.0)})
 texts = {"title": "Your work", "questions": {"late": {"question": "Were you late last week?"}}}
 with tempfile.TemporaryDirectory() as folder:
     sheet.to_json(f"{folder}/survey.json")

@@ -19,7 +19,7 @@ from ldpstats import datasets
 rng = np.random.default_rng(21)
 people = datasets.expand(datasets.load_gss()).sample(20_000, random_state=rng)
 people = people[["sex", "income5", "unemployed"]]
-asked = {"income5": ldp.KRR(people["income5"], epsilon=2.0), "unemployed": ldp.Warner(2.0)}
+asked = {"income5": ldp.KRR(people["income5"], epsilon=2.0), "unemployed": ldp.Warner(epsilon=2.0)}
 sheet = ldp.Questionnaire(asked)
 survey = ldp.Survey(sheet.privatize(people, rng), sheet)
 income = survey.frequencies("income5", by="sex")

@@ -56,7 +56,7 @@ def OLH(categories: Any, epsilon: float, n_cohorts: int | None = None) -> ORR:
     cohorts = None if n_cohorts is None else positive_integer("n_cohorts", n_cohorts)
     g = round(min(float(np.exp(size)), float(len(labels)))) + 1
     if g >= len(labels):
-        return ORR(len(labels), cohorts or 1, size, alphabet=labels)
+        return ORR(len(labels), cohorts or 1, epsilon=size, alphabet=labels)
     least = -(-_PER_ANSWER * len(labels) // (g - 1))
     default = max(_LEAST_COHORTS, 1 << (least - 1).bit_length())
-    return ORR(g, cohorts or default, size, alphabet=labels)
+    return ORR(g, cohorts or default, epsilon=size, alphabet=labels)

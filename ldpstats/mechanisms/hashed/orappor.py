@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.checks import named_only, positive_epsilon
 from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
 from ldpstats.sampling import samplers
 
 __all__ = ["ORAPPOR"]
 
 
+@named_only("ORAPPOR(16, 2, 8, epsilon=1.0)")
 @dataclass(frozen=True, eq=False)
 class ORAPPOR(HashedBits):
     """O-RAPPOR (KBR16 section 5.2): every bit of the answer's Bloom filter is flipped alike.
@@ -49,6 +50,7 @@ class ORAPPOR(HashedBits):
     n_bits: int
     n_hashes: int
     n_cohorts: int
+    _: KW_ONLY
     epsilon: float
     alphabet: Any = None
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import counts_vector, positive_epsilon, positive_integer
+from ldpstats.arguments.checks import counts_vector, named_only, positive_epsilon, positive_integer
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Uniformised
@@ -27,6 +27,7 @@ __all__ = ["ORR"]
 Array = npt.NDArray[Any]
 
 
+@named_only("ORR(4, 16, epsilon=1.0)")
 @dataclass(frozen=True, eq=False)
 class ORR(Hashed):
     """O-RR (KBR16 section 5.1, eq. 15 to 17): k-RR of a hash of the answer.
@@ -62,6 +63,7 @@ class ORR(Hashed):
 
     n_outputs: int
     n_cohorts: int
+    _: KW_ONLY
     epsilon: float
     alphabet: Any = None
     n_bits = 0

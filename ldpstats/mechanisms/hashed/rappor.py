@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import boolean, one_of, probability
+from ldpstats.arguments.checks import boolean, named_only, one_of, probability
 from ldpstats.arguments.labels import labels_to_json
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.document import client_document
@@ -33,6 +33,7 @@ Array = npt.NDArray[Any]
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 
 
+@named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
 class RAPPOR(HashedBits):
     """RAPPOR (EPK14; FPE16 section II).
@@ -82,6 +83,7 @@ class RAPPOR(HashedBits):
     n_bits: int
     n_hashes: int
     n_cohorts: int
+    _: KW_ONLY
     f: float
     p: float
     q: float
@@ -128,7 +130,7 @@ class RAPPOR(HashedBits):
 
     def _permanent(self) -> RAPPOR:
         """The permanent response as a mechanism of its own."""
-        return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, self.f, 0.0, 1.0)
+        return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
 
     def _steps(self) -> tuple[int, int, int, int]:
         """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""

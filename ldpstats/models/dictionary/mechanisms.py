@@ -59,7 +59,7 @@ def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
         return RAPPOR(128, 2, _BLOOM_COHORTS, f=0.0, p=0.25, q=float(odds / (1.0 + odds)))
     # more labels would hardly help, and their counts in all cohorts are held in memory
     outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), _MOST_CELLS // n_cohorts)
-    return ORR(outputs, n_cohorts, epsilon)
+    return ORR(outputs, n_cohorts, epsilon=epsilon)
 
 
 def carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:

@@ -75,7 +75,7 @@ class RegressionResults(FittedRegression, PresentedRegression):
     >>> rng = np.random.default_rng(1)
     >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
     >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
-    >>> results = ldp.PrivatizedLogit(ldp.Warner(1.0).privatize(ill, rng), X).fit()
+    >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
     >>> results.to_frame().round(3)
         term  estimate  std_error  lower  upper  p_value
     0  const    -0.648      0.078 -0.802 -0.497      0.0
@@ -190,7 +190,7 @@ class RegressionResults(FittedRegression, PresentedRegression):
         >>> rng = np.random.default_rng(1)
         >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(40, 10, size=5_000)})
         >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(4 - 0.08 * X["age"])), "yes", "no")
-        >>> results = ldp.PrivatizedLogit(ldp.Warner(1.0).privatize(ill, rng), X).fit()
+        >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
         >>> results.odds_ratios(per={"age": 10}).round(2)
              odds_ratio  lower  upper  p_value
         age        2.46   2.01   3.02      0.0

@@ -83,7 +83,7 @@ class CalibrationReport:
     --------
     >>> import pandas as pd, ldpstats as ldp
     >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
-    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
     >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.categories
                      target  before  ratio
     margin category

@@ -78,7 +78,7 @@ class WeightedResults(DomainShares):
     >>> rng = np.random.default_rng(3)
     >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": rng.uniform(1, 3, 400),
     ...                       "school": np.arange(400) // 20})
-    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="school")
     >>> results = survey.frequencies("ill")
     >>> results
     WeightedResults(inversion, k=2, n=400)

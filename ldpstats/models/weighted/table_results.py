@@ -88,7 +88,7 @@ class WeightedTable(CrossedShares):
     >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400),
     ...                       "sex": rng.choice(["f", "m"], 400),
     ...                       "w": rng.uniform(1, 3, 400), "school": np.arange(400) // 20})
-    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="school")
     >>> results = survey.association("ill", "sex")
     >>> results
     WeightedTable(inversion, ill x sex: 2 x 2, n=400)

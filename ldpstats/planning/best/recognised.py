@@ -59,7 +59,7 @@ def _candidates(Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array) -
         return
     epsilon = limits.least
     if k == 2 and l == 2:
-        yield Warner(epsilon, labels), "Warner"
+        yield Warner(epsilon=epsilon, categories=labels), "Warner"
     elif l == k:
         yield KRR(labels, epsilon), "k-RR"
     for size in range(1, k) if k > 2 else ():
@@ -71,7 +71,7 @@ def _candidates(Q: Array, labels: pd.Index[Any], limits: Limits, open_: Array) -
 def of_subsets(labels: pd.Index[Any], epsilon: float, size: int) -> tuple[Mechanism, str]:
     """The mechanism whose reports are all sets of one size."""
     if len(labels) == 2:
-        return Warner(epsilon, labels), "Warner"
+        return Warner(epsilon=epsilon, categories=labels), "Warner"
     if size == 1:
         return KRR(labels, epsilon), "k-RR"
     return SubsetSelection(labels, epsilon, size), f"subset selection of size {size}"

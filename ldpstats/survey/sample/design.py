@@ -55,7 +55,7 @@ class SampleDesign:
     --------
     >>> import pandas as pd, ldpstats as ldp
     >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.5] * 4, "town": [1, 1, 2, 2]})
-    >>> ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w", clusters="town").design
+    >>> ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w", clusters="town").design
     SampleDesign(weights: w; clusters: town)
     """
 

@@ -94,7 +94,9 @@ _FIVE = {
     for name in ("__proto__", "a", "é", "😀", "toString")
 }
 SHEETS = {
-    "sheet": ldp.Questionnaire({"job": _JOBS, "ill": ldp.Warner(0.5), "region": ldp.Observed(3)}),
+    "sheet": ldp.Questionnaire(
+        {"job": _JOBS, "ill": ldp.Warner(epsilon=0.5), "region": ldp.Observed(3)}
+    ),
     "sheet-asks-2": ldp.Questionnaire({**_FIVE, "region": ldp.Observed(3)}, ask=2),
     "sheet-asks-4": ldp.Questionnaire(_FIVE, ask=4, refused="2"),
     "sheet-asks-all": ldp.Questionnaire(_FIVE, ask=5, refused={"a": "0"}),

@@ -166,7 +166,7 @@ def test_indicators_are_unbiased_and_sum_to_one(kind: str) -> None:
     made: Any = {
         "krr": ldp.KRR(("a", "b", "c"), 1.0),
         "bits": ldp.KRAPPOR(("a", "b", "c"), 1.0),
-        "closed cohorts": ldp.ORAPPOR(6, 1, 3, 2.0, alphabet=("a", "b", "c")),
+        "closed cohorts": ldp.ORAPPOR(6, 1, 3, epsilon=2.0, alphabet=("a", "b", "c")),
     }[kind]
     n = 40_000
     reports = made.privatize(np.repeat(["b", "c"], [n // 4, n - n // 4]), rng)

@@ -153,7 +153,7 @@ def test_of_labels_it_is_pearsons_statistic_of_the_weighted_table(epsilon):
 @pytest.mark.parametrize("mechanism", [ldp.Observed(3), ldp.KRR(3, 1.0)])
 def test_effects_of_a_simple_random_sample_are_one(mechanism):
     x, y = (np.repeat(np.arange(3), 20), np.tile(np.repeat([0, 1], [8, 12]), 3))  # independent
-    model = crossed(sampled(np.ones(60)), (mechanism, x), (ldp.Warner(0.5), y))
+    model = crossed(sampled(np.ones(60)), (mechanism, x), (ldp.Warner(epsilon=0.5), y))
     found = model.dependence(model.totals(model.sample))
     for one in (found.null, found.observed):
         # variances are divided by n - 1
@@ -257,7 +257,7 @@ def test_what_cannot_be_tested_says_why(changes, method, words):
 
 def test_the_covariance_of_totals_is_unbiased():
     # two of three persons are drawn; both answers of each are randomised
-    first, second = ldp.Warner(1.5), ldp.Warner(0.8)
+    first, second = ldp.Warner(epsilon=1.5), ldp.Warner(epsilon=0.8)
     truth = [(0, 1), (0, 0), (1, 1)]
     Q, R = first.channel().matrix(), second.channel().matrix()
     cells = list(product(range(2), repeat=2))

@@ -76,7 +76,7 @@ def test_olh_is_the_hashed_mechanism() -> None:
     olh = ldp.OLH(100, epsilon=1.0)
     assert isinstance(olh, ldp.ORR)
     assert (olh.n_outputs, olh.n_cohorts, olh.k) == (4, 1024, 100)
-    assert ldp.OLH(3, epsilon=2.0) == ldp.ORR(3, 1, 2.0, alphabet=3)  # k-RR
+    assert ldp.OLH(3, epsilon=2.0) == ldp.ORR(3, 1, epsilon=2.0, alphabet=3)  # k-RR
     assert ldp.OLH(3, epsilon=50.0).n_outputs == 3
     p = np.full(100, 0.01)
     V = olh.moments(olh.specimen()).covariance(p).variances()

@@ -42,7 +42,7 @@ def test_bad_answers_and_reports() -> None:
     assert "y" in bad(lambda: ldp.Reports(np.array([8]), ORR, cohort=np.array([0])).tally())
     wrong = np.zeros((1, 3), dtype=np.uint8)
     assert "y" in bad(lambda: ldp.Reports(wrong, RAPPOR, cohort=np.array([0])).tally())
-    odd = ldp.RAPPOR(6, 1, 2, 0.0, 0.2, 0.7)
+    odd = ldp.RAPPOR(6, 1, 2, f=0.0, p=0.2, q=0.7)
     beyond = np.full((1, 1), 255, dtype=np.uint8)
     assert "y" in bad(lambda: ldp.Reports(beyond, odd, cohort=np.array([0])).tally())
     assert "n" in bad(lambda: ORR.counts(np.zeros((3, 8), dtype=int)))
@@ -69,7 +69,7 @@ def test_bad_candidates() -> None:
     assert "cohort" in bad(lambda: ORR.parse("reports", ["1"], cohort=[[0], [0, 1]]))
     assert "nobs" in bad(lambda: RAPPOR.counts(np.ones((16, 32), dtype=int), nobs=[[1], [1, 2]]))
     assert "candidates" in bad(lambda: model(counts, candidates=["a", "\ud800"]))
-    closed = ldp.ORR(4, 4, 1.0, alphabet=3)
+    closed = ldp.ORR(4, 4, epsilon=1.0, alphabet=3)
     assert "candidates" in bad(
         lambda: model(closed.draw([0.5, 0.3, 0.2], 9, np.random.default_rng(1)), candidates=["a"])
     )
@@ -90,7 +90,7 @@ def test_bad_candidates() -> None:
 
 
 def test_an_unknown_hash_needs_a_map() -> None:
-    given = ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75, hashing="given")
+    given = ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75, hashing="given")
     ours = RAPPOR.draw([0.7, 0.3], 20_000, np.random.default_rng(1), WORDS[:2])
     counts = given.counts(ours.ones, nobs=ours.reports)
     assert "CandidateMap" in bad(lambda: ldp.FrequencyModel(counts, candidates=WORDS))

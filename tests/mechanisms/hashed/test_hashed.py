@@ -87,7 +87,7 @@ def test_the_worst_pair_of_filters_is_found(m: int, h: int, p1: float, p0: float
 @pytest.mark.parametrize(("m", "h"), [(128, 2), (16, 16), (7, 4), (2, 1), (64, 1)])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_orappor_spends_what_it_claims(m: int, h: int, epsilon: float) -> None:
-    rappor = ldp.ORAPPOR(m, h, 4, epsilon)
+    rappor = ldp.ORAPPOR(m, h, 4, epsilon=epsilon)
     a, b = most_different(m, h, 1.0, 1.0)
     assert a + b == min(2 * h, m)
     assert rappor.worst_channel().epsilon() == pytest.approx(epsilon, rel=1e-12)
@@ -104,8 +104,10 @@ def test_rappor_epsilons_of_the_papers() -> None:
     # FPE16 section V-D: q = .75, p = .25, two hashes, f = 0 gives 4.39; a third of it takes
     # q = .4095, and the q = .32 printed there spends .690
     assert RAPPOR.epsilon == pytest.approx(4.394, abs=5e-4)
-    assert ldp.RAPPOR(128, 2, 1, 0.0, 0.25, 0.4095).epsilon == pytest.approx(4.394 / 3, abs=1e-3)
-    assert ldp.RAPPOR(128, 2, 1, 0.0, 0.25, 0.32).epsilon == pytest.approx(0.690, abs=5e-4)
+    assert ldp.RAPPOR(128, 2, 1, f=0.0, p=0.25, q=0.4095).epsilon == pytest.approx(
+        4.394 / 3, abs=1e-3
+    )
+    assert ldp.RAPPOR(128, 2, 1, f=0.0, p=0.25, q=0.32).epsilon == pytest.approx(0.690, abs=5e-4)
     assert RAPPOR.lifetime_epsilon == np.inf
     f = 0.5
     lasting = ldp.RAPPOR(32, 2, 4, f=f, p=0.5, q=0.75)

@@ -54,7 +54,7 @@ def test_thresholds_that_are_rounded_down_would_leak() -> None:
 
 def test_it_is_warner_for_two_categories() -> None:
     Q = ldp.GeometricResponse(("no", "yes"), 1.3).channel().matrix()
-    np.testing.assert_allclose(Q, ldp.Warner(1.3).channel().matrix(), rtol=1e-14)
+    np.testing.assert_allclose(Q, ldp.Warner(epsilon=1.3).channel().matrix(), rtol=1e-14)
 
 
 def test_labels_are_in_order() -> None:

@@ -108,7 +108,7 @@ PRIVATE: dict[str, ldp.Mechanism] = {
     "krappor": ldp.KRAPPOR(REGIONS, 3.0),
     "urr": ldp.URR(REGIONS, ["n"], 2.0),
     "urap": ldp.URAP(REGIONS, ["n"], 2.0),
-    "orr": ldp.ORR(8, 16, 4.0),
+    "orr": ldp.ORR(8, 16, epsilon=4.0),
     "rappor": ldp.RAPPOR(16, 2, 8, f=0.0, p=0.25, q=0.75),
 }
 

@@ -160,7 +160,7 @@ def survey(grams: str, n_cohorts: int, step: int | None = None) -> ldp.Dictionar
         return ldp.DictionarySurvey(
             6, 2, "abcdef", gram_mechanism=made, string_mechanism=made, step=step
         )
-    string = ldp.ORR(34, n_cohorts, 3.5)
+    string = ldp.ORR(34, n_cohorts, epsilon=3.5)
     return ldp.DictionarySurvey(
         6, 2, "abcdef", 10.5, gram_mechanism=grams, string_mechanism=string, step=step
     )
@@ -252,7 +252,11 @@ def test_intervals_of_strings_that_were_just_accepted(replications: Callable[...
 def steep(n: int = 20_000) -> Setting:
     """Frequencies of .4, .24, .14, ... by reports of little noise: mixtures crowd the search."""
     made = ldp.DictionarySurvey(
-        8, 2, LETTERS, gram_mechanism=ldp.ORR(89, 256, 5.0), string_mechanism=ldp.ORR(64, 256, 4.5)
+        8,
+        2,
+        LETTERS,
+        gram_mechanism=ldp.ORR(89, 256, epsilon=5.0),
+        string_mechanism=ldp.ORR(64, 256, epsilon=4.5),
     )
     p = 0.6 ** np.arange(12)
     options = {"max_candidates": 100, "width": 500}

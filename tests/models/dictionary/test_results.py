@@ -21,7 +21,7 @@ from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.search.progress import between, counted, nested, silent
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
-CLEAR = ORR(1 << 16, 1, 30.0)  # as good as no noise
+CLEAR = ORR(1 << 16, 1, epsilon=30.0)  # as good as no noise
 
 
 def clear_survey(length: int, gram: int, alphabet: str, **changes: Any) -> ldp.DictionarySurvey:
@@ -39,7 +39,7 @@ def clear_reports(words: list[str], n: int = 3_000, **changes: Any) -> ldp.Dicti
 
 
 def noisy_results(n: int = 30_000, **fit: Any) -> ldp.DictionaryResults:
-    survey = ldp.DictionarySurvey(6, 2, "abcde", 9.0, string_mechanism=ORR(16, 64, 3.0))
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 9.0, string_mechanism=ORR(16, 64, epsilon=3.0))
     rng = np.random.default_rng(5)
     words = rng.choice(["abcade", "eedabc", "bad", "ce"], n, p=[0.4, 0.3, 0.2, 0.1])
     return ldp.DictionaryModel(survey.privatize(words, rng)).fit(**({"max_candidates": 60} | fit))
@@ -91,10 +91,10 @@ def test_a_false_clique_is_tested_and_refused() -> None:
     "mechanism",
     [
         KRAPPOR(GramLayout(6, 2, "abcde", " ", 2).grams().tolist(), 6.0, theta=0.5),
-        ORR(40, 64, 6.0),
-        ORR(16, 16, 4.0, alphabet=GramLayout(6, 2, "abcde", " ", 2).grams().tolist()),
-        RAPPOR(64, 2, 32, 0.0, 0.1, 0.9),
-        ldp.ORAPPOR(32, 1, 32, 5.0),
+        ORR(40, 64, epsilon=6.0),
+        ORR(16, 16, epsilon=4.0, alphabet=GramLayout(6, 2, "abcde", " ", 2).grams().tolist()),
+        RAPPOR(64, 2, 32, f=0.0, p=0.1, q=0.9),
+        ldp.ORAPPOR(32, 1, 32, epsilon=5.0),
     ],
     ids=["oue", "orr", "orr-closed", "rappor", "orappor"],
 )
@@ -109,7 +109,7 @@ def test_every_mechanism_carries_grams(mechanism: ldp.Mechanism) -> None:
 
 def test_only_what_the_filter_keeps_is_tested() -> None:
     # in one cohort without noise what is not listed would be one cell: no noise like any other
-    cohorts = ORR(1024, 64, 30.0)
+    cohorts = ORR(1024, 64, epsilon=30.0)
     reports = clear_reports(["rabbit", "hermit", "hebbed", "red"], string_mechanism=cohorts)
     for keep in ("h.*", re.compile("h.*"), lambda text: text.startswith("h")):
         results = ldp.DictionaryModel(reports, keep=keep).fit()
@@ -151,7 +151,7 @@ def test_a_second_search_without_noise(most: int) -> None:
 
 
 def test_as_many_are_tested_as_can_be_told_apart() -> None:
-    string = ORR(4, 2, 2.0)  # two cohorts of four labels: six frequencies
+    string = ORR(4, 2, epsilon=2.0)  # two cohorts of four labels: six frequencies
     survey = ldp.DictionarySurvey(6, 2, "abcde", 8.0, string_mechanism=string)
     rng = np.random.default_rng(2)
     reports = survey.privatize(rng.choice(["abcade", "eedabc"], 4_000), rng)
@@ -383,7 +383,7 @@ def test_damaged_documents_are_refused() -> None:
 
 
 def test_no_string_is_accepted() -> None:
-    survey = ldp.DictionarySurvey(6, 2, "abcde", 3.1, string_mechanism=ORR(4, 64, 0.1))
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 3.1, string_mechanism=ORR(4, 64, epsilon=0.1))
     rng = np.random.default_rng(4)
     reports = survey.privatize(rng.choice(["abcade", "eedabc"], 2_000), rng)
     results = ldp.DictionaryModel(reports).fit(max_candidates=40)
@@ -396,7 +396,7 @@ def test_no_string_is_accepted() -> None:
 
 
 def test_no_string_is_tested() -> None:
-    survey = ldp.DictionarySurvey(6, 2, "abcde", 0.5, string_mechanism=ORR(4, 64, 0.1))
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 0.5, string_mechanism=ORR(4, 64, epsilon=0.1))
     rng = np.random.default_rng(4)
     reports = survey.privatize(rng.choice(["abcade", "eedabc"], 500), rng)
     results = ldp.DictionaryModel(reports).fit(false_grams=1e-9)

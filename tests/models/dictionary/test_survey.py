@@ -119,7 +119,7 @@ INFINITE = RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
         ({"gram_mechanism": GIVEN, "epsilon": 9.0}, "gram_mechanism", "must hash any string"),
         ({"string_mechanism": GIVEN}, "string_mechanism", "must hash any string"),
         ({"string_mechanism": KRR7}, "string_mechanism", "without an alphabet"),
-        ({"string_mechanism": ORR(4, 2, 1.0, alphabet=5)}, "string_mechanism", "alphabet"),
+        ({"string_mechanism": ORR(4, 2, epsilon=1.0, alphabet=5)}, "string_mechanism", "alphabet"),
         ({"string_mechanism": "krr"}, "string_mechanism", "'rappor'"),
     ],
 )

@@ -31,24 +31,26 @@ HALF = 2**52
 
 
 def one_side() -> ldp.JointCounts:
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     return ldp.JointCounts.from_table([[HALF, 1], [1, 1]], (warner, warner))
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: sum([ldp.Warner(1.0).counts([HALF, 10])] * 2),
-        lambda: ldp.Warner(1.0).counts([HALF, HALF]),
+        lambda: sum([ldp.Warner(epsilon=1.0).counts([HALF, 10])] * 2),
+        lambda: ldp.Warner(epsilon=1.0).counts([HALF, HALF]),
         lambda: ldp.KRR(5000, 1.0).counts(np.full(5000, HALF)),  # wraps around at 2**63
         lambda: sum([ldp.KRAPPOR(3, 1.0).counts([1, 1, 1], nobs=HALF)] * 2),
-        lambda: ldp.ORAPPOR(8, 2, 4000, 1.0).counts(np.ones((4000, 8), int), np.full(4000, HALF)),
+        lambda: ldp.ORAPPOR(8, 2, 4000, epsilon=1.0).counts(
+            np.ones((4000, 8), int), np.full(4000, HALF)
+        ),
         lambda: one_side() + one_side(),
-        lambda: ldp.JointCounts.from_table([[HALF, HALF]] * 2, (ldp.Warner(1.0),) * 2),
-        lambda: ldp.FrequencyModel([ldp.Warner(1.0).counts([HALF, 10])] * 2),
+        lambda: ldp.JointCounts.from_table([[HALF, HALF]] * 2, (ldp.Warner(epsilon=1.0),) * 2),
+        lambda: ldp.FrequencyModel([ldp.Warner(epsilon=1.0).counts([HALF, 10])] * 2),
         lambda: ldp.Counts.from_frame(
             pd.DataFrame({"report": ["no"] + [None] * 3000, "n": HALF}),
-            ldp.Warner(1.0),
+            ldp.Warner(epsilon=1.0),
             count="n",
             missing="count",
         ),
@@ -60,7 +62,7 @@ def test_sums_that_are_not_exact_are_refused(call: Callable[[], Any]) -> None:
 
 
 def test_sums_below_the_limit_are_exact() -> None:
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     assert (warner.counts([HALF, 0]) + warner.counts([HALF - 1, 0])).nobs == 2**53 - 1
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
     reports = survey.privatize(["abca"], np.random.default_rng(1))
@@ -127,9 +129,13 @@ def test_ill_conditioned_mechanisms_say_so() -> None:
     told = [
         ldp.FrequencyModel(ldp.KRR(1000, 1e-6).draw(many, 10**6, rng)),
         ldp.FrequencyModel(ldp.KRAPPOR(1000, 1e-6).counts([500] * 1000, nobs=1000)),
-        ldp.FrequencyModel(ldp.ORR(1024, 4, 1e-6).privatize(["a", "b"] * 50, rng), ["a", "b"]),
+        ldp.FrequencyModel(
+            ldp.ORR(1024, 4, epsilon=1e-6).privatize(["a", "b"] * 50, rng), ["a", "b"]
+        ),
         ldp.AssociationModel(  # the product of two
-            ldp.JointCounts.from_table([[40, 10], [20, 30]], (ldp.Warner(1e-4), ldp.Warner(1e-4)))
+            ldp.JointCounts.from_table(
+                [[40, 10], [20, 30]], (ldp.Warner(epsilon=1e-4), ldp.Warner(epsilon=1e-4))
+            )
         ),
     ]
     for model in told:
@@ -137,13 +143,14 @@ def test_ill_conditioned_mechanisms_say_so() -> None:
             results = model.fit()
         assert results.condition > 1e8
     # epsilon 1e-6 of few categories is not so bad, and one good source is enough
-    quiet(ldp.FrequencyModel(ldp.Warner(1e-6).counts([500, 500])).fit)
+    quiet(ldp.FrequencyModel(ldp.Warner(epsilon=1e-6).counts([500, 500])).fit)
     good = ldp.KRR(ABC, 1.0).counts([400, 300, 300])
     quiet(ldp.FrequencyModel([alike(1e-9).counts([400, 300, 300]), good]).fit)
 
 
 @pytest.mark.parametrize(
-    "mechanism", [ldp.KRR(4, 0.3), ldp.Warner(0.2), ldp.CustomMechanism(exponential(4, 3.0, 1))]
+    "mechanism",
+    [ldp.KRR(4, 0.3), ldp.Warner(epsilon=0.2), ldp.CustomMechanism(exponential(4, 3.0, 1))],
 )
 def test_condition_of_square_channels(mechanism: ldp.Mechanism) -> None:
     counts = mechanism.counts([10] * mechanism.k)

@@ -29,14 +29,14 @@ pytestmark = [
 SETTINGS: dict[str, tuple[Any, int]] = {
     "rappor": (ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.75), 10**6),
     "rappor, permanent": (ldp.RAPPOR(128, 2, 64, f=0.5, p=0.5, q=0.75), 10**6),
-    "orappor": (ldp.ORAPPOR(128, 1, 64, 2.0), 10**6),
-    "orr": (ldp.ORR(256, 64, 2.0), 10**6),
-    "orr, nearly full rank": (ldp.ORR(64, 8, 3.0), 10**5),
+    "orappor": (ldp.ORAPPOR(128, 1, 64, epsilon=2.0), 10**6),
+    "orr": (ldp.ORR(256, 64, epsilon=2.0), 10**6),
+    "orr, nearly full rank": (ldp.ORR(64, 8, epsilon=3.0), 10**5),
     # ever fewer reports of a label: 98, 78, 20 and 5 over all cohorts together
-    "orr 98": (ldp.ORR(1024, 64, 2.0), 10**5),
-    "orr 78, small cohorts": (ldp.ORR(256, 256, 3.0), 2 * 10**4),
-    "orr 20": (ldp.ORR(1024, 64, 6.0), 2 * 10**4),
-    "orr 5": (ldp.ORR(1024, 32, 4.0), 5 * 10**3),
+    "orr 98": (ldp.ORR(1024, 64, epsilon=2.0), 10**5),
+    "orr 78, small cohorts": (ldp.ORR(256, 256, epsilon=3.0), 2 * 10**4),
+    "orr 20": (ldp.ORR(1024, 64, epsilon=6.0), 2 * 10**4),
+    "orr 5": (ldp.ORR(1024, 32, epsilon=4.0), 5 * 10**3),
 }
 
 
@@ -55,7 +55,10 @@ def check_coverage(decoded: Decoded, p: Array) -> None:
 
 @pytest.mark.parametrize(
     ("mechanism", "n"),
-    [(ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75), 20_000), (ldp.ORR(256, 16, 4.0), 5_000)],
+    [
+        (ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75), 20_000),
+        (ldp.ORR(256, 16, epsilon=4.0), 5_000),
+    ],
     ids=str,
 )
 def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
@@ -80,7 +83,7 @@ def test_normal_tails_are_short_where_labels_are_reported_rarely(
     reports: int, factor: float
 ) -> None:
     """Control: at one in a thousand, and beyond, absent candidates need the skewness."""
-    mechanism, n = ldp.ORR(64, 16, 3.0), 64 * reports
+    mechanism, n = ldp.ORR(64, 16, epsilon=3.0), 64 * reports
     surveys = Surveys(mechanism, zipf(10, 50), n, [3, reports])
     decoded, absent = surveys.simulate(4000), surveys.p == 0
     level = 1e-3
@@ -94,7 +97,11 @@ def test_normal_tails_are_short_where_labels_are_reported_rarely(
 
 @pytest.mark.parametrize(
     "mechanism",
-    [ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75), ldp.ORR(64, 16, 3.0), ldp.ORAPPOR(64, 1, 8, 3.0)],
+    [
+        ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75),
+        ldp.ORR(64, 16, epsilon=3.0),
+        ldp.ORAPPOR(64, 1, 8, epsilon=3.0),
+    ],
     ids=str,
 )
 def test_users_get_what_is_simulated(mechanism: Any) -> None:
@@ -129,12 +136,16 @@ def fitted_surveys(mechanism: Any, n: int, R: int, seed: int) -> None:
     assert near(coverage(found["ends"], p).mean(), 1 - ALPHA, R * p.size)
 
 
-@pytest.mark.parametrize("mechanism", [ldp.ORR(64, 16, 3.0), ldp.RAPPOR(32, 2, 8, 0.0, 0.2, 0.8)])
+@pytest.mark.parametrize(
+    "mechanism", [ldp.ORR(64, 16, epsilon=3.0), ldp.RAPPOR(32, 2, 8, f=0.0, p=0.2, q=0.8)]
+)
 def test_fits_one_by_one(mechanism: Any) -> None:
     fitted_surveys(mechanism, 3000, R=150, seed=5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [ldp.ORR(64, 16, 3.0), ldp.RAPPOR(32, 2, 8, 0.0, 0.2, 0.8)])
+@pytest.mark.parametrize(
+    "mechanism", [ldp.ORR(64, 16, epsilon=3.0), ldp.RAPPOR(32, 2, 8, f=0.0, p=0.2, q=0.8)]
+)
 def test_many_fits_one_by_one(mechanism: Any, replications: Callable[..., int]) -> None:
     fitted_surveys(mechanism, 3000, R=replications(1000), seed=6)

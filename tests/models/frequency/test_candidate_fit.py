@@ -89,14 +89,14 @@ class Incomplete:
 
 INCOMPLETE = [
     Incomplete(mechanism, share, strings)
-    for mechanism in (ldp.ORR(64, 16, 2.0), ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75))
+    for mechanism in (ldp.ORR(64, 16, epsilon=2.0), ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75))
     for share in (0.1, 0.4)
     for strings in (1, 5, 20, 200)
 ]
 
 
 def test_incomplete_lists() -> None:
-    case = Incomplete(ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75), 0.4, 5, n=20_000)
+    case = Incomplete(ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75), 0.4, 5, n=20_000)
     case.check(150, [9])
     case.control(50, [10])
 
@@ -112,12 +112,12 @@ def test_more_incomplete_lists(case: Incomplete, replications: Callable[..., int
 # ---- does the list fit?
 
 COMPLETE = [
-    Incomplete(ldp.ORR(64, 16, 2.0), 0.0, 0),
-    Incomplete(ldp.ORR(256, 16, 2.0), 0.0, 0, n=1000),  # a quarter of a report a cell
-    Incomplete(ldp.ORR(16, 4, 2.0), 0.0, 0, present=20, absent=36),  # 56 of at most 60
-    Incomplete(ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75), 0.0, 0),
-    Incomplete(ldp.RAPPOR(32, 2, 2, 0.0, 0.25, 0.75), 0.0, 0, n=10**4, present=20, absent=20),
-    Incomplete(ldp.ORAPPOR(64, 1, 8, 8.0), 0.0, 0, n=2000),
+    Incomplete(ldp.ORR(64, 16, epsilon=2.0), 0.0, 0),
+    Incomplete(ldp.ORR(256, 16, epsilon=2.0), 0.0, 0, n=1000),  # a quarter of a report a cell
+    Incomplete(ldp.ORR(16, 4, epsilon=2.0), 0.0, 0, present=20, absent=36),  # 56 of at most 60
+    Incomplete(ldp.RAPPOR(32, 2, 16, f=0.0, p=0.25, q=0.75), 0.0, 0),
+    Incomplete(ldp.RAPPOR(32, 2, 2, f=0.0, p=0.25, q=0.75), 0.0, 0, n=10**4, present=20, absent=20),
+    Incomplete(ldp.ORAPPOR(64, 1, 8, epsilon=8.0), 0.0, 0, n=2000),
 ]
 
 

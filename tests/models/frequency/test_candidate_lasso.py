@@ -39,7 +39,7 @@ def check_lasso(mechanism: Any, p: Array, n: int, R: int, least: float, seed: in
 
 def test_lasso_of_a_small_list() -> None:
     # inversion detects 16.4 on average
-    check_lasso(ldp.ORR(64, 32, 2.0), zipf(20, 180), 10**5, R=60, least=15.5, seed=16)
+    check_lasso(ldp.ORR(64, 32, epsilon=2.0), zipf(20, 180), 10**5, R=60, least=15.5, seed=16)
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ MAKERS: dict[str, tuple[ldp.Mechanism, ldp.Mechanism]] = {
              [0.1, 0.1, 0.1, 0.3, 0.4]], JOBS),
     ),
     "candidates": (
-        ldp.ORR(8, 32, 2.0),
+        ldp.ORR(8, 32, epsilon=2.0),
         ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75),
     ),
 }  # fmt: skip
@@ -72,7 +72,7 @@ def test_result_of_two_samples_is_stored() -> None:
 
 
 def test_two_categories_mirror_each_other() -> None:
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     found = ldp.two_sample_test(warner.counts([60, 40]), warner.counts([30, 50])).differences()
     no, yes = found.to_numpy()
     np.testing.assert_allclose(no[[0, 1, 4]], [-yes[0], yes[1], yes[4]], rtol=1e-9)

@@ -48,7 +48,7 @@ def test_impossible_counts_are_doubted() -> None:
     expected = 5 * stats.binom.cdf(0, 1000, ldp.KRR(5, 1.0).channel().b)
     assert fit.pvalue == pytest.approx(expected, rel=1e-6)
     with pytest.warns(ldp.MisfitWarning):
-        certain = ldp.FrequencyModel(ldp.Mangat(0.6).counts([100, 0])).fit().goodness_of_fit
+        certain = ldp.FrequencyModel(ldp.Mangat(p=0.6).counts([100, 0])).fit().goodness_of_fit
     assert certain is not None and certain.pvalue < 1e-9
 
 
@@ -91,7 +91,7 @@ def test_reports_that_no_category_can_make_are_refused() -> None:
 
 
 def test_a_distribution_on_the_boundary_is_tested() -> None:
-    certain = ldp.FrequencyModel(ldp.ForcedResponse(0.5, 0.5).counts([30, 70]))
+    certain = ldp.FrequencyModel(ldp.ForcedResponse(p_truth=0.5, p_yes=0.5).counts([30, 70]))
     assert certain.test_distribution([0.0, 1.0]).pvalue == 0.0  # no "no" is possible
 
 
@@ -112,7 +112,7 @@ def test_bootstrap_wants_the_estimator_that_was_used() -> None:
 
 
 def test_a_design_that_protects_nobody_says_so() -> None:
-    assert ldp.Mangat(1e-20).epsilon == np.inf
+    assert ldp.Mangat(p=1e-20).epsilon == np.inf
 
 
 def test_clients_refuse_a_sampler_that_leaks() -> None:

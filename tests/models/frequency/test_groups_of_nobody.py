@@ -18,7 +18,7 @@ MECHANISMS = (
     ldp.URR(ABC, {"a"}, 1.0),
     ldp.URAP(ABC, {"a"}, 1.0),
     ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]], ABC),
-    ldp.ORR(8, 2, 1.0, alphabet=ABC),
+    ldp.ORR(8, 2, epsilon=1.0, alphabet=ABC),
 )
 
 

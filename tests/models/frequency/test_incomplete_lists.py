@@ -154,12 +154,12 @@ UNEVEN = {
     "16": Case(rappor(16), uneven(16)),
     "8": Case(rappor(8), uneven(8)),
     "9, one has .95": Case(rappor(9), one_large(9)),
-    "orr": Case(ldp.ORR(64, 16, 2.0), uneven(16)),
+    "orr": Case(ldp.ORR(64, 16, epsilon=2.0), uneven(16)),
 }
 SLIGHT = {  # what goodness of fit misses, or finds without telling how large it is
     "9, one has .95, n = 1,000": Case(rappor(9), one_large(9), n=1000),
     "one of .05": Case(rappor(8), one_large(8), (0.05,)),
-    "orr, one of .1": Case(ldp.ORR(64, 16, 2.0), uneven(16), (0.1,)),
+    "orr, one of .1": Case(ldp.ORR(64, 16, epsilon=2.0), uneven(16), (0.1,)),
 }
 
 
@@ -256,7 +256,7 @@ def test_groups_with_other_cohorts_are_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [ldp.ORR(4, 1, 1.0), ldp.RAPPOR(4, 2, 1, f=0.0, p=0.2, q=0.7)], ids=str
+    "mechanism", [ldp.ORR(4, 1, epsilon=1.0), ldp.RAPPOR(4, 2, 1, f=0.0, p=0.2, q=0.7)], ids=str
 )
 def test_the_covariance_of_collisions_is_that_over_all_hashes(mechanism: Any) -> None:
     # one unlisted answer, over every cell or pair of cells that it can hash to
@@ -365,7 +365,7 @@ def test_several_mechanisms_share_the_unlisted_answers() -> None:
     rng, unlisted = np.random.default_rng(2), 0.5
     words = [f"c{i}" for i in range(20)]
     p = np.append(np.full(20, (1 - unlisted) / 20), unlisted)
-    mechanisms = (rappor(16), ldp.ORR(64, 16, 2.0))
+    mechanisms = (rappor(16), ldp.ORR(64, 16, epsilon=2.0))
     found = []
     for r in range(20):
         groups = [
@@ -385,7 +385,7 @@ def test_several_mechanisms_share_the_unlisted_answers() -> None:
 
 
 def test_too_few_cohorts_are_named() -> None:
-    few = Case(ldp.ORAPPOR(64, 1, 4, 2.0), np.array([0.85, 0.1, 0.04, 0.01]), S=60, held=20)
+    few = Case(ldp.ORAPPOR(64, 1, 4, epsilon=2.0), np.array([0.85, 0.1, 0.04, 0.01]), S=60, held=20)
     with pytest.warns(ldp.IncompleteListWarning, match="only 4 of the cohorts"):
         results = few.model(15, 0).fit()
     for read in (results, ldp.FrequencyResults.from_json(results.to_json())):
@@ -431,7 +431,7 @@ def test_strings_that_collide_everywhere_are_named_and_can_be_merged() -> None:
     cells = np.array([[[0], [0], [1]], [[2], [2], [3]]])
     names = ("left", "right", "other")
     given = ldp.CandidateMap(names, cells)
-    counts = ldp.ORR(8, 2, 2.0).counts(np.full((2, 8), 9))
+    counts = ldp.ORR(8, 2, epsilon=2.0).counts(np.full((2, 8), 9))
     with pytest.raises(ldp.NotIdentified, match=r"'left', 'right'.*list one of each group"):
         ldp.FrequencyModel(counts, candidates=given).fit()
     merged = ldp.CandidateMap(("left or right", "other"), cells[:, 1:])

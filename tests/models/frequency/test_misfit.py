@@ -85,8 +85,8 @@ def test_dictionaries_warn_of_reports_that_no_strings_could_make() -> None:
             length=4,
             gram=2,
             alphabet="abc",
-            gram_mechanism=ldp.ORR(8, 16, epsilon),
-            string_mechanism=ldp.ORR(16, 16, epsilon),
+            gram_mechanism=ldp.ORR(8, 16, epsilon=epsilon),
+            string_mechanism=ldp.ORR(16, 16, epsilon=epsilon),
         )
         for epsilon in (2.0, 4.0)
     )

@@ -73,9 +73,9 @@ def test_warner_matches_the_textbook() -> None:
 @pytest.mark.parametrize(
     ("design", "estimate"),
     [
-        (ldp.ForcedResponse(4 / 6, 1 / 6), (0.4 - 1 / 6) / (4 / 6)),
-        (ldp.UnrelatedQuestion(0.7, 0.25), (0.4 - 0.3 * 0.25) / 0.7),
-        (ldp.Mangat(0.7), (0.4 - 0.3) / 0.7),
+        (ldp.ForcedResponse(p_truth=4 / 6, p_yes=1 / 6), (0.4 - 1 / 6) / (4 / 6)),
+        (ldp.UnrelatedQuestion(p=0.7, prevalence=0.25), (0.4 - 0.3 * 0.25) / 0.7),
+        (ldp.Mangat(p=0.7), (0.4 - 0.3) / 0.7),
     ],
 )
 def test_designs_match_their_textbook_estimators(design: ldp.Mechanism, estimate: float) -> None:
@@ -86,7 +86,9 @@ def test_designs_match_their_textbook_estimators(design: ldp.Mechanism, estimate
 
 
 def test_binary_designs_have_exact_intervals_for_both_answers() -> None:
-    results = ldp.FrequencyModel(ldp.ForcedResponse(4 / 6, 1 / 6).counts([600, 400])).fit()
+    results = ldp.FrequencyModel(
+        ldp.ForcedResponse(p_truth=4 / 6, p_yes=1 / 6).counts([600, 400])
+    ).fit()
     ci = results.conf_int(clip=False)
     np.testing.assert_allclose(ci.loc["no"], 1 - ci.loc["yes", ["upper", "lower"]], atol=1e-9)
 

@@ -200,7 +200,7 @@ def test_bad_input(words: str, call: Callable[[], object]) -> None:
 
 
 def test_candidates_of_an_open_alphabet_have_no_order() -> None:
-    counts = ldp.ORR(4, 4, 1.0).privatize(["a", "b"] * 50, np.random.default_rng(0))
+    counts = ldp.ORR(4, 4, epsilon=1.0).privatize(["a", "b"] * 50, np.random.default_rng(0))
     results = ldp.FrequencyModel(counts, candidates=["a", "b"]).fit()
     for ask in (lambda: results.mean([1, 2]), results.cumulative, lambda: results.quantile(0.5)):
         with pytest.raises(ldp.errors.NotAvailable, match="all categories"):

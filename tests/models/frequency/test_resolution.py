@@ -75,7 +75,7 @@ def test_joint_distributions_have_it_too() -> None:
 
 
 def test_candidates_that_were_selected_have_none() -> None:
-    orr = ldp.ORR(8, 8, 0.5)
+    orr = ldp.ORR(8, 8, epsilon=0.5)
     words = [f"w{i}" for i in range(12)]
     counts = orr.privatize(words * 10, np.random.default_rng(1)).tally()
     fit = ldp.FrequencyModel(counts, candidates=words).fit("inversion")

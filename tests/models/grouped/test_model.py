@@ -108,7 +108,7 @@ def test_groups_of_several_columns_and_mechanisms() -> None:
 def test_two_categories_are_one_hypothesis() -> None:
     """Holm's adjustment is for the number of comparisons, whichever answer is looked at."""
     yes = {"a": [500, 500], "b": [470, 530], "c": [460, 540]}
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     groups = {name: warner.counts(counts) for name, counts in yes.items()}
     found = ldp.GroupedModel(groups, by="region").fit().differences()
     assert (found["pvalue"] < 0.5).all() and found["pvalue"].loc["b", "yes"] > 0.05

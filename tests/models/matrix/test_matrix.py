@@ -157,7 +157,9 @@ def test_a_warning_is_given_once() -> None:
     assert list(other["u", "v"].table.index) == ["a", "b", "Other"]
 
 
-@pytest.mark.parametrize("mechanism", [ldp.KRAPPOR(ABC, 3.0), ldp.ORR(8, 4, 3.0, alphabet=ABC)])
+@pytest.mark.parametrize(
+    "mechanism", [ldp.KRAPPOR(ABC, 3.0), ldp.ORR(8, 4, epsilon=3.0, alphabet=ABC)]
+)
 def test_other_mechanisms(mechanism: Any) -> None:
     matrix = ldp.associations(survey(mechanism, 3), alpha=0.1)
     assert matrix.pvalues_holm.loc["u", "v"] < 0.01

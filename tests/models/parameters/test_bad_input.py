@@ -73,7 +73,7 @@ def _reports() -> ldp.Reports:
 def _survey() -> ldp.Survey:
     table = pd.DataFrame({"ill": ["no", "yes"] * 10, "sick": ["no"] * 20, "age": range(20)})
     table["region"] = ["n", "s"] * 10
-    return ldp.Survey(table, {"ill": A, "sick": ldp.Warner(1.0)})
+    return ldp.Survey(table, {"ill": A, "sick": ldp.Warner(epsilon=1.0)})
 
 
 def test_one_group_of_a_survey_is_not_identified() -> None:

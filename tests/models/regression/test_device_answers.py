@@ -33,7 +33,7 @@ def private():
         FIRST.simulate(ill[: n // 2], rng, cheating=0.1),
         SECOND.simulate(ill[n // 2 :], rng, cheating=0.1),
     ]
-    asked = {"smokes": ldp.Warner(2.0).privatize(smokes, rng), "ill": reports}
+    asked = {"smokes": ldp.Warner(epsilon=2.0).privatize(smokes, rng), "ill": reports}
     return asked, pd.DataFrame({"age": age})
 
 

@@ -62,12 +62,12 @@ def answers() -> dict[str, np.ndarray[Any, Any]]:
 
 
 MECHANISMS: dict[str, Any] = {
-    "ill": ldp.Warner(1.0),
+    "ill": ldp.Warner(epsilon=1.0),
     "job": ldp.KRR(JOBS, 1.0),
     "level": ldp.KRR(3, 1.0),
     "told": ldp.Observed(("b", "a")),
     "smoker": ldp.KRR((False, True), 1.0),
-    "word": ldp.ORR(4, 8, 1.0),
+    "word": ldp.ORR(4, 8, epsilon=1.0),
 }
 
 
@@ -397,9 +397,9 @@ def test_groups_of_reports() -> None:
     given = answers()["ill"]
     rng = np.random.default_rng(4)
     groups = [
-        ldp.Warner(1.0).privatize(given[:20], rng),
+        ldp.Warner(epsilon=1.0).privatize(given[:20], rng),
         ldp.Observed(("no", "yes")).privatize(given[20:50], rng),
-        ldp.Warner(2.0).privatize(given[50:], rng),
+        ldp.Warner(epsilon=2.0).privatize(given[50:], rng),
     ]
     frame = table()
     frame.loc[50:, "age"] = np.nan
@@ -478,7 +478,7 @@ def test_least_squares_from_a_formula() -> None:
 
 # -- bad input ---------------------------------------------------------------------------------
 
-COUNTED = ldp.Warner(1.0).counts([30, 30])
+COUNTED = ldp.Warner(epsilon=1.0).counts([30, 30])
 
 BAD: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("ill ~ agee", ("ill",), {}, "names 'agee', but no such column.*did you mean 'age'"),

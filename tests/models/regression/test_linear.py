@@ -109,8 +109,8 @@ def test_survey_weights_are_robust_weighted_least_squares() -> None:
 MECHANISMS: dict[str, Callable[[Any], Any]] = {
     "krr": lambda labels: ldp.KRR(labels, 1.0),
     "bits": lambda labels: ldp.KRAPPOR(labels, 1.0),
-    "cohorts": lambda labels: ldp.ORAPPOR(8, 1, 4, 2.0, alphabet=labels),
-    "open": lambda labels: ldp.ORAPPOR(32, 2, 8, 4.0),
+    "cohorts": lambda labels: ldp.ORAPPOR(8, 1, 4, epsilon=2.0, alphabet=labels),
+    "open": lambda labels: ldp.ORAPPOR(32, 2, 8, epsilon=4.0),
 }
 
 

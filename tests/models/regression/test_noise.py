@@ -26,15 +26,15 @@ THREE: dict[str, list[Any]] = {  # groups of respondents
     "rectangular Q": [ldp.CustomMechanism(RECTANGULAR, NAMES)],
     "bits": [ldp.KRAPPOR(NAMES, 3.0)],
     "URR": [ldp.URR(NAMES, ("b",), 1.5)],
-    "hashed labels": [ldp.ORR(4, 5, 2.5)],
-    "hashed bits": [ldp.RAPPOR(6, 1, 4, 0.0, 0.2, 0.8)],
+    "hashed labels": [ldp.ORR(4, 5, epsilon=2.5)],
+    "hashed bits": [ldp.RAPPOR(6, 1, 4, f=0.0, p=0.2, q=0.8)],
     "different epsilon": [ldp.KRR(NAMES, 1.5), ldp.KRR(NAMES, 3.0), ldp.KRAPPOR(NAMES, 3.0)],
     "direct question": [ldp.Observed(NAMES), ldp.KRR(NAMES, 1.5)],
 }
 TWO = {
     "k-RR": [ldp.KRR(NAMES[:2], 1.5)],
-    "forced response": [ldp.ForcedResponse(0.6, 0.2, NAMES[:2])],
-    "direct question": [ldp.Observed(NAMES[:2]), ldp.Warner(1.5, NAMES[:2])],
+    "forced response": [ldp.ForcedResponse(p_truth=0.6, p_yes=0.2, categories=NAMES[:2])],
+    "direct question": [ldp.Observed(NAMES[:2]), ldp.Warner(epsilon=1.5, categories=NAMES[:2])],
 }
 
 

@@ -134,7 +134,7 @@ def test_private_predictors_and_sigma():
     rng = np.random.default_rng(6)
     smokes = rng.choice(["no", "yes"], p=[0.7, 0.3], size=600)
     table = pd.DataFrame({"ill": (rng.random(600) < np.where(smokes == "yes", 0.5, 0.2)) * 1})
-    reports = {"smokes": ldp.Warner(2.0).privatize(smokes, rng)}
+    reports = {"smokes": ldp.Warner(epsilon=2.0).privatize(smokes, rng)}
     found = ldp.regression("ill ~ smokes", table, reports).fit_posterior(rng, draws=800)
     fit = ldp.regression("ill ~ smokes", table, reports).fit()
     assert np.abs((found.params - fit.params) / fit.bse).max() < 0.5

@@ -25,7 +25,7 @@ def results_of_all_kinds() -> dict[str, Any]:
     strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
     pairs = ldp.JointCounts.from_table([[300, 200, 100], [100, 200, 300], [200] * 3], (KRR, KRR))
     values = rng.choice(["no", "yes"], size=400)
-    two, warner = np.append(values[:300], rng.permutation(values[300:])), ldp.Warner(2.0)
+    two, warner = np.append(values[:300], rng.permutation(values[300:])), ldp.Warner(epsilon=2.0)
     rappor = ldp.RAPPOR(16, 2, 8, f=0.0, p=0.25, q=0.75)
     hosts = rappor.privatize(rng.choice(["a", "b"], size=400), rng)
     return {
@@ -73,7 +73,9 @@ def test_the_pvalues_of_a_tidy_table_are_those_of_the_summary() -> None:
 
 
 def test_variables_with_the_name_of_a_column_are_told_apart() -> None:
-    pairs = ldp.JointCounts.from_table([[30, 20], [10, 40]], (ldp.Warner(1.0), ldp.Warner(1.0)))
+    pairs = ldp.JointCounts.from_table(
+        [[30, 20], [10, 40]], (ldp.Warner(epsilon=1.0), ldp.Warner(epsilon=1.0))
+    )
     frame = ldp.AssociationModel(pairs, names=("estimate", "job")).fit().to_frame()
     assert list(frame.columns) == ["estimate (variable)", "job", *COLUMNS]
 

@@ -77,7 +77,7 @@ def test_hashed_reports_of_a_closed_alphabet_have_design_effects():
 
 def test_closed_alphabets_know_all_answers():
     table = pd.DataFrame({"ill": ["no", "yes"] * 20, "w": 1.0})
-    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w")
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
     with pytest.raises(NotAvailable, match="no candidates"):
         survey.frequencies("ill").unexplained()
     with pytest.raises(InvalidArgument, match="open alphabet"):

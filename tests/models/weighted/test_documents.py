@@ -37,7 +37,7 @@ def made() -> dict[str, Any]:
     table = pd.DataFrame({"q<i>": rng.choice(LABELS, n), "ill": rng.choice(["no", "yes"], n)})
     table["w"], table["unit"] = rng.gamma(3, size=n) + 0.5, np.arange(n) // 10
     table["region"] = rng.choice(["<x>&_%", "y$"], n)
-    sheet = {"q<i>": ldp.KRR(LABELS, 2.0), "ill": ldp.Warner(2.0)}
+    sheet = {"q<i>": ldp.KRR(LABELS, 2.0), "ill": ldp.Warner(epsilon=2.0)}
     survey = ldp.Survey(table, sheet, weights="w", clusters="unit")
     drawn = survey.replicates("bootstrap", np.random.default_rng(1), 20)
     corrected = ldp.Survey(table.assign(N=40), sheet, weights="w", clusters="unit", fpc="N")

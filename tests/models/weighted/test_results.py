@@ -313,7 +313,7 @@ def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFram
 
 def test_every_pair_of_many_domains_is_compared() -> None:
     table = pd.DataFrame({"ill": ["no", "yes"] * 100, "w": 1.0, "town": np.arange(200) // 2})
-    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w")
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
     results = survey.frequencies("ill", by="town")
     every = results.differences(all_pairs=True)
     assert len(every) == 9900 and every.notna().all(axis=None)
@@ -334,7 +334,7 @@ def test_messages_name_five_domains_at_most() -> None:
             "area": np.arange(32) // 4,
         }
     )
-    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="town")
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="town")
     with pytest.warns(
         ldp.LDPWarning, match=r"area=0; .*area=4; and 3 more is in one sampling unit"
     ):
@@ -346,7 +346,7 @@ def test_every_pair_of_categories_is_compared_with_those_before_it() -> None:
     table = pd.DataFrame(
         {"ill": rng.choice(["no", "yes"], 200), "area": rng.choice(list("abcd"), 200)}
     )
-    survey = ldp.Survey(table.assign(w=1.0), {"ill": ldp.Warner(2.0)}, weights="w")
+    survey = ldp.Survey(table.assign(w=1.0), {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
     found = survey.association("area", "ill").differences(all_pairs=True)
     domains = survey.frequencies("ill", by="area").differences(all_pairs=True)
     assert found.index.names == domains.index.names == ["area", "area (reference)", "ill"]
@@ -374,7 +374,7 @@ def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
 def test_a_summary_without_degrees_of_freedom_has_no_test() -> None:
     table = pd.DataFrame({"ill": ["no", "yes", "no"], "area": list("aab"), "w": [1.0, 2.0, 1.5]})
     how = {"weights": "w", "clusters": "unit", "single_unit": "centered"}
-    survey = ldp.Survey(table.assign(unit=1), {"ill": ldp.Warner(2.0)}, **how)
+    survey = ldp.Survey(table.assign(unit=1), {"ill": ldp.Warner(epsilon=2.0)}, **how)
     with pytest.warns(ldp.LDPWarning):
         found = [survey.frequencies("ill", by="area"), survey.association("area", "ill")]
     for results, test in zip(found, ("test_equal", "test_independence"), strict=True):

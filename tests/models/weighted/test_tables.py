@@ -18,10 +18,10 @@ from ldpstats.problems.decoding import decode
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {
-    "labels": (ldp.KRR(JOBS, 2.0), ldp.Warner(1.5)),
-    "bits": (ldp.KRAPPOR(JOBS, 2.0), ldp.Warner(1.5)),
+    "labels": (ldp.KRR(JOBS, 2.0), ldp.Warner(epsilon=1.5)),
+    "bits": (ldp.KRAPPOR(JOBS, 2.0), ldp.Warner(epsilon=1.5)),
     "observed": (ldp.KRR(JOBS, 2.0), ldp.Observed(("no", "yes"))),
-    "hashes": (ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS), ldp.Warner(1.5)),
+    "hashes": (ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS), ldp.Warner(epsilon=1.5)),
 }
 
 

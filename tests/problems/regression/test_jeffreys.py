@@ -48,7 +48,7 @@ def outcomes(k: int) -> list[tuple[Outcome, Predictors, references.Law]]:
 @pytest.mark.parametrize(
     "mechanisms",
     [
-        [ldp.Warner(1.0)],
+        [ldp.Warner(epsilon=1.0)],
         [ldp.KRR(3, 1.0)],
         [ldp.KRAPPOR(3, 1.0)],
         [ldp.CustomMechanism(RECTANGULAR), ldp.Observed(3)],

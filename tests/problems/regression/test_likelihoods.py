@@ -26,15 +26,15 @@ THREE: dict[str, list[Any]] = {  # groups of respondents, of three categories
     "rectangular Q": [ldp.CustomMechanism(RECTANGULAR, NAMES)],
     "bits": [ldp.KRAPPOR(NAMES, 1.0)],
     "URR": [ldp.URR(NAMES, ("b",), 1.0)],
-    "hashed labels": [ldp.ORR(3, 4, 1.0)],
-    "hashed bits": [ldp.RAPPOR(4, 2, 3, 0.5, 0.25, 0.75)],
+    "hashed labels": [ldp.ORR(3, 4, epsilon=1.0)],
+    "hashed bits": [ldp.RAPPOR(4, 2, 3, f=0.5, p=0.25, q=0.75)],
     "different epsilon": [ldp.KRR(NAMES, 0.7), ldp.KRR(NAMES, 2.0), ldp.KRAPPOR(NAMES, 1.0)],
     "direct question": [ldp.Observed(NAMES), ldp.KRR(NAMES, 1.0)],
 }
 TWO = {
-    "forced response": [ldp.ForcedResponse(0.6, 0.2, NAMES[:2])],
-    "Mangat": [ldp.Mangat(0.4, NAMES[:2])],
-    "direct question": [ldp.Observed(NAMES[:2]), ldp.Warner(1.0, NAMES[:2])],
+    "forced response": [ldp.ForcedResponse(p_truth=0.6, p_yes=0.2, categories=NAMES[:2])],
+    "Mangat": [ldp.Mangat(p=0.4, categories=NAMES[:2])],
+    "direct question": [ldp.Observed(NAMES[:2]), ldp.Warner(epsilon=1.0, categories=NAMES[:2])],
 }
 
 
@@ -113,7 +113,9 @@ def test_two_private_predictors(outcome: str, is_private: bool) -> None:
     law, predictors = OUTCOMES[outcome]
     of = Answers(THREE["k-RR"], 3)
     rng = np.random.default_rng(7)
-    other = ldp.Warner(1.0, NAMES[:2]).privatize(np.array(NAMES)[rng.integers(0, 2, N)], rng)
+    other = ldp.Warner(epsilon=1.0, categories=NAMES[:2]).privatize(
+        np.array(NAMES)[rng.integers(0, 2, N)], rng
+    )
     second, scale = likelihoods([other])
     z, constant = of.X[:, 1], of.constant + of.w @ scale
     designs = [

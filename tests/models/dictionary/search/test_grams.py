@@ -23,7 +23,7 @@ from ldpstats.models.dictionary.search.screening import screen
         KRR(GRAMS, 2.0),
         KRAPPOR(GRAMS, 2.0, theta=0.5),
         ldp.CustomMechanism(KRR(GRAMS, 2.0).channel().matrix(), GRAMS),
-        ORR(8, 32, 2.0, alphabet=GRAMS),
+        ORR(8, 32, epsilon=2.0, alphabet=GRAMS),
     ],
     ids=["krr", "oue", "custom", "orr"],
 )
@@ -45,7 +45,11 @@ def test_known_grams_are_those_of_the_marginal_fit(mechanism: ldp.Mechanism) -> 
 
 @pytest.mark.parametrize(
     "mechanism",
-    [ORR(5, 256, 2.0), RAPPOR(64, 2, 32, 0.0, 0.25, 0.75), ORAPPOR(16, 1, 64, 2.0)],
+    [
+        ORR(5, 256, epsilon=2.0),
+        RAPPOR(64, 2, 32, f=0.0, p=0.25, q=0.75),
+        ORAPPOR(16, 1, 64, epsilon=2.0),
+    ],
     ids=["orr", "rappor", "orappor"],
 )
 def test_hashed_grams_are_estimated_together(mechanism: Any) -> None:
@@ -63,7 +67,9 @@ def test_hashed_grams_are_estimated_together(mechanism: Any) -> None:
             np.testing.assert_array_equal(sums.z, kept.z)
 
 
-@pytest.mark.parametrize("mechanism", [KRR(GRAMS, 2.0), ORR(5, 256, 2.0)], ids=["krr", "orr"])
+@pytest.mark.parametrize(
+    "mechanism", [KRR(GRAMS, 2.0), ORR(5, 256, epsilon=2.0)], ids=["krr", "orr"]
+)
 def test_at_most_so_many_grams(mechanism: ldp.Mechanism) -> None:
     reports = collected(mechanism, 6_000)
     for every, few in zip(screened(reports), screened(reports, most=3), strict=True):
@@ -74,7 +80,9 @@ def test_at_most_so_many_grams(mechanism: ldp.Mechanism) -> None:
     assert set(strict.grams) < set(loose.grams)
 
 
-@pytest.mark.parametrize("mechanism", [KRR(GRAMS, 2.0), ORR(5, 64, 2.0)], ids=["krr", "orr"])
+@pytest.mark.parametrize(
+    "mechanism", [KRR(GRAMS, 2.0), ORR(5, 64, epsilon=2.0)], ids=["krr", "orr"]
+)
 def test_a_position_that_nobody_reports(mechanism: ldp.Mechanism) -> None:
     reports = collected(mechanism, 3_000)
     first = reports.select(reports.pair == 0)  # of positions 0 and 1
@@ -113,9 +121,9 @@ def false_grams(
 
 
 HASHED = {
-    "two-a-cohort": (ORR(5, 256, 1.5), 500, [0.9, 0.1]),
-    "few-cohorts": (ORR(5, 24, 1.5), 20_000, [0.9, 0.1]),
-    "bits": (RAPPOR(64, 2, 8, 0.0, 0.25, 0.75), 20_000, [0.9, 0.1]),
+    "two-a-cohort": (ORR(5, 256, epsilon=1.5), 500, [0.9, 0.1]),
+    "few-cohorts": (ORR(5, 24, epsilon=1.5), 20_000, [0.9, 0.1]),
+    "bits": (RAPPOR(64, 2, 8, f=0.0, p=0.25, q=0.75), 20_000, [0.9, 0.1]),
 }
 
 
@@ -130,7 +138,7 @@ def test_false_grams_are_as_many_as_expected(name: str) -> None:
 
 
 def test_collisions_do_not_hide_rare_grams(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, shares, R = ORR(5, 64, 2.5), [0.93, 0.04, 0.03], 10
+    mechanism, shares, R = ORR(5, 64, epsilon=2.5), [0.93, 0.04, 0.03], 10
     _, true, _ = false_grams(mechanism, 30_000, shares, R)
     monkeypatch.setattr(hashed_grams, "_HEAVY", np.inf)  # negative control: they stay in the noise
     _, hidden, _ = false_grams(mechanism, 30_000, shares, R)
@@ -142,6 +150,10 @@ def test_collisions_do_not_hide_rare_grams(monkeypatch: pytest.MonkeyPatch) -> N
 def test_false_grams_at_length(n: int) -> None:
     R = 60
     uneven = np.array([0.4, *np.full(60, 0.01)])  # many are too rare to be told apart
-    for mechanism in (ORR(5, 1024, 1.5), RAPPOR(128, 2, 64, 0.0, 0.25, 0.5), ORR(3, 256, 1.0)):
+    for mechanism in (
+        ORR(5, 1024, epsilon=1.5),
+        RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.5),
+        ORR(3, 256, epsilon=1.0),
+    ):
         false, *_ = false_grams(mechanism, n, uneven, R)
         assert false.mean() <= 2.0 + 3.0 * false.std() / np.sqrt(R), mechanism

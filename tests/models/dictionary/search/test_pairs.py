@@ -64,7 +64,9 @@ def test_tables_are_unbiased_by_enumeration(kept: list[str]) -> None:
     P = np.array([[0.35, 0.2, 0.05], [0.05, 0.25, 0.1], [0.0, 0.0, 0.0]])
     Q = krr.channel().matrix()
     law, at = Q.T @ P @ Q, krr.categories.get_indexer(kept)
-    string = Reports(np.zeros(2, dtype=np.int64), ORR(4, 4, 1.0), 0, np.zeros(2, dtype=np.int64))
+    string = Reports(
+        np.zeros(2, dtype=np.int64), ORR(4, 4, epsilon=1.0), 0, np.zeros(2, dtype=np.int64)
+    )
     mean = np.zeros((len(kept),) * 2)
     for y in product(range(3), repeat=4):  # both reports of two respondents
         first, second = (Reports(np.array(part), krr) for part in (y[:2], y[2:]))
@@ -92,8 +94,8 @@ def test_tables_agree_with_the_association_model() -> None:
 PAIRS: dict[str, ldp.Mechanism] = {
     "krr": KRR(GRAMS, 1.0),
     "oue": KRAPPOR(GRAMS, 1.0, theta=0.5),
-    "orr": ORR(4, 64, 1.0),
-    "rappor": RAPPOR(64, 2, 16, 0.0, 0.25, 0.45),
+    "orr": ORR(4, 64, epsilon=1.0),
+    "rappor": RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.45),
 }
 
 
@@ -148,7 +150,7 @@ def test_too_few_reports_to_tell_grams_apart() -> None:
 
 def test_edges_are_beyond_the_threshold() -> None:
     tables = {(0, 1): table([[0.009, 0.0105], [0.05, -0.1]], [[0.02, 0.02], [0.2, 0.02]])}
-    krr, rappor = KRR(GRAMS, 1.0), RAPPOR(128, 2, 1, 0.0, 0.25, 0.32)
+    krr, rappor = KRR(GRAMS, 1.0), RAPPOR(128, 2, 1, f=0.0, p=0.25, q=0.32)
     assert edges(tables, "standard", krr, 1)[0, 1].tolist() == [[False, True], [False, False]]
     assert edges(tables, 0.01, krr, 1)[0, 1].tolist() == [[False, True], [True, False]]
     assert edges(tables, 0.0, krr, 1)[0, 1].tolist() == [[True, True], [True, False]]

@@ -202,7 +202,7 @@ def test_unknown_parameters_are_tensors(pm: Any) -> None:
     with pm.Model(), pytest.raises(InvalidArgument, match=r"\[0, 1\]"):
         observe("y", p, reports, parameters={"cheating": 1.2})
     with pm.Model(), pytest.raises(InvalidArgument, match="no unknown"):
-        observe("y", p, ldp.Warner(1.0).counts([3, 4]), parameters={"cheating": 0.2})
+        observe("y", p, ldp.Warner(epsilon=1.0).counts([3, 4]), parameters={"cheating": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -212,13 +212,13 @@ def test_unknown_parameters_are_tensors(pm: Any) -> None:
      [-0.5, 1.5], pd.DataFrame(np.full((2, 2), 0.5), columns=["a", "b"])],
 )  # fmt: skip
 def test_a_bad_p_is_refused(p: Any, pm: Any) -> None:
-    reports = ldp.Warner(1.0).privatize(["no", "yes"], np.random.default_rng(1))
+    reports = ldp.Warner(epsilon=1.0).privatize(["no", "yes"], np.random.default_rng(1))
     with pm.Model(), pytest.raises(InvalidArgument, match=r"^p="):
         observe("y", p, reports)
 
 
 def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
-    warner = ldp.Warner(1.0)
+    warner = ldp.Warner(epsilon=1.0)
     reports = warner.privatize(["no", "yes", "no"], np.random.default_rng(1))
     rows = pd.DataFrame({"no": [0.9, 0.2, 0.6], "yes": [0.1, 0.8, 0.4]})
     law = (rows.to_numpy() @ warner.channel().matrix())[np.arange(3), reports.y]
@@ -231,7 +231,7 @@ def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
 @pytest.mark.parametrize("shape", [(3, 2), (1, 2), (2, 3), (3,)])
 def test_a_shape_that_is_known_late_is_refused_when_it_is_known(shape: Any, pm: Any) -> None:
     """Rows of p would be those of other respondents, and columns of other categories."""
-    reports = ldp.Warner(1.0).privatize(["no", "yes"], np.random.default_rng(1))
+    reports = ldp.Warner(epsilon=1.0).privatize(["no", "yes"], np.random.default_rng(1))
     with pm.Model() as model:
         observe("y", pm.Data("p", np.full(shape, 0.5)), reports)
     with pytest.raises(AssertionError, match="expected"):
@@ -245,11 +245,11 @@ def test_dimensions_have_the_names_of_their_model(pm: Any) -> None:
                 observe("y", [0.5, 0.5], ldp.KRR(categories, 1.0).counts([3, 4]))
     assert model.coords["two::y_report"] == ("u", "v")
     with pm.Model(coords={"y_report": [1]}), pytest.raises(InvalidArgument, match="y_report"):
-        observe("y", [0.5, 0.5], ldp.Warner(1.0).counts([3, 4]))
+        observe("y", [0.5, 0.5], ldp.Warner(epsilon=1.0).counts([3, 4]))
 
 
 def test_what_is_wrong_is_said(pm: Any) -> None:
-    warner, p = ldp.Warner(1.0), [0.5, 0.5]
+    warner, p = ldp.Warner(epsilon=1.0), [0.5, 0.5]
     counts = warner.counts([3, 4])
     with pytest.raises(NotAvailable, match="inside a model"):
         observe("y", p, counts)
