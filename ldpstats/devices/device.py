@@ -9,6 +9,7 @@ from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
 from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.unknown_device import UnknownDevice
 from ldpstats.programs.checks import known_label, listed_labels
@@ -101,7 +102,7 @@ class Device:
 
     def __rshift__(self, other: object) -> Device:
         if not isinstance(other, Device):
-            remedy = "must be a device: say('yes') makes one of a label, recode({...}) of a dict"
+            remedy = "must be a device: say('yes') makes one of a label, recode({'yes': 1}) of a dict"
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
@@ -256,6 +257,10 @@ def as_step(name: str, value: object) -> Step:
         remedy = (
             "is a dict: write the step whose outcomes these are before it, as in flip().when(...)"
         )
+        raise InvalidArgument(name, value, remedy)
+    if isinstance(value, Mechanism):
+        remedy = "is a mechanism: give the device, without .mechanism(...); of other mechanisms the "
+        remedy += "design of devices.library, or the steps"
         raise InvalidArgument(name, value, remedy)
     if value is None or isinstance(value, list | set | tuple):
         remedy = "must be a device, such as truth, or a label that it says, such as 'yes'"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ldpstats.programs.laws import law
-from ldpstats.programs.steps import Cards, Question, Say, Spin, Step, Truth, When
+from ldpstats.programs.steps import Cards, Cohorts, Question, Say, Spin, Step, Truth, When
 
 __all__ = ["in_own_words", "own_outputs"]
 
@@ -57,12 +57,14 @@ def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
 
 
 def own_outputs(step: Step, renamed: Step, categories: pd.Index[Any]) -> list[Any] | None:
-    """What the renamed step says where the step says neither "no" nor "yes"; else None.
+    """What the renamed step says, where numbers of cards may look like categories, and are none.
 
-    Numbers of cards may then look like categories, and are none.
+    None where the step says "no" or "yes" and other labels, which may be misspelt answers.
     """
-    if {_NO, _YES} & set(law(step, (_NO, _YES)).outputs):
-        return None
+    for one in step.steps if isinstance(step, Cohorts) else (step,):
+        said = set(law(one, (_NO, _YES)).outputs)
+        if said & {_NO, _YES} and not said <= {_NO, _YES}:
+            return None
     return list(law(renamed, categories).outputs)
 
 
