@@ -156,7 +156,7 @@ def two_sample_test(
     2.0
     >>> test.differences().round(2)
        estimate    se  lower  upper  pvalue
-    a      0.14  0.06   0.01   0.26    0.03
+    a      0.14  0.06   0.02   0.26    0.03
     b     -0.14  0.06  -0.25  -0.02    0.02
     c      0.00  0.05  -0.10   0.10    1.00
     >>> differences = ldp.GroupedModel({"south": south, "north": north}).fit().differences()
