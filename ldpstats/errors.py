@@ -109,8 +109,8 @@ class UnknownCategory(InvalidArgument):
     ... except ldp.UnknownCategory as error:
     ...     print(error)
     used, row 2='maybe': is not among the 2 labels 'no', 'yes' (1 such value); correct it, or make
-    the mechanism with the labels of the data (categories=...); a code for missing answers must be
-    empty, or where Survey reads CSV be named: na=['99']
+    the mechanism with the labels of the data (categories=...); if it means a missing answer, leave
+    it empty, or give Survey na={'used': ['maybe']}
     """
 
 

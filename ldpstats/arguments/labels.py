@@ -387,7 +387,7 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         values = pd.Series(values.to_numpy(), index=given, dtype=object)
     # only what is absent is filled: a missing value that was given stays missing
     found = values.set_axis(given.astype(object)).reindex(labels.astype(object), fill_value=absent)
-    return found.to_numpy()
+    return found.infer_objects().to_numpy()
 
 
 def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -19,9 +18,13 @@ import pandas as pd
 from ldpstats.arguments.checks import whole_below
 from ldpstats.arguments.distinct import factorized
 from ldpstats.arguments.labels import as_series, missing_entries, preview
-from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
+from ldpstats.arguments.names import nearest_label
+from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory, shorten
 
-__all__ = ["matched", "written_as"]
+__all__ = ["OTHER_LABELS", "matched", "written_as"]
+
+OTHER_LABELS = "or make the mechanism with the labels of the data (categories=...)"
+"""What to do where the data have other labels than the mechanism."""
 
 Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
@@ -36,7 +39,13 @@ _MOST_COMPARED = 5_000  # labels among which the one nearest to an unknown value
 _ALIKE = {"string", "boolean", "integer", "floating", "decimal", "empty"}
 
 
-def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = False) -> Codes:
+def matched(
+    where: str,
+    values: object,
+    labels: pd.Index[Any],
+    secret: bool = False,
+    other: str = OTHER_LABELS,
+) -> Codes:
     """Return codes of answers among `labels`, int64 of shape (n,), -1 where missing.
 
     A value that is a label is that label. Otherwise surrounding blanks are ignored, text stands for
@@ -45,6 +54,7 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
     fits. Empty text is missing unless it is a label. Case matters, and True is never 1.
 
     Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
+    `other` is what to do where the data have other labels.
     """
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and whole_below(values, len(labels)):
@@ -64,7 +74,7 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
     if (found == _UNKNOWN).any():
         row = int(np.argmax(found == _UNKNOWN))
         value, times = distinct[codes[row]], int((codes == codes[row]).sum())
-        raise known.refusal(f"{where}, row {row + 1}", HIDDEN if secret else value, times)
+        raise known.refusal(where, row + 1, HIDDEN if secret else value, times, other)
     return found
 
 
@@ -223,28 +233,30 @@ class _Labels:
                 places.setdefault(value.strip(), []).append(place)
         return places
 
-    def refusal(self, name: str, value: object, times: int) -> UnknownCategory:
+    def refusal(
+        self, where: str, row: int, value: object, times: int, other: str
+    ) -> UnknownCategory:
         """The error about a value that is no label, given so many times; some are not shown."""
         value = value.item() if isinstance(value, np.generic) else value
-        nearest = self._nearest(value)
-        hint = "" if nearest is None else f"; the nearest is {nearest!r}"
-        remedy = "correct it, or add the label to categories="
-        if value is not HIDDEN:
-            hint += f" ({times} such value{'s' if times > 1 else ''})"
-            remedy = (
-                "correct it, or make the mechanism with the labels of the data (categories=...); a "
-                "code for missing answers must be empty, or where Survey reads CSV be named: "
-                "na=['99']"
-            )
         known = f"is not among the {len(self.labels)} labels {preview(self.labels)}"
-        return UnknownCategory(name, value, f"{known}{hint}; {remedy}")
+        unquoted = f"{known}; correct it, or add the label to categories="
+        remedy = unquoted
+        if value is not HIDDEN:
+            nearest = self._nearest(value)
+            hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+            remedy = (
+                f"{known}{hint} ({times} such value{'s' if times > 1 else ''}); correct it, "
+                f"{other}; if it means a missing answer, leave it empty, or give Survey "
+                f"na={{{where!r}: [{shorten(value)}]}}"
+            )
+        return UnknownCategory(f"{where}, row {row}", value, remedy, unquoted)
 
     def _nearest(self, value: object) -> Any:
         """The label that is spelled most like a value, if one is."""
         if not isinstance(value, str) or isinstance(self.labels, pd.RangeIndex):
             return None
-        folded = {str(label).strip().casefold(): label for label in reversed(self.labels.tolist())}
-        text = str.__str__(value).strip().casefold()
-        if text not in folded and len(folded) <= _MOST_COMPARED:
-            text = "".join(get_close_matches(text, list(folded), 1))
-        return folded.get(text)
+        labels = self.labels.tolist()
+        if len(labels) > _MOST_COMPARED:
+            folded = str.__str__(value).strip().casefold()
+            labels = [label for label in labels if str(label).strip().casefold() == folded]
+        return nearest_label(str.__str__(value), labels)

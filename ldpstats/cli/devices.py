@@ -85,11 +85,9 @@ def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     values = {key: _value(known[key], text, labels) for key, text in texts.items()}
     if labels is None:
         labels = list(values["shares"]) if "shares" in known else list(_ANSWERS)
-    if "answers" in known:
-        if len(labels) != 2:
-            remedy = f"must be two answers, that of a yes second: {name} knows no others"
-            raise InvalidArgument("--categories", given.categories, remedy)
-        values["answers"] = tuple(labels)
+    if "answers" in known and len(labels) != 2:
+        remedy = f"must be two answers, that of a yes second: {name} knows no others"
+        raise InvalidArgument("--categories", given.categories, remedy)
     try:
         device = DESIGNS[name](**values)
     except InvalidArgument as error:
@@ -163,8 +161,6 @@ def _renamed(
     """An error about an argument of the function, under the name of the option."""
     name = error.name.partition("[")[0].partition(" ")[0]
     value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
-    if name == "answers":
-        return InvalidArgument("--categories", given.categories, error.remedy)
     if name not in known or value is None:
         return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
     return InvalidArgument(f"--param {name}", value, error.remedy)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
+from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.device import DeviceMechanism
 from ldpstats.mechanisms.unknown_device import UnknownDevice
-from ldpstats.programs.checks import known_label
+from ldpstats.programs.checks import known_label, listed_labels
 from ldpstats.programs.documents import step_from_dict, step_to_dict
 from ldpstats.programs.instructions import instructions, named_labels
+from ldpstats.programs.own_words import in_own_words, own_outputs
 from ldpstats.programs.steps import Say, Step, Then, When, check_step
 
 if TYPE_CHECKING:
@@ -99,7 +102,7 @@ class Device:
 
     def __rshift__(self, other: object) -> Device:
         if not isinstance(other, Device):
-            remedy = "must be a device: say('yes') makes one of a label, recode({...}) of a dict"
+            remedy = "must be a device: say('yes') makes one of a label, recode({'yes': 1}) of a dict"
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
@@ -114,6 +117,11 @@ class Device:
     def mechanism(self, categories: Any, outputs: Any = None) -> DeviceMechanism | UnknownDevice:
         """The mechanism that the device is, for these true answers.
 
+        A device that says "no" and "yes", as those of `devices.library` do, takes any two
+        categories in their place: the first is the "no", the second the "yes". In ``(2, 1)`` 1 is
+        the yes. Only where the first means yes and the second no, as in ``("ja", "nein")`` or
+        ``(1, 0)``, the first is the yes.
+
         Parameters
         ----------
         categories : int, sequence of labels, or pandas Categorical
@@ -125,10 +133,18 @@ class Device:
         ------
         InvalidArgument
             If the device does not fit the categories, or can say a label that is not an output.
+
+        Examples
+        --------
+        >>> from ldpstats.devices.library import forced_dice
+        >>> forced_dice().mechanism((2, 1)).instructions()[1:3]
+        ['2. If it shows 1, say “1”.', '3. If it shows 6, say “2”.']
         """
-        if self._step.unknown:
-            return UnknownDevice(self._step, categories, outputs)
-        return DeviceMechanism(self._step, categories, outputs)
+        labels = listed_labels("categories", categories)
+        step = in_own_words(self._step, labels)
+        if step is not self._step and outputs is None:
+            outputs = own_outputs(self._step, step, labels)
+        return (UnknownDevice if step.unknown else DeviceMechanism)(step, labels, outputs)
 
     def instructions(self, categories: object = None, words: object = None) -> list[str]:
         """Numbered sentences for the respondent.
@@ -161,7 +177,10 @@ class Device:
         3. If it shows 6, say “no”.
         4. If it shows 2 to 5, answer my question truthfully.
         """
-        return instructions(self._step, categories, words)
+        if categories is None:
+            return instructions(self._step, None, words)
+        labels = as_labels("categories", categories)
+        return instructions(in_own_words(self._step, labels), labels, words)
 
     def plot(self, categories: object = None, ax: Axes | None = None) -> Axes:
         """Draw the device as a tree: what is drawn on the left, what is said on the right.
@@ -191,7 +210,10 @@ class Device:
         >>> [text.get_text() for text in ax.texts][:4]
         ['1  (1/6)', 'say yes', '6  (1/6)', 'say no']
         """
-        return draw_tree(tree_of(self._step, named_labels(categories)), ax)
+        if categories is None:
+            return draw_tree(tree_of(self._step, None), ax)
+        labels = as_labels("categories", categories)
+        return draw_tree(tree_of(in_own_words(self._step, labels), named_labels(labels)), ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The device as plain JSON types.
@@ -235,6 +257,10 @@ def as_step(name: str, value: object) -> Step:
         remedy = (
             "is a dict: write the step whose outcomes these are before it, as in flip().when(...)"
         )
+        raise InvalidArgument(name, value, remedy)
+    if isinstance(value, Mechanism):
+        remedy = "is a mechanism: give the device, without .mechanism(...); of other mechanisms the "
+        remedy += "design of devices.library, or the steps"
         raise InvalidArgument(name, value, remedy)
     if value is None or isinstance(value, list | set | tuple):
         remedy = "must be a device, such as truth, or a label that it says, such as 'yes'"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from ldpstats.programs.instructions import instructions
 from ldpstats.programs.laws import Law, law
 from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.steps import Cohorts, Step
+from ldpstats.reports.formats import LabelFormat
 
 __all__ = ["OfDevice"]
 
@@ -44,7 +46,7 @@ class OfDevice(Enumerated):
             raise InvalidArgument("device", device, remedy)
         object.__setattr__(self, "categories", listed_labels("categories", self.categories))
         self._check_device(device)
-        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law))
+        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law, self.cohort_names))
 
     def _check_device(self, device: Step) -> None:
         """Refuse devices of another kind, before their law is asked for."""
@@ -96,6 +98,23 @@ class OfDevice(Enumerated):
         """
         return instructions(self.device, self.categories, words)
 
+    @property
+    def format(self) -> LabelFormat:
+        return LabelFormat(self.outputs, self._other_labels)
+
+    @cached_property
+    def _other_labels(self) -> str:
+        """What to do where the data have other labels: as categories, or as reports."""
+        if self.cohort_names or self.outputs.isin(self.categories).any():
+            return "or make the mechanism with the labels of the data: device.mechanism(categories)"
+        some = self.outputs[:6].tolist()
+        shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
+        more = ", ..." if self.n_outputs > len(some) else ""
+        return (
+            "or name reports as the data have them, for example "
+            f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
+        )
+
     def _specification(self) -> dict[str, Any]:
         return super()._specification() | {"device": step_to_dict(self.device)}
 
@@ -108,7 +127,7 @@ class OfDevice(Enumerated):
         return type(self), (self.device, self.categories, self.outputs)
 
 
-def _outputs(given: Any, found: Law) -> pd.Index[Any]:
+def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:
@@ -119,11 +138,26 @@ def _outputs(given: Any, found: Law) -> pd.Index[Any]:
                 remedy = f"must list what the device can say; {label!r} is not there"
                 raise InvalidArgument("outputs", outputs.tolist(), remedy)
         return outputs
-    strange = [y for y in said if y not in found.places]
-    if strange and len(strange) < len(said):
-        remedy = (
-            "is said by the device and is no category, but others are: correct it, or list all "
-            f"reports with outputs={[y for y in said if y in found.places] + strange}"
-        )
-        raise InvalidArgument("say", strange[0], remedy)
+    answers = set(found.places)
+    if cohorts:  # where a number may be the cell of a hash
+        answers = {f"{cohort}:{label}" for cohort in cohorts for label in found.places}
+    for cohort in cohorts or ("",):
+        own = [y for y in said if str(y).startswith(f"{cohort}:")] if cohorts else said
+        strange = [y for y in own if y not in answers]
+        if strange and len(strange) < len(own) and not (cohorts and _is_number(strange[0])):
+            _refuse_strange(strange[0], found, [*(y for y in said if y not in strange), *strange])
     return listed_labels("outputs", said, least=1)
+
+
+def _is_number(report: str) -> bool:
+    return report.partition(":")[2].isdigit()
+
+
+def _refuse_strange(label: Any, found: Law, outputs: list[Any]) -> NoReturn:
+    """Refuse a report that may be a misspelt category."""
+    remedy = "is said by the device and is no category, but others are: where it is an answer, "
+    remedy += "write it as the categories do"
+    if len(found.categories) == 2:
+        remedy += f", answers={found.categories!r} in a design of devices.library"
+    remedy += f"; where it is a report besides, list all reports, outputs={outputs}"
+    raise InvalidArgument("say", label, remedy)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series, encode, whole
-from ldpstats.arguments.matching import matched
+from ldpstats.arguments.matching import OTHER_LABELS, matched
 from ldpstats.errors import InvalidArgument
 from ldpstats.reports.packed import holds_bytes, packed_bytes
 from ldpstats.reports.texts import bits_of_text, cohorts_of_text
@@ -67,12 +67,20 @@ class ReportFormat(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LabelFormat(ReportFormat):
-    """Labels from a list: y has their positions in it."""
+    """Labels from a list: y has their positions in it.
+
+    `other` is what an error says to do where the data have other labels.
+    """
 
     outputs: pd.Index[Any]
+    other: str = OTHER_LABELS
+
+    def matched(self, name: str, labels: object) -> Array:
+        """Positions of reports as people write them, (n,), -1 where missing."""
+        return matched(name, labels, self.outputs, other=self.other)
 
     def parse(self, name: str, labels: object) -> Array:
-        codes = matched(name, labels, self.outputs)
+        codes = self.matched(name, labels)
         absent = codes < 0
         if absent.any():
             row = int(np.argmax(absent)) + 1

@@ -101,7 +101,7 @@ def _codes(
 ) -> npt.NDArray[np.int64]:
     """Numbers of reports among the outputs, (n,), -1 where missing; perhaps with cohorts apart."""
     if cohort is None:
-        return matched(name, column, mechanism.outputs)
+        return mechanism.format.matched(name, column)
     places = {"report": name, "cohort": f"{name}, cohort"}
     codes = matched(name, column, cohort_labels(mechanism))
     cohorts = matched(places["cohort"], cohort, cohort_index(mechanism))

@@ -16,6 +16,7 @@ from ldpstats.arguments.labels import as_series, missing_entries, preview
 from ldpstats.arguments.matching import matched
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.device import plain
+from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.layout import stored_names
 from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
@@ -333,6 +334,8 @@ def question_of(name: str, made_by: object) -> Question:
         remedy = f"is a class: pass a mechanism, such as {made_by.__name__}(...)"
         raise InvalidArgument(f"mechanisms[{name!r}]", made_by.__name__, remedy)
     remedy = "must be a mechanism, such as KRR(...), a PUM or a DictionarySurvey"
+    if isinstance(made_by, Device):
+        remedy = "is a device: give device.mechanism(categories), for example .mechanism((2, 1))"
     raise InvalidArgument(f"mechanisms[{name!r}]", made_by, remedy)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.names import nearest_label
 from ldpstats.errors import InvalidArgument, UnknownCategory
 from ldpstats.survey.columns import DATE, Column
 from ldpstats.survey.conditions import (
@@ -184,8 +184,8 @@ def _refuse_unordered(column: Column) -> None:
 
 def _nearest(column: Column, value: Value) -> str:
     names = [str(label) for label in column.values]
-    close = get_close_matches(str(value), names, 1)
-    return f"{column.name!r}" + (f"; the nearest is {close[0]!r}" if close else "")
+    close = nearest_label(str(value), names)
+    return f"{column.name!r}" + ("" if close is None else f"; the nearest is {close!r}")
 
 
 def converted(column: Column, value: Value) -> Any:

@@ -248,8 +248,8 @@ def test_the_error_names_row_value_nearest_label_and_remedy() -> None:
     assert str(failure.value) == (
         "job, row 17='Nurse': is not among the 4 labels 'nurse', 'teacher', 'driver', 'cook'; the "
         "nearest is 'nurse' (3 such values); correct it, or make the mechanism with the labels of "
-        "the data (categories=...); a code for missing answers must be empty, or where Survey "
-        "reads CSV be named: na=['99']"
+        "the data (categories=...); if it means a missing answer, leave it empty, or give Survey "
+        "na={'job': ['Nurse']}"
     )
     with pytest.raises(UnknownCategory) as failure:
         matched("job", ["code 99"], JOBS, secret=True)
@@ -263,7 +263,10 @@ def test_the_error_names_row_value_nearest_label_and_remedy() -> None:
         (JOBS, "techer", "'teacher'"),
         (JOBS, " COOK ", "'cook'"),
         (TRUTH, "Ture", "True"),
-        (GRADES, "30.5", "30"),
+        (GRADES, "30.5", None),  # a number is not misspelt
+        (as_labels("c", ("Yes", "No, never")), "No answer", None),
+        (as_labels("c", ("used", "reused", "No danger")), "Refused", None),
+        (as_labels("c", ("yes", "Don't know")), "dont know", '"Don\'t know"'),
         (as_labels("c", [f"w{i}" for i in range(20_000)]), "W19999", "'w19999'"),
         (JOBS, "zzz", None),
         (THREE, "one", None),

@@ -14,13 +14,15 @@ __all__ = ["crosswise", "mangat", "mangat_singh", "triangular", "warner"]
 _ANSWERS = ("no", "yes")
 
 
-def warner(p: Any) -> Device:
+def warner(p: Any, answers: Any = _ANSWERS) -> Device:
     """Warner's design: the question with probability p, its opposite otherwise.
 
     Parameters
     ----------
     p : float, Fraction, str or unknown
         Probability of answering the sensitive question itself; not 1/2.
+    answers : two labels
+        Taken as in other designs. This one names no answer, and so works with any two.
 
     References
     ----------
@@ -33,6 +35,7 @@ def warner(p: Any) -> Device:
     >>> warner(0.75).mechanism(("no", "yes")).ratio
     Fraction(3, 1)
     """
+    two_labels("answers", answers)
     p = chance("p", p)
     return spin({"A": p, "B": 1 - p}).when({"A": truth, "B": opposite})
 
@@ -62,7 +65,7 @@ def mangat(p: Any, answers: Any = _ANSWERS) -> Device:
     return truth.when({yes: yes}, otherwise=warner(p))
 
 
-def mangat_singh(t: Any, p: Any) -> Device:
+def mangat_singh(t: Any, p: Any, answers: Any = _ANSWERS) -> Device:
     """Mangat and Singh's design: the truth with probability t, else Warner's device.
 
     Parameters
@@ -71,6 +74,8 @@ def mangat_singh(t: Any, p: Any) -> Device:
         Share of cards "True" in the first deck.
     p : float, Fraction, str or unknown
         Share of cards with the sensitive question in the second.
+    answers : two labels
+        As for `warner`.
 
     References
     ----------
@@ -83,6 +88,7 @@ def mangat_singh(t: Any, p: Any) -> Device:
     [[0.875 0.125]
      [0.125 0.875]]
     """
+    two_labels("answers", answers)
     t, p = chance("t", t), chance("p", p)
     second = cards({"A": p, "B": 1 - p}).when({"A": truth, "B": opposite})
     return cards({"true": t, "random": 1 - t}).when({"true": truth, "random": second})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpstats.errors import InvalidArgument
@@ -23,7 +23,9 @@ def tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
     for group in groups:
         if not isinstance(group, Reports | Counts | BitCounts):
             remedy = "must be Reports, Counts or BitCounts"
-            remedy += " (plain numbers become counts with mechanism.counts(n))"
+            remedy += " (plain numbers become counts with mechanism.counts(n)"
+            more = "; a dict of groups is for GroupedModel(groups).fit())"
+            remedy += more if isinstance(group, Mapping) else ")"
             raise not_reports("data", group, remedy)
     for group in groups:
         counts = group.tally() if isinstance(group, Reports) else group

@@ -64,6 +64,10 @@ def homogeneity_test(
     NotAvailable
         For Pearson's test of reports that are not labels of one mechanism.
 
+    See Also
+    --------
+    GroupedModel : ``fit().differences()`` says which groups differ, and by how much.
+
     Examples
     --------
     >>> import ldpstats as ldp

@@ -141,14 +141,36 @@ def two_sample_test(
     MechanismMismatch
         For groups over different categories.
 
+    See Also
+    --------
+    GroupedModel : of several groups the frequencies, and with ``fit().differences()`` how they
+        differ, with p-values adjusted for all comparisons.
+
     Examples
     --------
     >>> import ldpstats as ldp
     >>> krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
-    >>> test = ldp.two_sample_test(krr.counts([50, 30, 20]), krr.counts([20, 40, 40]))
+    >>> north, south = krr.counts([500, 300, 200]), krr.counts([450, 350, 200])
+    >>> test = ldp.two_sample_test(north, south)
     >>> test.df
     2.0
+    >>> test.differences().round(2)
+       estimate    se  lower  upper  pvalue
+    a      0.14  0.06   0.02   0.26    0.03
+    b     -0.14  0.06  -0.25  -0.02    0.02
+    c      0.00  0.05  -0.10   0.10    1.00
+    >>> differences = ldp.GroupedModel({"south": south, "north": north}).fit().differences()
+    >>> differences[["estimate", "pvalue", "pvalue_holm"]].round(2)
+                    estimate  pvalue  pvalue_holm
+    group category
+    north a             0.14    0.03         0.05
+          b            -0.14    0.02         0.05
+          c             0.00    1.00         1.00
     """
+    if isinstance(method, Data):
+        remedy = "is a third group: homogeneity_test([north, south, west]) tests several, and "
+        remedy += "GroupedModel({'north': north, ...}).fit().differences() compares them"
+        raise InvalidArgument("method", method, remedy)
     method = one_of("method", method, METHODS)
     models = compared({"first": first, "second": second}, candidates)
     test = homogeneity(models, method)
