@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.inference.quadratic import ReportSums
 from ldpstats.models.frequency.answers import Answers
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
@@ -17,7 +18,7 @@ from ldpstats.problems.tallies import Tallies
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["contrast_law", "null_covariance"]
+__all__ = ["contrast_law", "null_law"]
 
 Array = npt.NDArray[Any]
 
@@ -45,27 +46,30 @@ def contrast_law(
     return None
 
 
-def null_covariance(
+def null_law(
     linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
-) -> Array | None:
-    """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise.
+) -> ReportSums | None:
+    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
 
-    Where a short step along the covariance of the estimate does not lead there, at the likeliest
-    frequencies of the null, if the law of each answer is `known`.
+    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
+    where a short step along the covariance of the estimate leads there. None where nothing is known
+    but the covariance of the estimate.
     """
-    if gap.size == 0:
-        return None
     change = _restriction(linear, R, gap)
     if laws.law is not None:
         led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        if known is not None and not (led and all(p.can_move(change) for p in laws.law.parts)):
-            return known.null_covariance(R, R @ linear.estimate - gap)
-        return laws.law.moved(change).covariance(R)
+        near = led and all(part.can_move(change) for part in laws.law.parts)
+        if known is None or near:
+            law = laws.law.moved(change)
+            parts = [(part.contrasts(R), part.law, part.nobs) for part in law.parts]
+            return ReportSums(law.covariance(R), parts)
+    if known is not None:
+        return known.null_law(R, R @ linear.estimate - gap)
     if laws.tally is None or not laws.tally.everywhere:
         return None
     inside = np.clip(linear.estimate, 0.0, 1.0)
     there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
-    return np.asarray(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
+    return ReportSums(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
 
 
 def _moved_law(linear: Uncertain, law: ReportLaw, row: Array, value: Array) -> tuple[Array, Array]:
