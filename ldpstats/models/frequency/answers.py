@@ -169,6 +169,22 @@ class Answers:
         p = np.append(self._seen[at[:-1]], self._seen @ out)
         return SumLaw(row[at], p, self.moments(row, at), self.nobs)
 
+    def between(self, first: Array, second: Array) -> Callable[[float], SumLaw]:
+        """The laws of the contrasts ``(1 - v) first - v second``, for v from zero to one.
+
+        Raw moments of contributions are polynomials in v, of degree three at most.
+        """
+        nodes = np.linspace(0.0, 1.0, 4)
+        powers = np.linalg.inv(np.vander(nodes, increasing=True))
+        rows = [(1.0 - v) * first - v * second for v in nodes]
+        coefficients = np.tensordot(powers, [self.moments(row) for row in rows], 1)
+
+        def law(v: float) -> SumLaw:
+            moments = np.tensordot(v ** np.arange(4.0), coefficients, 1)
+            return SumLaw((1.0 - v) * first - v * second, self._seen, moments, self.nobs)
+
+        return law
+
     def null_law(self, R: Array, value: Array) -> ReportSums:
         """The law of contrasts R, shape (q, k), of the estimate where they are `value`."""
         p = self._restricted(R, value)

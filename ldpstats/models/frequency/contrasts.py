@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.quadratic import ReportSums
-from ldpstats.models.frequency.answers import Answers
+from ldpstats.models.frequency.answers import Answers, SumLaw
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.report_law import ReportLaw
@@ -18,7 +19,7 @@ from ldpstats.problems.tallies import Tallies
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["contrast_law", "null_law"]
+__all__ = ["contrast_law", "laws_between", "null_law"]
 
 Array = npt.NDArray[Any]
 
@@ -44,6 +45,17 @@ def contrast_law(
         p = np.clip(linear.estimate[linear.places], 0.0, 1.0)
         return ContrastLaw(partial(_tally_law, laws.tally, p, row[entries[0]], place), *span)
     return None
+
+
+def laws_between(
+    linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
+) -> Callable[[float], SumLaw | ContrastLaw] | None:
+    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
+    if known is not None:
+        return known.between(first, second)
+    if laws.law is None or linear.at is not None:
+        return None
+    return lambda v: contrast_law(linear, laws, (1.0 - v) * first - v * second)
 
 
 def null_law(

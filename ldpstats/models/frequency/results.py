@@ -371,7 +371,11 @@ class FrequencyResults(CategoryResults):
         """
         above = positions("first", first, self.categories)
         below = positions("second", second, self.categories)
-        return pairs.ratio(self.linear, above, below, level(alpha))
+
+        def law_of(one: Array, other: Array) -> Any:
+            return contrasts.laws_between(self.linear, self.laws, one, other, self.answers)
+
+        return pairs.ratio(self.linear, above, below, law_of, level(alpha))
 
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")
