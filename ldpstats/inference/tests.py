@@ -9,8 +9,6 @@ almost always rejects a true hypothesis.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +26,7 @@ __all__ = [
     "checked_tallies",
     "chi2_pvalue",
     "count_array",
+    "independent",
     "quadratic",
     "standardised",
     "wald",
@@ -91,7 +90,6 @@ def wald(
     value: npt.ArrayLike,
     estimate: npt.ArrayLike,
     covariance: Covariance,
-    null: Callable[[Array, Array], Array | None] | None = None,
 ) -> tuple[float, int]:
     """Wald test of the linear restrictions R p = value.
 
@@ -104,11 +102,6 @@ def wald(
     estimate : array_like, shape (k,)
     covariance : Covariance
         Of the estimate; it may be singular.
-    null : callable, optional
-        ``null(C, gap)`` gives the covariance of contrasts C p under the null, with C of shape (r,
-        k) and ``gap``, (r,), their deviations from the null; or None. The test is then a score
-        test. Default, also if that covariance is not positive definite: the covariance of the
-        estimate.
 
     Returns
     -------
@@ -136,6 +129,18 @@ def wald(
     >>> statistic, df = wald([[1, -1, 0], [1, 1, 1]], [0, 1], p, multinomial(p, n=100))
     >>> round(statistic, 4), df
     (5.2632, 1)
+    """
+    gaps = independent(R, value, estimate, covariance)[1]
+    return float(np.sum(gaps**2)), gaps.size
+
+
+def independent(
+    R: npt.ArrayLike, value: npt.ArrayLike, estimate: npt.ArrayLike, covariance: Covariance
+) -> tuple[Array, Array]:
+    """Uncorrelated contrasts C of unit variance that say the same as R p = value, and their gaps.
+
+    C has the shape (df, k) and the gaps, their estimates less their values, (df,). Arguments,
+    errors and what is known are as for `wald`, whose statistic is the sum of the squared gaps.
     """
     rows, b = finite_array("R", R, 2), finite_array("value", value, 1)
     p = finite_array("estimate", estimate, 1)
@@ -166,13 +171,7 @@ def wald(
         raise InvalidArgument("R", rows, "leaves nothing to test: every restriction is certain")
     gaps, values = gaps[~known], values[~known]
     contrasts = (directions[:, ~known].T / np.sqrt(values)[:, None]) @ (rows / se[:, None])
-    gaps = gaps / np.sqrt(values)  # of unit variance
-    V = None if null is None else null(contrasts, gaps)
-    if V is not None:
-        least, vectors = np.linalg.eigh(V)
-        if least[0] > _KNOWN * least[-1]:
-            return float(np.sum((vectors.T @ gaps) ** 2 / least)), gaps.size
-    return float(np.sum(gaps**2)), gaps.size
+    return contrasts, gaps / np.sqrt(values)
 
 
 def quadratic(

@@ -19,8 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.channels.base import Channel
+from ldpstats.channels.incidence import Blocks
 from ldpstats.channels.structured import Uniformised
+from ldpstats.errors import NotAvailable
 from ldpstats.estimators.mle import MLE
+from ldpstats.inference.quadratic import ReportSums
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
@@ -44,6 +47,8 @@ _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
 _LARGEST_SPREAD = 100  # categories whose covariance is worth to be built entry by entry
 _LUMPED = 256  # categories that a contrast leaves out
+_LISTED = 4096  # reports up to which all are listed
+_DRAWN = 1 << 19  # entries of likelihoods of the reports of an answer that stand for all
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
@@ -137,11 +142,14 @@ class Answers:
 
     ``moments(row, at)`` gives ``SumLaw.moments`` of the categories `at`: all that the contrast
     `row`, shape (k,), is about, and some others. `alike` says that all others have the same.
+    ``reports(R)`` lists, for each source, what reports count for each contrast of R, shape (q, l),
+    and the function of the frequencies that gives the probabilities of these reports.
     """
 
     p: Array
     moments: Callable[..., Array]
     nobs: Array
+    reports: Callable[[Array], Sequence[tuple[Array, Callable[[Array], Array]]]]
     alike: bool = False
 
     @cached_property
@@ -161,12 +169,28 @@ class Answers:
         p = np.append(self._seen[at[:-1]], self._seen @ out)
         return SumLaw(row[at], p, self.moments(row, at), self.nobs)
 
-    def null_covariance(self, R: Array, value: Array) -> Array:
-        """Covariance, shape (q, q), of contrasts R of shape (q, k) where they are `value`."""
-        if len(R) == 1 and R.min() < R.max():
-            at = np.clip(value, R.min(), R.max())
-            return np.asarray(np.square(self.law(R[0]).at(at)[0])[None])
-        return self._covariance(R, self._restricted(R, value))
+    def between(self, first: Array, second: Array) -> Callable[[float], SumLaw]:
+        """The laws of the contrasts ``(1 - v) first - v second``, for v from zero to one.
+
+        Raw moments of contributions are polynomials in v, of degree three at most.
+        """
+        nodes = np.linspace(0.0, 1.0, 4)
+        powers = np.linalg.inv(np.vander(nodes, increasing=True))
+        rows = [(1.0 - v) * first - v * second for v in nodes]
+        coefficients = np.tensordot(powers, [self.moments(row) for row in rows], 1)
+
+        def law(v: float) -> SumLaw:
+            moments = np.tensordot(v ** np.arange(4.0), coefficients, 1)
+            return SumLaw((1.0 - v) * first - v * second, self._seen, moments, self.nobs)
+
+        return law
+
+    def null_law(self, R: Array, value: Array) -> ReportSums:
+        """The law of contrasts R, shape (q, k), of the estimate where they are `value`."""
+        p = self._restricted(R, value)
+        listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
+        parts = [(u, law(p), n) for (u, law), n in listed]
+        return ReportSums(self._covariance(R, p), parts)
 
     def spread(self) -> Array | None:
         """Covariance, shape (k, k), of the estimate if all answers are held by somebody.
@@ -233,8 +257,8 @@ def known_answers(
     if laws.law is not None:
         return _of_labels(laws.law, [maker.channel() for maker in makers])
     if isinstance(laws.tally, PathLaw) and scored:
-        return _of_scores(linear, laws.tally, [maker.channel() for maker in makers])
-    return None if laws.exact is None else _of_bits(linear, laws.exact, makers[0])
+        return _of_scores(linear, laws.tally, makers)
+    return None if laws.exact is None else _of_counts(linear, laws.exact, makers[0])
 
 
 def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
@@ -247,7 +271,11 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     nobs = np.array([float(part.nobs) for part in law.parts])
     pairs = list(zip(law.parts, channels, strict=True))
     alike = all(isinstance(made, Uniformised) and part.weights.ndim == 1 for part, made in pairs)
-    return Answers(p, partial(_label_moments, pairs), nobs, alike)
+
+    def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
+        return [(part.contrasts(R), channel.forward) for part, channel in pairs]
+
+    return Answers(p, partial(_label_moments, pairs), nobs, reports, alike)
 
 
 def _label_moments(
@@ -272,28 +300,85 @@ def _powers(u: Array) -> Array:
     return np.array([u, u * u, u * u * u])
 
 
-def _of_scores(linear: Uncertain, tally: PathLaw, channels: Sequence[Channel]) -> Answers:
+def _of_scores(linear: Uncertain, tally: PathLaw, makers: Sequence[Mechanism]) -> Answers:
     # the scores of all reports have the mean zero where they were taken, so that those of the
     # reports of category i add up to 1 - p_i in entry i
     p = np.maximum(1.0 - tally.own[:, 0].sum(axis=0), 0.0)
     p = np.maximum(p, 1e-15)
-    start, V = p / p.sum(), linear.known()
+    start, V, nobs = p / p.sum(), linear.known(), tally.nobs[:, 0]
+    channels = [maker.channel() for maker in makers]
 
     def moments(row: Array, at: Any = slice(None)) -> Array:
         weights = V.times(row)
-        features = [np.tile(n * weights, (row.size, 1)) for n in tally.nobs[:, 0]]
+        features = [np.tile(n * weights, (row.size, 1)) for n in nobs]
         pairs = zip(channels, features, strict=True)
         return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])[..., at]
 
-    return Answers(start, moments, tally.nobs[:, 0])
+    def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
+        weights, found = np.array([V.times(row) for row in R]), []
+        for maker, n in zip(makers, nobs, strict=True):
+            W, law = _listed(maker)
+            found.append((n * weights @ (W / (W @ start)[:, None]).T, law))
+        return found
+
+    return Answers(start, moments, nobs, reports)
 
 
-def _of_bits(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers | None:
-    if maker.n_cohorts or not maker.n_bits:
+def _listed(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
+    """Likelihoods of reports up to a factor each, (l, k), and their law under frequencies.
+
+    Where there are too many patterns of bits, a sample stands for them.
+    """
+    channel = maker.channel()
+    if channel.shape[1] <= _LISTED:
+        try:
+            Q = channel.matrix()
+        except NotAvailable:  # a few patterns of many bits
+            pass
+        else:
+            Q = Q[:, Q.any(axis=0)]
+            return Q.T, lambda p: np.asarray(p @ Q)
+    y, law = _sample(maker)
+    return channel.rows(y).dense(), law
+
+
+def _sample(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
+    """Reports of every answer, as many of each, and their law under frequencies.
+
+    They are drawn from a fixed seed: the same results give the same test.
+    """
+    k = maker.k
+    draws = int(np.clip(_DRAWN // k**2, 8, 1024))
+    codes = np.repeat(np.arange(k), draws)
+    y = maker.privatize(maker.categories[codes], np.random.default_rng(0)).y
+    return y, lambda p: np.asarray(p[codes] / draws)
+
+
+def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers | None:
+    """Of sums of bits, and of labels whose counts give each category a binomial tally."""
+    if maker.n_cohorts:
+        return None
+    channel = maker.channel()
+    nobs, p = np.array([float(exact.nobs)]), project_simplex(linear.estimate)
+    if isinstance(channel, Blocks):
+        G = (channel.design.features(np.arange(channel.shape[1])).T - exact.offset[:, None]) 
+        G = G / exact.scale[:, None]
+        Q = channel.matrix()
+
+        def label_moments(row: Array, at: Any = slice(None)) -> Array:
+            return (_powers(row @ G) @ Q.T)[None][..., at]
+
+        return Answers(p, label_moments, nobs, lambda R: [(R @ G, channel.forward)])
+    if not maker.n_bits:
         return None
 
     def moments(row: Array, at: Any = slice(None)) -> Array:
         raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
         return np.array([[one[0] for one in raw]])[..., at]
 
-    return Answers(project_simplex(linear.estimate), moments, np.array([float(exact.nobs)]))
+    def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
+        y, law = _sample(maker)
+        bits = np.unpackbits(y, axis=1, count=maker.n_bits, bitorder="little")
+        return [((R / exact.scale) @ (bits - exact.offset).T, law)]
+
+    return Answers(p, moments, nobs, reports)

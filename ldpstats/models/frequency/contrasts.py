@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.models.frequency.answers import Answers
+from ldpstats.inference.quadratic import ReportSums
+from ldpstats.models.frequency.answers import Answers, SumLaw
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.report_law import ReportLaw
@@ -17,7 +19,7 @@ from ldpstats.problems.tallies import Tallies
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["contrast_law", "null_covariance"]
+__all__ = ["contrast_law", "laws_between", "null_law"]
 
 Array = npt.NDArray[Any]
 
@@ -45,27 +47,41 @@ def contrast_law(
     return None
 
 
-def null_covariance(
-    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
-) -> Array | None:
-    """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise.
-
-    Where a short step along the covariance of the estimate does not lead there, at the likeliest
-    frequencies of the null, if the law of each answer is `known`.
-    """
-    if gap.size == 0:
+def laws_between(
+    linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
+) -> Callable[[float], SumLaw | ContrastLaw] | None:
+    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
+    if known is not None:
+        return known.between(first, second)
+    if laws.law is None or linear.at is not None:
         return None
+    return lambda v: contrast_law(linear, laws, (1.0 - v) * first - v * second)
+
+
+def null_law(
+    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
+) -> ReportSums | None:
+    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
+
+    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
+    where a short step along the covariance of the estimate leads there. None where nothing is known
+    but the covariance of the estimate.
+    """
     change = _restriction(linear, R, gap)
     if laws.law is not None:
         led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        if known is not None and not (led and all(p.can_move(change) for p in laws.law.parts)):
-            return known.null_covariance(R, R @ linear.estimate - gap)
-        return laws.law.moved(change).covariance(R)
+        near = led and all(part.can_move(change) for part in laws.law.parts)
+        if known is None or near:
+            law = laws.law.moved(change)
+            parts = [(part.contrasts(R), part.law, part.nobs) for part in law.parts]
+            return ReportSums(law.covariance(R), parts)
+    if known is not None:
+        return known.null_law(R, R @ linear.estimate - gap)
     if laws.tally is None or not laws.tally.everywhere:
         return None
     inside = np.clip(linear.estimate, 0.0, 1.0)
     there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
-    return np.asarray(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
+    return ReportSums(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
 
 
 def _moved_law(linear: Uncertain, law: ReportLaw, row: Array, value: Array) -> tuple[Array, Array]:

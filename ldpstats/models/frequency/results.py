@@ -35,6 +35,7 @@ from ldpstats.problems.report_law import ReportLaw
 from ldpstats.problems.tallies import Tallies
 
 if TYPE_CHECKING:
+    from ldpstats.inference.quadratic import ReportSums
     from ldpstats.models.shared.contrasts import ContrastLaw
 
 __all__ = ["FrequencyResults"]
@@ -307,8 +308,8 @@ class FrequencyResults(CategoryResults):
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         return contrasts.contrast_law(self.linear, self.laws, row, self.answers)
 
-    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
-        return contrasts.null_covariance(self.linear, self.laws, R, gap, self.answers)
+    def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
+        return contrasts.null_law(self.linear, self.laws, R, gap, self.answers)
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         unseen = not np.all(estimated.variances() > 0.0)  # that nobody was seen is not certain
@@ -370,7 +371,11 @@ class FrequencyResults(CategoryResults):
         """
         above = positions("first", first, self.categories)
         below = positions("second", second, self.categories)
-        return pairs.ratio(self.linear, above, below, level(alpha))
+
+        def law_of(one: Array, other: Array) -> Any:
+            return contrasts.laws_between(self.linear, self.laws, one, other, self.answers)
+
+        return pairs.ratio(self.linear, above, below, law_of, level(alpha))
 
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")

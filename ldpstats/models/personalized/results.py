@@ -27,6 +27,7 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import SummaryTable
 
 if TYPE_CHECKING:
+    from ldpstats.inference.quadratic import ReportSums
     from ldpstats.models.shared.contrasts import ContrastLaw
 
 __all__ = ["PersonalizedResults", "personalized_results"]
@@ -256,11 +257,11 @@ class PersonalizedResults(CategoryResults):
             return None
         return contrasts.contrast_law(r.linear, r.laws, given[0], r.answers)
 
-    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
+    def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
         given, r = self._intermediate_contrasts(R), self.intermediate
         if given is None:
             return None
-        return contrasts.null_covariance(r.linear, r.laws, given, gap, r.answers)
+        return contrasts.null_law(r.linear, r.laws, given, gap, r.answers)
 
     @property
     def pvalues(self) -> pd.Series[float]:

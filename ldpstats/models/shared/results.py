@@ -14,7 +14,7 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit, Part
 from ldpstats.models.shared.hypotheses import linear_hypothesis
@@ -23,6 +23,7 @@ from ldpstats.models.shared.storage import Stored
 from ldpstats.problems.estimates import Uncertain
 
 if TYPE_CHECKING:
+    from ldpstats.inference.quadratic import ReportSums
     from ldpstats.models.shared.contrasts import ContrastLaw
     from ldpstats.problems.covariance import Covariance
 
@@ -216,8 +217,8 @@ class FittedResults(Stored, Presented):
         """The law of the contrast `row`, shape (k,); None where it is not known."""
         return None
 
-    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
-        """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise."""
+    def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
+        """The law of independent contrasts R, (q, k), under the null that `gap` is noise."""
         return None
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
@@ -255,17 +256,28 @@ class FittedResults(Stored, Presented):
         R, estimate, covariance = self.linear.restricted(given)
         try:
             V = self._testing_covariance(covariance)
-            statistic, df = tests_.wald(R, value, estimate, V, self._null_covariance)
+            given, gap = tests_.independent(R, value, estimate, V)
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        statistic, df, pvalue, how = self._score_test(given, gap, given @ estimate - gap)
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
-        return TestResult(
-            null=words,
-            statistic=float(statistic),
-            df=float(df),
-            pvalue=float(chi2_pvalue(statistic, df)),
-            method="Wald test on the unconstrained estimate",
-        )
+        return TestResult(words, statistic, float(df), pvalue, how)
+
+    def _score_test(self, R: Array, gap: Array, value: Array) -> tuple[float, int, float, str]:
+        """Statistic, degrees of freedom, p-value and method of R p = value, R of unit variance."""
+        how = "Wald test on the unconstrained estimate"
+        row = np.zeros(self.k)
+        row[self.linear.places] = R[0]
+        one = self._contrast_law(row) if len(R) == 1 else None
+        if one is not None:
+            (se,), (skewness,) = one.at(np.clip(value, one.least, one.most))
+            z = float(tests_.standardised(gap, se)[0])
+            return z**2, 1, float(two_sided(gap, se, skewness)[0]), how
+        law = self._null_law(R, gap)
+        if law is None:
+            statistic = float(np.sum(gap**2))
+            return statistic, gap.size, float(chi2_pvalue(statistic, gap.size)), how
+        return *law.test(gap), how
 
     @abstractmethod
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
