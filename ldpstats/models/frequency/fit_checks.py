@@ -17,7 +17,7 @@ from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.chi_square import rare_categories, together
+from ldpstats.models.frequency.chi_square import contrasts, rare_categories, together
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import block_diagonal
 from ldpstats.problems.exact_counts import ExactForm
@@ -197,8 +197,7 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
         return None
     pooled = joined(problems).plug_in()
     group = rare_categories([[problem] for problem in problems], pooled)
-    contrasts = np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
-    parts = [problem.estimable(pooled, contrasts) for problem in problems]
+    parts = [problem.estimable(pooled, contrasts(group)) for problem in problems]
     first, *others = sorted(parts, key=lambda part: part.partial)
     if first.partial:
         return None
