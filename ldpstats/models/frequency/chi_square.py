@@ -16,8 +16,9 @@ from ldpstats.inference.form_moments import form_cumulants, is_feasible
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.moments import Moments, OwnCounts
 from ldpstats.problems.pooled import joined
+from ldpstats.problems.simplex import project_simplex
 
-__all__ = ["all_candidates", "by_moments", "contrasts", "rare_categories", "together"]
+__all__ = ["all_candidates", "by_moments", "contrasts", "plug_in", "rare_categories", "together"]
 
 Array = npt.NDArray[Any]
 
@@ -159,6 +160,19 @@ def _cumulants(side: Sequence[OwnCounts], p: Array) -> tuple[int, Array, Array]:
 def contrasts(group: npt.NDArray[np.int64]) -> Array:
     """Each sum over a group of `rare_categories` minus the one before, shape (g - 1, k)."""
     return np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
+
+
+def plug_in(problem: Moments) -> Array:
+    """Frequencies whose law is close to the reports, for variances under a null.
+
+    Sums of bits are noisy where a category is frequent, and hardly elsewhere. The projection counts
+    distances in standard errors: else rare categories would make up for the noise of frequent ones.
+    """
+    estimate = problem.estimate()[0]
+    positive = np.maximum(estimate, 0.0)
+    if problem.is_open or not positive.any():
+        return problem.plug_in()
+    return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
 
 
 def together(group: npt.NDArray[np.int64]) -> str:

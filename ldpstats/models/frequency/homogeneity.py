@@ -31,6 +31,7 @@ from ldpstats.models.frequency.chi_square import (
     all_candidates,
     by_moments,
     contrasts,
+    plug_in,
     rare_categories,
     together,
 )
@@ -42,7 +43,6 @@ from ldpstats.models.frequency.one_step import OneStep, effective_counts
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["METHODS", "compared", "homogeneity", "homogeneity_test"]
 
@@ -131,49 +131,8 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     sides = [model.evidence for model in models]
     if method == "default" and pooled.one_step is not None and _same_makers(sides):
         return _score(sides, pooled.one_step, null)
-    return _wald(sides, _likely(pooled), alike, null)
-
-
-def _likely(pooled: Evidence) -> Array:
-    """Pooled frequencies whose law is close to the reports, for variances under the null.
-
-    Sums of bits are noisy where a category is frequent, and hardly elsewhere. The projection counts
-    distances in standard errors: else rare categories would make up for the noise of frequent ones.
-    """
-    problem = pooled.moments
-    if pooled.reference is not None or problem.is_open or problem.is_dense:
-        return pooled.plug_in
-    estimate = problem.estimate()[0]
-    positive = np.maximum(estimate, 0.0)
-    return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
-
-
-def _same_makers(sides: Sequence[Evidence]) -> bool:
-    """Whether all groups have reports of the same mechanisms, and thus of the same laws."""
-    every = [[source.mechanism for source in side.sources] for side in sides]
-    return all(
-        len(makers) == len(every[0]) and all(one in makers for one in every[0]) for makers in every
-    )
-
-
-def _pearson(sources: Sequence[Any], null: str) -> TestResult:
-    """Pearson's chi-square of the g x l table of labels."""
-    seen = np.array([source.vector().reshape(-1) for source in sources])
-    share = seen.sum(axis=1).min() / seen.sum()
-    group = rare_groups(seen.sum(axis=0) * share)
-    table = np.array([group_sums(row, group) for row in seen])
-    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
-    how = "Pearson chi-square of the privatised reports"
-    smallest = smallest_expected(table)
-    if smallest >= SMALLEST_EXPECTED:
-        return TestResult.chi_square(null, statistic, df, how, together(group))
-    # the chi-square law fails where counts are small; that of permuted reports is as sparse
-    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
-    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
-    doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
-    note = "; ".join(filter(None, (together(group), doubt)))
-    how = f"{how}, p-value by the moments of permutations"
-    return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
+    p = plug_in(pooled.moments) if pooled.reference is None else pooled.reference
+    return _wald(sides, p, alike, null)
 
 
 def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
