@@ -138,7 +138,7 @@ class Channel(ABC):
         InvalidArgument
             If a possible report has probability zero under p.
         """
-        Q, m = self._emitted(p)
+        Q, m = self.emitted(p)
         return np.asarray((Q / m) @ Q.T)
 
     def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
@@ -158,7 +158,7 @@ class Channel(ABC):
         mean : array, shape (3, k)
             The same over the reports of the frequencies p.
         """
-        Q, m = self._emitted(p)
+        Q, m = self.emitted(p)
         u = features @ (Q / m)
         own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
         return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
@@ -168,11 +168,11 @@ class Channel(ABC):
 
         `features` has the shape (q, k), both results have (q,).
         """
-        Q, m = self._emitted(p)
+        Q, m = self.emitted(p)
         u = features @ (Q / m)
         return u.min(axis=1), u.max(axis=1)
 
-    def _emitted(self, p: Array) -> tuple[Array, Array]:
+    def emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
         Q = self.matrix()
         Q = Q[:, Q.any(axis=0)]

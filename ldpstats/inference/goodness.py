@@ -11,8 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.form_moments import form_cumulants
 from ldpstats.inference.pooling import group_sums, rare_groups
-from ldpstats.inference.popcounts import bit_total_fit, popcount_fit, popcount_law
+from ldpstats.inference.popcounts import (
+    bit_total_fit,
+    popcount_fit,
+    popcount_law,
+    popcount_pvalue,
+)
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess, count_array
 from ldpstats.problems.covariance import finite_array
@@ -20,11 +26,13 @@ from ldpstats.problems.covariance import finite_array
 __all__ = [
     "any_answers_fit",
     "bit_total_fit",
+    "channel_distance",
     "channel_fit",
     "group_sums",
     "negative_estimates",
     "popcount_fit",
     "popcount_law",
+    "popcount_pvalue",
     "rare_groups",
 ]
 
@@ -32,7 +40,12 @@ Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
 _EPS = float(np.finfo(np.float64).eps)
+_DOUBTED = 0.05  # p-value below which the probability of what was seen matters
 _NOTHING = 1e-14  # fitted probability that counts as zero
+_EVERY_LAW = (
+    "the channel has as many free probabilities as outputs, so every law of the reports fits it, "
+    "apart from estimates that are too negative"
+)
 
 
 def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
@@ -84,10 +97,7 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     rank = int(np.sum(values > max(channel.shape) * _EPS * values[0]))
     df = channel.shape[1] - rank
     if df == 0:
-        raise NotAvailable(
-            "the channel has as many free probabilities as outputs, so every law of the reports "
-            "fits it, apart from estimates that are too negative"
-        )
+        raise NotAvailable(_EVERY_LAW)
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
     basis = right[:rank].T
     m = (c + 0.5) / (n + c.shape[-1] / 2)
@@ -103,6 +113,67 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
             )
     statistic = np.sum(n * (c / n - m) ** 2 / m, axis=-1)
     return np.where(impossible, np.inf, statistic), df
+
+
+def channel_distance(
+    counts: npt.ArrayLike, Q: npt.ArrayLike, law: npt.ArrayLike
+) -> tuple[float, int, float]:
+    """`channel_fit` around a law that the channel can make, for reports few of which are rare.
+
+    The statistic is the part of Pearson's residuals that no change of p explains, to first order.
+    It is a sum over reports, so that its mean, variance and third cumulant under `law` are known;
+    the p-value is that of Pearson's type III law with these moments, not of chi-square, which fails
+    where outputs are expected in few reports.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (l,)
+        Counts of the outputs.
+    Q : array_like, shape (k, l)
+        Channel, rows sum to one.
+    law : array_like, shape (l,)
+        Probabilities of the outputs under the likeliest p.
+
+    Returns
+    -------
+    statistic : float
+    df : int
+        Outputs that are possible under `law`, less the rank of their channel.
+    pvalue : float
+        At least the probability of these very counts under `law`.
+
+    Raises
+    ------
+    NotAvailable
+        If df = 0.
+    InvalidArgument
+        If counts are invalid, shapes disagree, or an impossible output was seen.
+
+    Examples
+    --------
+    >>> Q, law = [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]], [0.35, 0.2, 0.45]
+    >>> statistic, df, pvalue = channel_distance([300, 260, 440], Q, law)
+    >>> round(statistic, 4), df, round(pvalue, 7)
+    (22.5, 1, 2.1e-06)
+    """
+    c, m = count_array("counts", counts), finite_array("law", law, 1)
+    channel = finite_array("Q", Q, 2)
+    if not c.shape == m.shape == channel.shape[1:]:
+        raise InvalidArgument("Q", channel.shape, f"must have {c.size} columns, as counts and law")
+    possible = m > _NOTHING
+    if np.any(c[~possible] > 0):
+        raise InvalidArgument("law", m, "gives probability zero to an output that was seen")
+    c, channel, m = c[possible], channel[:, possible], m[possible] / m[possible].sum()
+    root, n = np.sqrt(m), c.sum()
+    left, values, _ = np.linalg.svd((channel / root).T, full_matrices=False)
+    basis = left[:, values > max(channel.shape) * _EPS * values[0]]
+    df = c.size - basis.shape[1]
+    if df == 0:
+        raise NotAvailable(_EVERY_LAW)
+    each = (np.eye(c.size) - basis @ basis.T) / root[:, None] / np.sqrt(n)
+    statistic = float(np.sum((c @ each) ** 2))
+    pvalue = form_cumulants([(int(n), each, m)]).pvalue(statistic)
+    return statistic, df, max(pvalue, _probability(c, m))
 
 
 def negative_estimates(
@@ -127,8 +198,8 @@ def negative_estimates(
     -------
     z, pvalue : ndarray, shape (k,)
         One-sided: the larger of the normal and the Pearson type III tail, because the latter has
-        bounded support; and at least the probability of these very counts under `law`, which is
-        above both tails where reports are few.
+        bounded support; and at least the probability under `law` of what the estimate was made of,
+        the counts of outputs that it weighs alike, which is above both tails where reports are few.
 
     Raises
     ------
@@ -154,7 +225,12 @@ def negative_estimates(
     third = (deviation * deviation * deviation) @ m  # quicker than a power
     skewness = np.where(random, third / scale**3 / np.sqrt(n), 0.0)
     pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
-    return z, np.maximum(pvalue, np.where(np.isneginf(z), 0.0, _probability(c, m)))
+    pvalue = np.maximum(pvalue, np.where(np.isneginf(z), 0.0, _probability(c, m)))
+    for i in np.flatnonzero((pvalue < _DOUBTED) & np.isfinite(z)):
+        kinds = np.unique(np.round(G[i] / size[i], 9), return_inverse=True)[1].reshape(-1)
+        seen = _probability(np.bincount(kinds, weights=c), np.bincount(kinds, weights=m))
+        pvalue[i] = max(pvalue[i], seen)
+    return z, pvalue
 
 
 def _probability(counts: Array, law: Array) -> float:

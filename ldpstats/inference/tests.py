@@ -225,9 +225,11 @@ def quadratic(
             observed_tangent_inverse(dense).core if tangent else checked_inverse(dense, "of d")
         )
         statistic = np.einsum("...i,...i->...", d @ precision, d)
-    if np.any(statistic < 0):
+    variances = V.variances()
+    size = np.sum(d**2 / np.where(variances > 0.0, variances, 1.0), axis=-1)
+    if np.any(statistic < -_AGREES * size):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
-    return np.asarray(statistic, dtype=np.float64), df
+    return np.asarray(np.maximum(statistic, 0.0), dtype=np.float64), df  # zero but for rounding
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:

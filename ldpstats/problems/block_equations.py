@@ -13,7 +13,7 @@ from ldpstats.problems.covariance import Covariance, finite_array
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.exact_counts import ExactForm
-from ldpstats.problems.moments import Array, Check, OwnCounts
+from ldpstats.problems.moments import LARGEST_LIST, Array, Check, OwnCounts
 from ldpstats.problems.reach import Pair
 from ldpstats.problems.tallies import PathLaw, Tallies
 
@@ -94,6 +94,12 @@ class BlockEquations(Equations):
 
     def exact_form(self) -> ExactForm | None:
         return None if self.signed else super().exact_form()
+
+    def kinds_of_reports(self, p: Array) -> tuple[Array, Array] | None:
+        if self.k * self.design.n_labels > LARGEST_LIST:
+            return None
+        every = self.design.features(np.arange(self.design.n_labels))
+        return every, self.low + self.gain * self.design.masses(p)
 
     def own_counts(self) -> OwnCounts | None:
         return None if self.signed else super().own_counts()

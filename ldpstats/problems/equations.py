@@ -13,7 +13,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.laws import bit_moments, label_moments
-from ldpstats.problems.moments import Array, Check, Estimable, Moments, OwnCounts
+from ldpstats.problems.moments import LARGEST_LIST, Array, Check, Estimable, Moments, OwnCounts
 from ldpstats.problems.reach import Pair, bit_reach, label_reach, own_reach, picked
 from ldpstats.problems.report_law import ReportLaw, ReportPart
 from ldpstats.problems.simplex import project_simplex
@@ -327,6 +327,37 @@ class Equations(Moments):
             law = np.where(q.t * q.nobs >= _MANY, q.t, np.maximum(q.t, expected))
             parts.append(ReportPart(weights, slopes, law / law.sum(), q.nobs))
         return ReportLaw(tuple(parts))
+
+    def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
+        found = []
+        for q, weights in zip(self.sources, self._weights(), strict=True):
+            kinds = q.kinds_of_reports(p)
+            if kinds is None:
+                return None
+            t, law = kinds
+            each = t * weights if weights.ndim == 1 else t @ weights.T
+            found.append((q.nobs, np.asarray(each / q.nobs), law))
+        return found
+
+    def kinds_of_reports(self, p: Array) -> tuple[Array, Array] | None:
+        """The t that one report of each kind makes, (u, d), and their law at p; None if too many.
+
+        Each label is a kind, or each pattern of bits.
+        """
+        d = self.t.size
+        if self.kind == "labels" and d * d <= LARGEST_LIST:
+            law = self.offset + (self.A @ p if self.is_dense else self.A * p)
+            law = np.maximum(law, 0.0)  # of rounding
+            return np.eye(d), law / law.sum()
+        if self.kind != "bits" or self.is_dense or d * 2.0**d > LARGEST_LIST:
+            return None
+        bits = (np.arange(1 << d)[:, None] >> np.arange(d)) % 2 == 1
+        absent, present = (np.broadcast_to(m, d) for m in (self.offset, self.offset + self.A))
+        noise = np.where(bits, absent, 1.0 - absent)
+        own, law = np.where(bits, present, 1.0 - present), np.zeros(len(bits))
+        for x in range(d):  # without a quotient: a bit may be certain
+            law += p[x] * own[:, x] * np.delete(noise, x, axis=1).prod(axis=1)
+        return bits.astype(np.float64), law
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
         """The law along the path of each frequency; where every report may tell of all of them.

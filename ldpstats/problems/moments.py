@@ -24,9 +24,11 @@ from ldpstats.problems.report_law import ReportLaw
 from ldpstats.problems.simplex import project_simplex
 from ldpstats.problems.tallies import Tallies
 
-__all__ = ["CellBounds", "Check", "Estimable", "Misfit", "Moments", "OwnCounts"]
+__all__ = ["LARGEST_LIST", "CellBounds", "Check", "Estimable", "Misfit", "Moments", "OwnCounts"]
 
 Array = npt.NDArray[Any]
+
+LARGEST_LIST = 1 << 20  # numbers that a list of all possible reports may take
 
 
 class Check(Enum):
@@ -271,6 +273,15 @@ class Moments(ABC):
 
         An estimate that weights all reports with two weights only counts the reports of the larger
         weight, and its mean gives the law of that count: ``P(counted) = offset + scale p_x``.
+        """
+        return None
+
+    def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
+        """What each possible report adds to the linear estimate, and how probable it is under p.
+
+        Of every independent source its number of reports, what one report of each kind adds, shape
+        (u, k) and up to a constant, and the law of these kinds, (u,). None where there are too many
+        kinds to list, or only sums were kept whose reports are unknown.
         """
         return None
 

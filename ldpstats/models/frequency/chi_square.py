@@ -12,13 +12,17 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
 from ldpstats.inference import goodness
+from ldpstats.inference.form_moments import form_cumulants, is_feasible
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.moments import Moments, OwnCounts
 from ldpstats.problems.pooled import joined
+from ldpstats.problems.simplex import project_simplex
 
-__all__ = ["all_candidates", "rare_categories", "together"]
+__all__ = ["all_candidates", "by_moments", "contrasts", "plug_in", "rare_categories", "together"]
 
 Array = npt.NDArray[Any]
+
+_KNOWN = 1e-10  # relative variance below which a contrast is known
 
 
 def all_candidates(
@@ -39,6 +43,47 @@ def all_candidates(
     df = outcome[1] / max(spread for _, spread in laws)
     pvalue = float(fdtrc(df, rest, outcome[0] / outcome[1]))
     return replace(test, pvalue=pvalue, method=f"{method}; F law, {df:.3g} and {rest:.3g} df")
+
+
+def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array) -> TestResult:
+    """The test of contrasts R of all estimates, with the law that its statistic has under p.
+
+    Chi-square is the limit of that law, and far from it where some reports are rare. The test is
+    left as it is where the reports of a problem cannot be listed.
+
+    Parameters
+    ----------
+    test : TestResult
+        The quadratic form of the contrasts in the inverse of their covariance under p.
+    problems : sequence of Moments
+        Independent of each other.
+    R : array, shape (q, sum of k)
+        Contrasts of the estimates of all problems, side by side; they may be redundant.
+    """
+    listed = [problem.influences(p) for problem in problems]
+    sides = np.split(R, np.cumsum([problem.k for problem in problems])[:-1], axis=1)
+    parts = [
+        (n, each @ side.T, law)
+        for found, side in zip(listed, sides, strict=True)
+        for n, each, law in found or ()
+    ]
+    if any(found is None for found in listed):
+        return test
+    covariance = np.zeros((len(R), len(R)))
+    for n, each, law in parts:
+        centred = each - law @ each
+        covariance += n * (centred.T * law) @ centred
+    scale = np.sqrt(np.diagonal(covariance))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    kept = values > _KNOWN * values[-1]
+    white = vectors[:, kept] / scale[:, None] / np.sqrt(values[kept])
+    size = sum(len(law) for _, _, law in parts)
+    if kept.sum() != test.df or not is_feasible(size, white.shape[1]):
+        return test
+    found = form_cumulants([(n, each @ white, law) for n, each, law in parts])
+    how = f"{test.method}, p-value by the moments of the statistic"
+    return replace(test, pvalue=found.pvalue(test.statistic), method=how)
 
 
 def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
@@ -110,6 +155,24 @@ def _cumulants(side: Sequence[OwnCounts], p: Array) -> tuple[int, Array, Array]:
         second += slope**2 * v / q.nobs
         fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
     return sum(q.nobs for q in side), second, fourth
+
+
+def contrasts(group: npt.NDArray[np.int64]) -> Array:
+    """Each sum over a group of `rare_categories` minus the one before, shape (g - 1, k)."""
+    return np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
+
+
+def plug_in(problem: Moments) -> Array:
+    """Frequencies whose law is close to the reports, for variances under a null.
+
+    Sums of bits are noisy where a category is frequent, and hardly elsewhere. The projection counts
+    distances in standard errors: else rare categories would make up for the noise of frequent ones.
+    """
+    estimate = problem.estimate()[0]
+    positive = np.maximum(estimate, 0.0)
+    if problem.is_open or not positive.any():
+        return problem.plug_in()
+    return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
 
 
 def together(group: npt.NDArray[np.int64]) -> str:

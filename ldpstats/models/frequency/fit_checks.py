@@ -17,7 +17,13 @@ from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.chi_square import rare_categories, together
+from ldpstats.models.frequency.chi_square import (
+    by_moments,
+    contrasts,
+    plug_in,
+    rare_categories,
+    together,
+)
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import block_diagonal
 from ldpstats.problems.exact_counts import ExactForm
@@ -104,14 +110,16 @@ def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
         ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
         histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
         statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
-        how = "chi-square of the number of ones in a report"
-        return TestResult.chi_square(_NULL, float(statistic), df, how)
+        law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
+        p = goodness.popcount_pvalue(float(statistic), *law)
+        how = "chi-square of the number of ones in a report, p-value by its moments"
+        return TestResult(_NULL, float(statistic), float(df), p, how)
     total = int(counts.ones.sum())
     z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
     return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
-def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
+def _laws_fit(counts: Counts, problem: Moments, likeliest: Array | None) -> TestResult:
     """Labels: their distance from the laws of the channel, or else the most negative estimates.
 
     Rare outputs are put together. A channel with no more outputs than categories can make any law
@@ -123,28 +131,42 @@ def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResu
     best = maximise(
         DenseRows(Q.T[seen]), n[seen].astype(np.float64), target, False, start=likeliest
     )[0].p
-    law = (best @ Q)[possible]
+    law = best @ Q
     if possible.sum() > len(Q) and n.sum() >= _FEWEST:
-        group = goodness.rare_groups(n.sum() * law)
+        group = goodness.rare_groups(n.sum() * law[possible])
         pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
         try:
-            outcome = goodness.channel_fit(goodness.group_sums(n[possible], group), pooled)
+            statistic, df, p = goodness.channel_distance(
+                goodness.group_sums(n[possible], group), pooled, best @ pooled
+            )
         except NotAvailable:  # no more groups than they tell apart
             pass
         else:
-            how = "chi-square distance from the laws of the channel"
-            return TestResult.chi_square(_NULL, float(outcome[0]), outcome[1], how)
-    inverse = np.asarray(problem.inverse)
-    if not problem.is_dense:
+            how = "distance from the laws of the channel, p-value by the moments of the statistic"
+            return TestResult(_NULL, statistic, float(df), p, how)
+    if problem.is_dense:
+        z, p = goodness.negative_estimates(n[possible], problem.inverse, law[possible])
+        return _most_negative(z, p, problem.exact_form())
+    listed = problem.influences(best) if problem.exact_form() is None else None
+    if listed is None:
         return _negative_fit(counts, problem)
-    z, p = goodness.negative_estimates(n[possible], inverse, law)
-    return _most_negative(z, p, problem.exact_form())
+    ((_, each, _),) = listed
+    z, p = goodness.negative_estimates(n, each.T * n.sum(), law)
+    return _most_negative(z, p, None)
 
 
 def _negative_fit(counts: Any, problem: Moments) -> TestResult:
-    """Estimates that are more negative than chance makes them where a frequency is zero."""
-    estimate, se = problem.estimate()[0], np.sqrt(problem.estimate_variances())
-    form, z = problem.exact_form(), tests_.standardised(estimate, se)
+    """Estimates that are more negative than chance makes them where a frequency is zero.
+
+    One report more than expected is allowed for: where a report is hardly ever made, the normal law
+    takes even one for impossible.
+    """
+    estimate, variance = problem.estimate()[0], problem.estimate_variances()
+    try:
+        variance = variance + (problem.reach()[0] / problem.nobs) ** 2
+    except (NotAvailable, InvalidArgument):  # what one report does is not known
+        pass
+    form, z = problem.exact_form(), tests_.standardised(estimate, np.sqrt(variance))
     if form is not None and form.known.all():
         return _most_negative(z, np.ones_like(z), form)
     return _most_negative(z, normal_pvalue(z, "smaller"), form)
@@ -195,10 +217,9 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
     k, S = problems[0].k, len(problems)
     if k * (S - 1) > LARGEST_INFORMATION:
         return None
-    pooled = joined(problems).plug_in()
+    pooled = plug_in(joined(problems))
     group = rare_categories([[problem] for problem in problems], pooled)
-    contrasts = np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
-    parts = [problem.estimable(pooled, contrasts) for problem in problems]
+    parts = [problem.estimable(pooled, contrasts(group)) for problem in problems]
     first, *others = sorted(parts, key=lambda part: part.partial)
     if first.partial:
         return None
@@ -210,4 +231,8 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
     except InvalidArgument:  # nothing varies that could differ
         return None
     how = "homogeneity of the sources, Wald"
-    return TestResult.chi_square(HOMOGENEITY, *outcome, how, together(group))
+    test = TestResult.chi_square(HOMOGENEITY, *outcome, how, together(group))
+    if any(part.partial for part in parts):
+        return test
+    order = sorted(range(S), key=lambda s: parts[s] is not first)
+    return by_moments(test, [problems[s] for s in order], pooled, R)

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import listed, one_of
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import pearson
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.pooling import SMALLEST_EXPECTED, group_sums, rare_groups
-from ldpstats.inference.tables.independence import smallest_expected
-from ldpstats.inference.tables.permutation_moments import Cumulants, Spread, moments
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import score, smallest_expected
+from ldpstats.inference.tables.permutation import log_probability
+from ldpstats.inference.tables.permutation_moments import (
+    Cumulants,
+    Spread,
+    blocks_of,
+    moments,
+    score_cumulants,
+)
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
+from ldpstats.models.frequency.chi_square import (
+    all_candidates,
+    by_moments,
+    contrasts,
+    plug_in,
+    rare_categories,
+    together,
+)
 from ldpstats.models.frequency.data import Data
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.groups import refuse_shared_persons, reports_in
 from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.frequency.one_step import effective_counts
+from ldpstats.models.frequency.one_step import OneStep, effective_counts
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
+from ldpstats.problems.problem import Likelihood
 
 __all__ = ["METHODS", "compared", "homogeneity", "homogeneity_test"]
 
 Array = npt.NDArray[Any]
+
+_REPEATED = 1 << 12  # kinds of reports beyond which what was seen has next to no probability
 
 METHODS = ("default", "pearson", "wald")
 
@@ -103,7 +124,7 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     maker, mechanisms = sources[0].mechanism, [source.mechanism for source in sources]
     alike = len(sources) == len(models) and all(mechanism == maker for mechanism in mechanisms)
     # where cohorts differ in size by chance reports are no labels of one law
-    labels = alike and not maker.n_bits and not maker.n_cohorts
+    labels = alike and not maker.n_bits and maker.n_cohorts < 2
     if method == "pearson" and not labels:
         raise NotAvailable(
             "Pearson's test needs reports of one mechanism that are labels: use method='wald'"
@@ -111,27 +132,76 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     null = f"{'both' if len(models) == 2 else 'all'} groups have the same distribution"
     if labels and method != "wald":
         return _pearson(sources, null)
-    return _wald([model.evidence for model in models], pooled.plug_in, alike, null)
+    sides = [model.evidence for model in models]
+    if method == "default" and pooled.one_step is not None and _same_makers(sides):
+        return _score(sides, pooled.one_step, null)
+    p = plug_in(pooled.moments) if pooled.reference is None else pooled.reference
+    return _wald(sides, p, alike, null)
 
 
-def _pearson(sources: Sequence[Any], null: str) -> TestResult:
-    """Pearson's chi-square of the g x l table of labels."""
-    seen = np.array([source.vector() for source in sources])
-    share = seen.sum(axis=1).min() / seen.sum()
-    group = rare_groups(seen.sum(axis=0) * share)
-    table = np.array([group_sums(row, group) for row in seen])
-    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
-    how = "Pearson chi-square of the privatised reports"
-    smallest = smallest_expected(table)
-    if smallest >= SMALLEST_EXPECTED:
-        return TestResult.chi_square(null, statistic, df, how, together(group))
-    # the chi-square law fails where counts are small; that of permuted reports is as sparse
-    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
-    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
-    doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
-    note = "; ".join(filter(None, (together(group), doubt)))
-    how = f"{how}, p-value by the moments of permutations"
-    return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
+def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
+    """Do the scores of reports at the pooled frequencies depend on the group?
+
+    The estimates of the groups, one Newton step from there, are means of scores. Under the null
+    reports of one mechanism may change groups, whatever their law is, so that the test keeps its
+    level in groups of any size.
+    """
+    makers = [source.mechanism for source in sides[0].sources]
+    at = [[[s.mechanism for s in side.sources].index(maker) for side in sides] for maker in makers]
+    reports = [[side.likelihoods[i] for side, i in zip(sides, row, strict=True)] for row in at]
+    channels = tuple(maker.channel() for maker in makers)
+    laws = [replace(pooled, channels=channels, reports=n) for n in _sizes(reports)]
+    group = rare_groups(effective_counts(laws, pooled.reference))
+    step = pooled.covariance().core @ (group[:, None] == np.arange(group.max() + 1))
+    start, several = pooled.start, np.eye(len(sides))
+
+    def scores(of: Sequence[Likelihood]) -> Iterator[tuple[Array, Array]]:
+        for one in of:
+            for rows, W in one.W.blocks():
+                yield (W / (W @ start)[:, None]) @ step, one.n[rows].astype(np.float64)
+
+    parts, x, y = [], [], []
+    for stratum in reports:
+        sizes = np.array([float(one.nobs) for one in stratum])
+        parts.append(_moments_of(sizes, [list(scores([one])) for one in stratum]))
+        x.append(blocks_of(several, sizes))
+        y.append(partial(scores, stratum))
+    how = "score test of the reports, p-value by the moments of permutations"
+    try:
+        space = Whitening.of(parts)
+    except NotIdentified:  # all reports are alike, and tell nothing of groups
+        return TestResult.chi_square(null, 0.0, 0, how)
+    found = score(parts, space=space)
+    p = score_cumulants(space, parts, x, y).pvalue(found.statistic)
+    seen = [[side.sources[i] for side, i in zip(sides, row, strict=True)] for row in at]
+    p = max(p, math.exp(sum(map(_log_probability, seen))))
+    return TestResult(null, found.statistic, float(found.df), p, how, together(group))
+
+
+def _sizes(reports: Sequence[Sequence[Likelihood]]) -> list[tuple[int, ...]]:
+    """Reports of each group, made by each mechanism."""
+    return [tuple(one.nobs for one in group) for group in zip(*reports, strict=True)]
+
+
+def _moments_of(sizes: Array, scores: Sequence[Sequence[tuple[Array, Array]]]) -> CrossMoments:
+    """Moments of groups and of the scores of their reports."""
+    N, sums = sizes.sum(), [[n @ each for each, n in one] for one in scores]
+    cross = np.array([np.sum(one, axis=0) for one in sums]) / N
+    gram = np.sum([(each.T * n) @ each for one in scores for each, n in one], axis=0) / N
+    shares = sizes / N
+    return CrossMoments(int(N), cross, shares, cross.sum(axis=0), np.diag(shares), gram)
+
+
+def _log_probability(seen: Sequence[Any]) -> float:
+    """Of who made which reports of one mechanism, given how often each report was made."""
+    y = np.concatenate([source.y for source in seen])
+    kinds = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
+    if kinds.size > _REPEATED:
+        return -math.inf
+    table = np.zeros((len(seen), kinds.max() + 1))
+    of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
+    np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))
+    return float(log_probability(table))
 
 
 def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestResult:
@@ -151,7 +221,10 @@ def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestRe
         group = rare_categories([side.problems for side in sides], p)
     sums = [group_sums(estimate, group) for estimate in estimates]
     statistic, df = pearson.several_samples_wald(sums, [v.merged(group) for v in V])
-    return TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", together(group))
+    note = together(group)
+    test = TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", note)
+    first, others = -np.ones((len(sides) - 1, 1)), np.eye(len(sides) - 1)
+    return by_moments(test, problems, p, np.kron(np.hstack([first, others]), contrasts(group)))
 
 
 def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[float, int]:

@@ -11,7 +11,13 @@ from ldpstats.inference import pearson
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
+from ldpstats.models.frequency.chi_square import (
+    all_candidates,
+    by_moments,
+    contrasts,
+    rare_categories,
+    together,
+)
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.one_step import effective_counts
 from ldpstats.problems.moments import Moments
@@ -57,4 +63,7 @@ def _chi_square(
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         sums, null_p = group_sums(estimate, group), group_sums(p0, group)
         outcome = pearson.given_distribution(sums, V.merged(group), null_p)
-    return TestResult.chi_square(_NULL, float(outcome[0]), outcome[1], method, together(group))
+    test = TestResult.chi_square(_NULL, float(outcome[0]), outcome[1], method, together(group))
+    if labels is not None:
+        return test
+    return by_moments(test, [problem], p0, contrasts(group))

@@ -17,7 +17,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.moments import Moments
+from ldpstats.problems.moments import LARGEST_LIST, Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.tallies import PathLaw
 
@@ -77,7 +77,7 @@ class OneStep(Moments):
         return replace(self, reference=np.asarray(p, dtype=np.float64))
 
     @cached_property
-    def _start(self) -> Array:
+    def start(self) -> Array:
         """p0, with next to nothing where it is zero: no possible report may be impossible."""
         p = np.maximum(self.reference, _LEAST / (self.nobs * self.k))
         return np.asarray(p / p.sum())
@@ -85,19 +85,28 @@ class OneStep(Moments):
     @cached_property
     def _covariance(self) -> Covariance:
         parts = zip(self.channels, self.reports, strict=True)
-        J = sum(n * channel.information(self._start) for channel, n in parts)
+        J = sum(n * channel.information(self.start) for channel, n in parts)
         return observed_tangent_inverse(np.asarray(J))
 
     def estimate(self) -> tuple[Array, str]:
-        step = self._covariance.core @ self.likelihood.score(self._start)
-        return self._start + step, "one Newton step of the likelihood"
+        step = self._covariance.core @ self.likelihood.score(self.start)
+        return self.start + step, "one Newton step of the likelihood"
 
     def covariance(self, p: Array | None = None) -> Covariance:
         return self._covariance if p is None else self.at(p)._covariance
 
+    def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
+        step, found = self.at(p), []
+        for n, channel in zip(self.reports, self.channels, strict=True):
+            if self.k * channel.shape[1] > LARGEST_LIST:
+                return None
+            Q, m = channel.emitted(step.start)
+            found.append((n, (step._covariance.core @ (Q / m)).T, m))
+        return found
+
     def law(self) -> PathLaw:
         """How each estimate varies if its frequency is another than in the reference."""
-        p, pairs = self._start, zip(self.channels, self.reports, strict=True)
+        p, pairs = self.start, zip(self.channels, self.reports, strict=True)
         moments = [ch.score_moments(p, n * self._covariance.core) for ch, n in pairs]
         return PathLaw.around(p, self.reports, moments)
 

@@ -23,7 +23,14 @@ from ldpstats.problems.hashed.influences import collided, fourth_cumulant, rough
 from ldpstats.problems.hashed.inverse import inverted
 from ldpstats.problems.hashed.own_cells import own_cells
 from ldpstats.problems.hashed.reach import cohort_reach, crowded_reach
-from ldpstats.problems.moments import CellBounds, Check, Misfit, Moments
+from ldpstats.problems.moments import (
+    LARGEST_LIST,
+    CellBounds,
+    Check,
+    Misfit,
+    Moments,
+    OwnCounts,
+)
 from ldpstats.problems.reach import Pair
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
 from ldpstats.problems.tallies import OwnTally, Tallies
@@ -271,6 +278,43 @@ class CohortMoments(Moments):
     def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
         labels = [source.pinned(p) for source in self.sources if source.is_labels]
         return np.any(labels, axis=0) if labels else super().pinned(p)
+
+    def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
+        """Of labels: each cohort is a source by itself; None where others than candidates count."""
+        size = self.k * sum(source.ones.size for source in self.sources)
+        if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
+            return None
+        found = []
+        for source in self.sources:
+            design, n = source.design, source.reports
+            rows = (design.matrix() @ self.inverse).reshape(*source.ones.shape, self.k)
+            law = np.maximum(source.cell_means(p), 0.0)  # of rounding
+            for c in np.flatnonzero(n):
+                each = rows[c] * (source.cohort_weights[c] / n[c])
+                found.append((int(n[c]), each, law[c] / law[c].sum()))
+        return found
+
+    def labels_under(self, p: Array) -> tuple[Array, Array] | None:
+        own = self.own_counts()
+        if own is None:
+            return None
+        tally = sum(s.design.owners(s.ones.reshape(-1) + 0.0) for s in self.sources)
+        return np.asarray(tally), own.offset + own.slope * p
+
+    def own_counts(self) -> OwnCounts | None:
+        """Where each label belongs to one candidate alone, whatever the cohort: that of k-RR."""
+        if self.is_open or len(self.sources) > 1:
+            return None
+        (source,) = self.sources
+        C, m = source.ones.shape
+        cells = np.sort(source.design.cells.reshape(C, -1), axis=1)
+        if not source.is_labels or source.given is not None or m != self.k:
+            return None
+        if not np.array_equal(cells, np.broadcast_to(np.arange(m), (C, m))):
+            return None
+        slope, low = source.design.slope, source.bounds().absent
+        v = source.precision * slope**2 * self.nobs
+        return OwnCounts(self.nobs, *(np.full(m, value) for value in (low, slope, v)))
 
     def wald_law(self) -> tuple[float, float] | None:
         if not self.collisions:

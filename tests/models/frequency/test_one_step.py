@@ -98,7 +98,7 @@ def test_law_equals_the_sum_over_all_patterns() -> None:
     likelihood = Likelihood(mechanism.channel().rows(packed), np.ones(len(packed)))
     reference = np.array([0.5, 0.3, 0.2, 0.0])
     one_step = OneStep((mechanism.channel(),), (n,), likelihood, reference)
-    p = one_step._start  # a little inside the simplex
+    p = one_step.start  # a little inside the simplex
     law, V = one_step.law(), one_step.covariance().matrix()
     W = mechanism.channel().rows(packed).dense()
     influence = n * V @ (W / (W @ p)[:, None]).T  # of a report on each estimate

@@ -1,0 +1,90 @@
+"""Laws of quadratic forms of sums of reports, from their first three moments.
+
+A chi-square statistic is the squared norm of a sum of coordinates, one vector a report. Where the
+law of a report is known, so are the moments of the statistic, for any number of reports. They are
+those of chi-square where reports are many, and far from them where some reports are rare: a report
+with an expected count of c adds 1/c to the fourth cumulant. The tail is that of Pearson's type III
+law, as for permutations (`inference.tables.permutation_moments`).
+
+References
+----------
+Haldane (1937), Biometrika 29, 133-143, for Pearson's statistic. McCullagh (1987), Tensor Methods in
+Statistics, chapter 3, for cumulants of polynomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.inference.tables.permutation_moments import Cumulants
+from ldpstats.inference.tables.spread import Spread, blocks_of
+
+__all__ = ["Part", "form_cumulants", "is_feasible"]
+
+Array = npt.NDArray[Any]
+
+Part = tuple[int, Array, Array]  # reports, coordinates of each, (u, r), and their law, (u,)
+
+_WORK = 2e9  # most multiplications for the third moments: about a second
+
+
+def is_feasible(n_rows: int, r: int) -> bool:
+    """Whether the moments of so many kinds of reports, in r coordinates, are quick to compute."""
+    return min(float(n_rows), r**2 / 3.0) * n_rows * r <= _WORK
+
+
+def form_cumulants(parts: Sequence[Part]) -> Cumulants:
+    """Of ``|sum_i z_i|^2``, over independent reports i with coordinates z_i of mean zero.
+
+    Parameters
+    ----------
+    parts : sequence of (n, z, m)
+        Of each source the number of reports, the coordinates of every possible report, shape (u,
+        r), and their probabilities, (u,). Coordinates are centred here.
+
+    Returns
+    -------
+    Cumulants
+        Exact, but for rounding.
+
+    Notes
+    -----
+    With S the covariance of the sum, k3, k4 and k6 its cumulants contracted over pairs of indices,
+    and v the third cumulants contracted over one pair, the mean is tr S, the variance ``2 tr S^2 +
+    k4`` and the third cumulant ``8 tr S^3 + 12 tr(k4 S) + 6 |v|^2 + 4 |k3|^2 + k6``. Cumulants add
+    up over reports.
+
+    Examples
+    --------
+    Pearson's statistic of 10 reports of two labels, one of which is rare; Haldane's variance is
+    ``2 df + (sum 1/m - l^2 - 2 l + 2) / n``:
+
+    >>> m = np.array([0.9, 0.1])
+    >>> law = form_cumulants([(10, np.diag(1 / np.sqrt(10 * m)), m)])
+    >>> round(law.mean, 6), round(law.variance, 6), round(2 + (1 / 0.9 + 1 / 0.1 - 6) / 10, 6)
+    (1.0, 2.511111, 2.511111)
+    """
+    centred = [(n, z - m @ z, m) for n, z, m in parts]
+    r = centred[0][1].shape[1]
+    zero, unit = np.zeros(r), np.eye(r)
+
+    def blocks() -> Any:
+        return ((z, n * m) for n, z, m in centred)
+
+    total = Spread.of(blocks, zero, unit)
+    S = np.sum([n * (z.T * m) @ z for n, z, m in centred], axis=0)
+    k4, k4S, k6 = total.s2, total.r, 0.0
+    for n, z, m in centred:
+        own = Spread.of(blocks_of(z, m), zero, unit)
+        S1 = (z.T * m) @ z
+        k4 -= n * (own.t1**2 + 2.0 * own.t2)
+        k4S -= n * (own.t1 * float(np.sum(S1 * S)) + 2.0 * float(np.sum((S1 @ S1) * S)))
+        of_square = own.s3 - 3.0 * own.t1 * own.s2 + 2.0 * own.t1**3
+        inner = own.r - own.t1 * own.t2 - 2.0 * own.t3
+        k6 += n * (of_square - 8.0 * own.t3 - 12.0 * inner - 6.0 * own.b - 4.0 * own.u)
+    third = 8.0 * total.t3 + 12.0 * k4S + 6.0 * total.b + 4.0 * total.u + k6
+    return Cumulants(total.t1, 2.0 * total.t2 + k4, third)
