@@ -31,8 +31,11 @@ def bounded_profile(
     index: int,
     drop: float,
     step: float,
+    at_zero: float | None = None,
 ) -> tuple[float, float]:
     """Values of a parameter at which the profile lies at most `drop` below its top.
+
+    Zero lies between the limits if and only if the fall there is at most `drop`.
 
     Parameters
     ----------
@@ -44,6 +47,8 @@ def bounded_profile(
         1.92 for a level of 95 %.
     step : float
         About the distance of the limits from the top.
+    at_zero : float, optional
+        The fall at zero, which was tested.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def bounded_profile(
     low, high = (0.0, 1.0) if index >= likelihood.p else (-np.inf, np.inf)
     limits = []
     for sign, end in ((-1.0, low), (1.0, high)):
-        limits.append(_limit(likelihood, top, units, index, drop, sign * step, end))
+        limits.append(_limit(likelihood, top, units, index, drop, sign * step, end, at_zero))
     return limits[0], limits[1]
 
 
@@ -110,15 +115,25 @@ def _limit(
     drop: float,
     step: float,
     end: float,
+    at_zero: float | None,
 ) -> float:
     """One limit, by bisection and regula falsi on the root of the fall, which is nearly linear."""
     center = float(top.x[index])
     if center == end:
         return end
     inner, inner_fall, near = center, 0.0, top.x
-    outer = center + step
+    outer, rejected = center + step, False
+    if at_zero is not None and center * step < 0.0:  # zero lies on this side
+        rejected = at_zero > drop
+        if not rejected:
+            inner, inner_fall = 0.0, at_zero
+            outer = min(outer, step / 10.0) if step < 0.0 else max(outer, step / 10.0)
     for _ in range(_ROUNDS):  # outwards, until the drop is reached
         outer = max(outer, end) if step < 0.0 else min(outer, end)
+        if rejected and outer * step >= 0.0:
+            assert at_zero is not None
+            outer, fall = 0.0, at_zero
+            break
         fall, found = _profile(likelihood, top, units, index, outer, near)
         if fall > drop:
             break

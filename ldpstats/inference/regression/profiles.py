@@ -1,7 +1,9 @@
-"""Likelihood ratios of single parameters, and the intervals that profiles of likelihoods give."""
+"""Profiles of likelihoods: the ratio at a value of a parameter, and the values near the top."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.estimators.regression.newton import Maximum, maximise
 from ldpstats.estimators.regression.search import Objective
 
-__all__ = ["profile_interval"]
+__all__ = ["Tested", "profile_at", "profile_interval"]
 
 Array = npt.NDArray[Any]
 
@@ -18,6 +20,66 @@ _CLOSE = 5e-4  # of the signed root of a drop, that a limit may be off
 _WIDEST = 1e4  # standard errors after which a limit is infinite
 _ROUNDS = 60
 _DECREMENT = 1e-6  # of restricted maxima
+_CLOSER = 1e-9  # of those that a test rests on
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A value of a parameter, and the profile there.
+
+    Parameters
+    ----------
+    value : float
+    fall : float
+        The root of twice the fall from the top: the absolute value of the signed root.
+    theta : array, shape (p,)
+        The restricted maximum.
+    """
+
+    value: float
+    fall: float
+    theta: Array
+
+
+def profile_at(
+    objective: Objective,
+    top: Maximum,
+    index: int,
+    value: float,
+    others: Sequence[Array] = (),
+    units: Array | None = None,
+) -> Tested:
+    """The profile at a value of a parameter: the highest maximum met from several starts.
+
+    Parameters
+    ----------
+    objective : Objective
+    top : Maximum
+    index : int
+        Of the parameter.
+    value : float
+    others : sequence of array
+        Starts beside that which follows the curvature of the top.
+    units : array, shape (p, p), optional
+        As for `maximise`.
+    """
+    free = np.ones(top.theta.shape, dtype=bool)
+    free[index] = False
+    along = top.theta + _direction(top.hessian, index, free) * (value - top.theta[index])
+    met = []
+    for begun in (along, *others):
+        first = begun.copy()
+        first[index] = value
+        if np.isfinite(objective.value(first)):
+            met.append(
+                maximise(
+                    objective.evaluate, objective.value, first, free, tolerance=_CLOSER, units=units
+                )
+            )
+    if not met:
+        return Tested(value, float("inf"), top.theta)
+    best = max(met, key=lambda one: one.value)
+    return Tested(value, float(np.sqrt(max(0.0, 2.0 * (top.value - best.value)))), best.theta)
 
 
 def profile_interval(
@@ -27,8 +89,12 @@ def profile_interval(
     drop: float,
     step: float,
     units: Array | None = None,
+    tested: Tested | None = None,
 ) -> tuple[float, float]:
     """Values of a parameter at which the profile lies at most `drop` below its top.
+
+    The value that was tested lies between the limits if and only if its fall is at most `drop`,
+    also where the profile has several maxima.
 
     Parameters
     ----------
@@ -42,6 +108,7 @@ def profile_interval(
         About the distance of the limits from the top.
     units : array, shape (p, p), optional
         As for `maximise`.
+    tested : Tested, optional
 
     Returns
     -------
@@ -53,7 +120,8 @@ def profile_interval(
     root = np.sqrt(2.0 * drop)
     along = _direction(top.hessian, index, free)
     limits = [
-        _limit(objective, top, index, free, root, sign * step, along, units) for sign in (-1.0, 1.0)
+        _limit(objective, top, index, free, root, sign * step, along, units, tested)
+        for sign in (-1.0, 1.0)
     ]
     return limits[0], limits[1]
 
@@ -80,9 +148,12 @@ def _limit(
     step: float,
     along: Array,
     units: Array | None,
+    tested: Tested | None,
 ) -> float:
     """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
     center = float(top.theta[index])
+    if tested is not None and (tested.value - center) * step <= 0.0:
+        tested = None  # it lies on the other side
 
     def fall(value: float, near: Array) -> tuple[float, Array]:
         start = near.copy()
@@ -99,21 +170,32 @@ def _limit(
 
     inner, inner_fall, theta = center, 0.0, top.theta
     outer, outer_fall, outer_theta = center + step, np.nan, theta
+    wall = np.inf  # distance at which the limit is exceeded for certain
+    if tested is not None and tested.fall > root:
+        wall = abs(tested.value - center)
+    elif tested is not None:
+        inner, inner_fall, theta = tested.value, tested.fall, tested.theta
+        outer = center + _further(inner - center, inner_fall, root)
+        outer = outer if abs(outer - center) > abs(step) else center + step
     for _ in range(_ROUNDS):  # outwards, until the drop is reached
+        if abs(outer - center) >= wall:
+            assert tested is not None
+            outer, outer_fall, outer_theta = tested.value, tested.fall, tested.theta
+            break
         ahead = top.theta + along * (outer - center)
-        if theta[index] != center:
+        if abs(theta[index] - center) > 0.1 * abs(step):
             ahead = _moved(theta, top, index, outer)
         outer_fall, outer_theta = fall(outer, ahead)
         if outer_fall > root - _CLOSE:
             break
         inner, inner_fall, theta = outer, outer_fall, outer_theta
-        grow = 2.0 if inner_fall < 0.5 * root else 1.05 * root / inner_fall
-        outer = center + (outer - center) * min(grow, 2.0)
+        outer = center + _further(outer - center, inner_fall, root)
         if abs(outer - center) > _WIDEST * abs(step):
             return float(np.copysign(np.inf, step))
     side = 0
     for _ in range(_ROUNDS):
-        if min(abs(outer_fall - root), abs(inner_fall - root)) < _CLOSE:
+        is_wall = abs(outer - center) >= wall  # rejected, and so never the limit
+        if abs(inner_fall - root) < _CLOSE or (abs(outer_fall - root) < _CLOSE and not is_wall):
             break
         if np.isinf(outer_fall):
             middle = (inner + outer) / 2.0
@@ -130,7 +212,14 @@ def _limit(
             outer, outer_fall, outer_theta, side = middle, at, found, max(side, 0) + 1
         if abs(outer - inner) <= 1e-10 * (1.0 + abs(outer)):
             break
-    return inner if abs(inner_fall - root) < abs(outer_fall - root) else outer
+    nearer = abs(inner_fall - root) < abs(outer_fall - root)
+    return inner if nearer or abs(outer - center) >= wall else outer
+
+
+def _further(distance: float, fall: float, root: float) -> float:
+    """The distance from the top to try after one at which the profile has not fallen enough."""
+    grow = 2.0 if fall < 0.5 * root else 1.05 * root / fall
+    return distance * min(grow, 2.0)
 
 
 def _moved(theta: Array, top: Maximum, index: int, value: float) -> Array:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.regression.newton import Maximum
 from ldpstats.estimators.regression.search import Objective, ascend, search
-from ldpstats.inference.regression.profiles import profile_interval
+from ldpstats.inference.regression.profiles import Tested, profile_at, profile_interval
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.problems.regression.outcomes import Normal
@@ -21,6 +21,7 @@ __all__ = [
     "coefficient_test",
     "partial_score",
     "profile_intervals",
+    "profiled",
     "ratio_without",
     "score_statistic",
 ]
@@ -97,33 +98,29 @@ def _knows_expected(results: FittedRegression) -> bool:
 
 
 def coefficient_test(results: FittedRegression) -> str:
-    """The test behind default p-values: "score", "likelihood ratio" or "Wald"."""
+    """The test behind default p-values: by the likelihood ratio, penalised or not, or "Wald"."""
     if results.why_wald:
         return "Wald"
-    return "score" if results.penalty is None and _knows_expected(results) else "likelihood ratio"
+    return f"{'penalised ' if results.penalises else ''}likelihood ratio"
 
 
-def coefficient_pvalues(results: FittedRegression, indices: Sequence[int]) -> Array:
-    """p-values of some coefficients, each alone, by the likelihood."""
+def coefficient_pvalues(results: Any, indices: Sequence[int]) -> Array:
+    """p-values of some coefficients, each alone, by the profiles that intervals are cut from."""
     from scipy.special import fdtrc
 
-    model, statistics = results.model, []
-    for j in indices:
-        found: float | None = None
-        if coefficient_test(results) == "score":
-            found, _ = score_statistic(results, [j])
-        statistics.append(ratio_without(results, [j])[0] if found is None else found)
-    each = np.array(statistics)
+    model = results.model
+    each = np.array([at_zero(results, j).fall ** 2 for j in indices])
     if isinstance(model.data.outcome, Normal):  # exact for least squares
         n, p = model.nobs, len(model.data.names)
         return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
     return np.asarray(chi2_pvalue(each, 1))
 
 
-def profile_intervals(results: FittedRegression, indices: Sequence[int], quantile: float) -> Array:
+def profile_intervals(results: Any, indices: Sequence[int], quantile: float) -> Array:
     """Profile intervals of some coefficients, (m, 2).
 
-    Of categorical and count outcomes those of the penalised likelihood, which always end.
+    Of categorical and count outcomes those of the penalised likelihood, which always end. They hold
+    zero if and only if `coefficient_pvalues` do not reject it.
 
     Parameters
     ----------
@@ -132,47 +129,52 @@ def profile_intervals(results: FittedRegression, indices: Sequence[int], quantil
     quantile : float
         Of the standard normal or t distribution, 1.96 for 95 %.
     """
-    model = results.model
+    model, (objective, top) = results.model, results.profiled
     drop = 0.5 * quantile**2
-    normal = isinstance(model.data.outcome, Normal)
-    if normal:  # exact for least squares
+    if isinstance(model.data.outcome, Normal):  # exact for least squares
         df = model.nobs - len(model.data.names)
         drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
-        objective, top = model.objective(None), None
-    else:
-        top = penalised_top(results)
-        objective = model.penalised(results.theta).bent_at(top.theta)
-    if top is None:
-        top = Maximum(
-            results.theta, results.value, results.theta * 0.0, results.hessian, 0.0, True, 0
-        )
     found = np.empty((len(indices), 2))
     V = _spread(top.hessian)
     for i, j in enumerate(indices):
-        step = quantile * float(np.sqrt(V[j]))
-        found[i] = profile_interval(objective, top, j, drop, step, model.units)
+        step, zero = quantile * float(np.sqrt(V[j])), at_zero(results, j)
+        found[i] = profile_interval(objective, top, j, drop, step, model.units, zero)
     return found
 
 
-def penalised_top(results: FittedRegression) -> Maximum:
-    """The maximum of the penalised likelihood."""
-    if results.penalty is not None:
-        return Maximum(
-            results.theta,
-            results.value,
-            results.theta * 0.0,
-            results.hessian,
-            0.0,
-            results.converged,
-            results.n_iter,
-        )
-    # the likelihood was searched from many starts: the penalty moves its maximum, or brings it home
+def at_zero(results: Any, index: int) -> Tested:
+    """The profile where a coefficient is zero: p-value and interval both rest on it."""
+    known = results.tested_at_zero
+    if index not in known:
+        objective, top = results.profiled
+        nothing = start(results.model.likelihood)
+        known[index] = profile_at(objective, top, index, 0.0, [nothing], results.model.units)
+    return known[index]
+
+
+def profiled(results: Any) -> tuple[Objective, Maximum]:
+    """The objective of profiles, penalised but for numbers, and its maximum."""
     model = results.model
-    objective = model.objective("jeffreys", results.theta)
-    first = start(model.likelihood)
-    if results.infinite:
-        return search(objective, first, model.units, n_random=2).maximum
-    return search(objective, results.theta, model.units, [first], n_random=0).maximum
+    here = Maximum(
+        results.theta,
+        results.value,
+        results.theta * 0.0,
+        results.hessian,
+        0.0,
+        results.converged,
+        results.n_iter,
+    )
+    if not results.penalises:
+        return model.objective(None), here
+    objective, first = model.penalised(results.theta), start(model.likelihood)
+    if results.penalty is not None:
+        top = here
+    # the likelihood was searched from many starts: the penalty moves its maximum, or brings it home
+    elif results.infinite:
+        top = search(objective, first, model.units, n_random=2).maximum
+    else:
+        top = search(objective, results.theta, model.units, [first], n_random=0).maximum
+    return objective.bent_at(top.theta), top
 
 
 def _spread(hessian: Array) -> Array:

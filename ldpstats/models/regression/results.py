@@ -12,7 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of, probability
+from ldpstats.estimators.regression.newton import Maximum
+from ldpstats.estimators.regression.search import Objective
 from ldpstats.inference.outcome import TestResult
+from ldpstats.inference.regression.profiles import Tested
 from ldpstats.models.regression.answers.fitted_law import FittedLaw
 from ldpstats.models.regression.answers.reported import Devices
 from ldpstats.models.regression.comparing import compare_naive, question_test
@@ -28,6 +31,7 @@ from ldpstats.models.regression.likelihood_tests import (
     coefficient_pvalues,
     coefficient_test,
     profile_intervals,
+    profiled,
     ratio_without,
     score_statistic,
 )
@@ -61,10 +65,10 @@ _OF_SEEN_ANSWERS = {
 class RegressionResults(FittedRegression, PresentedRegression):
     """A fitted regression on privatised answers.
 
-    `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is
-    tested by its score, with the expected information of the reports, or by the likelihood ratio
-    where that is not known; its interval is the profile of the likelihood with half the log
-    determinant of the expected information added, which always ends. `bse`, `tvalues`,
+    `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
+    half the log determinant of the expected information added, whose intervals always end: a
+    coefficient has p < .05 if and only if its 95 % interval does not hold zero, and so at every
+    level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
     sampling weights, designs, and more than 30 coefficients.
@@ -118,7 +122,11 @@ class RegressionResults(FittedRegression, PresentedRegression):
 
     @property
     def test_of_coefficients(self) -> str:
-        """Which test `pvalues` are of: "score", "likelihood ratio" or "Wald"."""
+        """Which test `pvalues` are of.
+
+        "penalised likelihood ratio", "likelihood ratio" of numbers and of unknown devices, or
+        "Wald".
+        """
         return coefficient_test(self)
 
     @property
@@ -196,6 +204,16 @@ class RegressionResults(FittedRegression, PresentedRegression):
         age        2.46   2.01   3.02      0.0
         """
         return odds_ratios(self, alpha, per)
+
+    @cached_property
+    def profiled(self) -> tuple[Objective, Maximum]:
+        """What is profiled, and its maximum."""
+        return profiled(self)
+
+    @cached_property
+    def tested_at_zero(self) -> dict[int, Tested]:
+        """Profiles at zero that were made, by place of the coefficient."""
+        return {}
 
     def profiles(self, quantile: float) -> Array:
         """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""

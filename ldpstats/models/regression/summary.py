@@ -215,9 +215,8 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     if results.uses_likelihood:
         kind = "penalised " if results.penalises else ""
         notes = [
-            f"P-values: {results.test_of_coefficients} test of each coefficient. Intervals: "
-            f"{percent} profiles of the {kind}likelihood. Std err and "
-            f"{'t' if results.use_t else 'z'} are Wald."
+            f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree about "
+            f"zero. Std err and {'t' if results.use_t else 'z'} are Wald."
         ]
     else:
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]

@@ -24,7 +24,7 @@ def test_logit() -> None:
         f"{results.llf:,.2f}",
         f"{results.llnull:,.2f}",
         "Maxima met:",
-        "P-values: score test of each coefficient. Intervals: 95% profiles of the",
+        "P-values and 95% intervals: profiles of the penalised likelihood, which agree",
         "Without the channel the slopes would read: age",
     ):
         assert words in text

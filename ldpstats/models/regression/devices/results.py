@@ -52,7 +52,9 @@ class DeviceRegressionResults(RegressionResults):
     Notes
     -----
     `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
-    coefficients whose maximum is at infinity it says nothing: their intervals have no end.
+    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
+    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
+    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
     """
 
     joint: ParametricRegression = field(kw_only=True)
@@ -130,25 +132,30 @@ class DeviceRegressionResults(RegressionResults):
     def _likelihood_pvalues(self) -> Array:
         p, found = self.joint.p, []
         for j in self.shown:
-            estimate, fall = self.theta[j], 0.0
-            if estimate != 0.0:
-                fall = drop_at(self.joint, self.top, self.units, j, 0.0)
+            estimate, fall = self.theta[j], self._fall_at_zero(j)
             one = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
             found.append(one if j < p else (one / 2.0 if estimate > 0.0 else 1.0))
         return np.array(found)
+
+    def _fall_at_zero(self, j: int) -> float:
+        """Fall of the profile where a coefficient or parameter is zero."""
+        return drop_at(self.joint, self.top, self.units, j, 0.0) if self.theta[j] else 0.0
 
     def profiles(self, quantile: float) -> Array:
         errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
         steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
         lost = self.top.held & (np.arange(errors.size) < self.joint.p)  # maxima at infinity
-        return np.array(
-            [
-                (-np.inf, np.inf)
-                if lost[j]
-                else bounded_profile(self.joint, self.top, self.units, j, drop, steps[j])
-                for j in self.shown
-            ]
-        )
+        found = []
+        for j in self.shown:
+            fall = self._fall_at_zero(j)
+            lower, upper = bounded_profile(
+                self.joint, self.top, self.units, j, drop, steps[j], fall
+            )
+            if lost[j]:  # zero alone can be left out
+                lower = lower if fall > drop and self.theta[j] > 0.0 else -np.inf
+                upper = upper if fall > drop and self.theta[j] < 0.0 else np.inf
+            found.append((lower, upper))
+        return np.array(found)
 
     def ratio_without(self, fixed: Sequence[int]) -> float:
         return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))
@@ -216,7 +223,7 @@ class DeviceRegressionResults(RegressionResults):
         names = in_turn(list(self.model.unknown))
         notes = [
             f"Unknown parameters of the devices, in [0, 1]: {names}. Their p-values are against "
-            "values above zero."
+            "values above zero: p < .05 where the 90% interval does not hold zero."
         ]
         if self.on_boundary:
             at = in_turn(list(self.on_boundary))
