@@ -20,6 +20,7 @@ _EXACT = 1e-11  # residual of a maximum
 _NOTHING = 1e-15  # nats per report that no step is worth
 _REACH = 0.99  # of the way to a bound that a step may go
 _HALVINGS = 40
+_FLAT = 1e-9  # least curvature of a Newton step, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,9 @@ def climb(
 ) -> Climb:
     """Maximise likelihoods, the frequencies summing to one, from within their bounds.
 
-    Scoring steps on the likelihood with a logarithmic barrier before each bound, which falls to
-    1e-13 a report (a primal-dual method). A report that nobody made counts as one that is seen so
-    often.
+    Newton steps on the likelihood with a logarithmic barrier before each bound, which falls to
+    1e-13 a report (a primal-dual method); scoring steps where it is not concave. A report that
+    nobody made counts as one that is seen so often.
 
     Parameters
     ----------
@@ -120,12 +121,14 @@ def _round(
     """One step of every climb; the residuals before it, and which climbs had ended."""
     x, free, k = state.x, ~held, likelihood.k
     low, high = np.where(held, 1.0, x - lower), np.where(held, 1.0, upper - x)
-    gradient, curvature = _derivatives(likelihood, weights, x, state.barrier)
+    gradient, scoring, newton = _derivatives(likelihood, weights, x, state.barrier)
     residual, error = _residuals(gradient, state, low, high, held, k)
     finished = (state.barrier <= _LAST) & (error < _EXACT)
     barrier = np.where(error < 10.0 * state.barrier, _lowered(state.barrier), state.barrier)
     push = np.where(free, gradient + barrier[:, None] * (1.0 / low - 1.0 / high), 0.0)
     hold = np.where(free, state.below / low + state.above / high, 0.0)
+    concave = _is_concave(newton, hold, held, k)
+    curvature = np.where(concave[:, None, None], newton, scoring)
     step = _newton(curvature, hold, push, held, k)
     gain = np.einsum("bd,bd->b", push, step)  # twice what the step promises
     length = np.minimum(_largest(low, step), _largest(high, -step))
@@ -151,17 +154,32 @@ def _lowered(barrier: Array) -> Array:
 
 def _derivatives(
     likelihood: ParametricLikelihood, weights: list[Array], x: Array, barrier: Array
-) -> tuple[Array, Array]:
-    """Gradient, (B, d), and scoring curvature, (B, d, d), per report."""
+) -> tuple[Array, Array, Array]:
+    """Gradient, (B, d), and curvature as scoring and as Newton have it, (B, d, d), per report."""
     gradient: Any = 0.0
     curvature: Any = 0.0
+    ratios = []
     laws, jacobians = likelihood.laws(x), likelihood.jacobians(x)
     for w, law, J in zip(weights, laws, jacobians, strict=True):
         w = np.where(w > 0.0, w, np.minimum(barrier, 1e-3)[:, None])
         gradient = gradient + np.einsum("bdl,bl->bd", J, w / law)
         rooted = J * (np.sqrt(w) / law)[:, None]
         curvature = curvature + rooted @ np.swapaxes(rooted, 1, 2)
-    return np.asarray(gradient), np.asarray(curvature)
+        ratios.append(w / law)
+    scoring = np.asarray(curvature)
+    return np.asarray(gradient), scoring, scoring - likelihood.bends(x, ratios)
+
+
+def _is_concave(curvature: Array, hold: Array, held: Array, k: int) -> npt.NDArray[np.bool_]:
+    """Where the likelihood with its barrier bends down in all directions that a step can take."""
+    free = ~held
+    M = curvature * (free[:, :, None] & free[:, None, :])
+    at = np.arange(M.shape[1])
+    M[:, at, at] = np.where(free, M[:, at, at] + hold, 1.0)
+    size = np.abs(M[:, at, at]).max(axis=1)
+    sums = free & (at < k)  # no step goes along the sum of the frequencies
+    M += size[:, None, None] * (sums[:, :, None] & sums[:, None, :])
+    return np.asarray(np.linalg.eigvalsh(M)[:, 0] > _FLAT * size)
 
 
 def _residuals(

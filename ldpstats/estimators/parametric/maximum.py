@@ -106,7 +106,7 @@ def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
     held = point != x
     point[:k] = np.where(held[:k], point[:k], point[:k] / point[:k][~held[:k]].sum())
     for _ in range(30):
-        step = _scoring(likelihood, point, held)
+        step = _newton(likelihood, point, held)
         if step is None:
             return x
         point = point + step
@@ -119,20 +119,28 @@ def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
     return x if worse else point
 
 
-def _scoring(likelihood: ParametricLikelihood, point: Array, held: Array) -> Array | None:
-    """A scoring step of what is not held; None where a report that was seen is impossible."""
+def _newton(likelihood: ParametricLikelihood, point: Array, held: Array) -> Array | None:
+    """A Newton step of what is not held; None where a report that was seen is impossible.
+
+    A step by the expected or the outer product's information would converge slowly, or not at all,
+    where the reports contradict the device or tell next to nothing of a parameter.
+    """
     k, d = likelihood.k, likelihood.size
     free = np.flatnonzero(~held)
-    weighted = 0.0
+    outer: Any = 0.0
+    ratios = []
     pairs = zip(likelihood.counts, likelihood.laws(point), likelihood.jacobians(point), strict=True)
     for n, law, J in pairs:
         if np.any((n > 0) & (law <= 0.0)):
             return None
-        own = J[free] * np.where(n > 0, np.sqrt(n) / np.where(law > 0.0, law, 1.0), 0.0)
-        weighted = weighted + own @ own.T
+        ratio = np.where(n > 0, n / np.where(law > 0.0, law, 1.0), 0.0)
+        own = J[free] * np.where(n > 0, ratio / np.sqrt(np.where(n > 0, n, 1.0)), 0.0)
+        outer = outer + own @ own.T
+        ratios.append(ratio)
+    curvature = outer - likelihood.bends(point, ratios)[np.ix_(free, free)]
     sums = (free < k).astype(float)[None]
     total = float(likelihood.nobs)
-    M = np.block([[np.asarray(weighted) / total, sums.T], [sums, np.zeros((1, 1))]])
+    M = np.block([[curvature / total, sums.T], [sums, np.zeros((1, 1))]])
     if not sums.any():
         M[-1, -1] = 1.0
     right = np.r_[likelihood.score(point)[free] / total, 0.0]

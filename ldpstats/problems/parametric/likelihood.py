@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,6 +81,27 @@ class ParametricLikelihood:
         for Q in self.matrices:
             by_theta = np.einsum("...k,...jkl->...jl", p, Q.derivatives(theta))
             found.append(np.concatenate([Q.at(theta), by_theta], axis=-2))
+        return found
+
+    def bends(self, x: npt.ArrayLike, weights: Sequence[Array]) -> Array:
+        """Second derivatives of the laws, weighted and summed over reports: (..., k + m, k + m).
+
+        A law is linear in the frequencies, and not in frequencies and parameters together.
+
+        Parameters
+        ----------
+        x : array_like, shape (..., k + m)
+        weights : sequence of array, shape (..., l_g)
+            Of the reports of each group.
+        """
+        p, theta = self._parts(x)
+        found, k = np.zeros((*p.shape[:-1], self.size, self.size)), self.k
+        for w, Q in zip(weights, self.matrices, strict=True):
+            mixed = np.einsum("...jkl,...l->...kj", Q.derivatives(theta), w)
+            found[..., :k, k:] += mixed
+            found[..., k:, :k] += np.swapaxes(mixed, -1, -2)
+            twice = Q.second_derivatives(theta)
+            found[..., k:, k:] += np.einsum("...ijkl,...k,...l->...ij", twice, p, w)
         return found
 
     def loglike(self, x: npt.ArrayLike) -> Array:

@@ -69,6 +69,24 @@ class PolynomialMatrix:
         found: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
         return found
 
+    def second_derivatives(self, theta: npt.ArrayLike) -> Array:
+        """Its second derivatives at parameters of shape (..., m): shape (..., m, m, k, l).
+
+        Examples
+        --------
+        >>> square = PolynomialMatrix(np.array([[2]]), np.ones((1, 1, 1)))
+        >>> square.second_derivatives([0.7]).ravel()
+        array([2.])
+        """
+        values, m = np.asarray(theta, dtype=np.float64), self.shape[0]
+        found = np.zeros((*values.shape[:-1], m, *self.shape))
+        for j in range(m):
+            lower = self.exponents.copy()
+            lower[:, j] = np.maximum(lower[:, j] - 1, 0)
+            scaled = self.exponents[:, j, None, None] * self.coefficients
+            found[..., j, :, :, :] = PolynomialMatrix(lower, scaled).derivatives(values)
+        return found
+
     def terms(self, theta: Array) -> tuple[Array, Array]:
         """Terms, (c, T), and their derivatives, (c, m, T), at parameters of shape (c, m)."""
         m = self.exponents.shape[1]

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from models.parameters.designs import ANSWERS, cheating, lie_detector, protective, unrelated, warner
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import chi2
 
 import ldpstats as ldp
-from ldpstats.devices import truth, unknown
+from ldpstats.devices import flip, opposite, parts, truth, unknown
 
 Array = npt.NDArray[Any]
 
@@ -122,6 +122,34 @@ def test_the_maximum_is_that_of_another_optimiser(seed: int) -> None:
     )  # fmt: skip
     assert -results.llf <= best + 1e-8
     assert results.gap < 1e-9 and results.converged
+
+
+FOLDS = [[169, 18, 10, 3], [182, 9, 7, 2], [119, 31, 31, 19], [118, 39, 26, 17], [187, 9, 3, 1]]
+
+
+@pytest.mark.parametrize("counts", FOLDS, ids=str)
+def test_a_maximum_where_the_law_folds_back_is_exact(counts: list[int]) -> None:
+    """The question asked twice: more agreement between reports than any share of "yes" can make.
+
+    The share is then .25, where agreement is largest and the laws stand still to first order, so
+    that scoring steps shrink and do not arrive.
+    """
+    honest = flip(0.75).when({"heads": truth, "tails": opposite})
+    once = flip(unknown("cheating")).when({"heads": "no", "tails": honest})
+    device = parts(once, once).mechanism(ANSWERS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ldp.LDPWarning)  # no standard errors at such a point
+        warnings.simplefilter("error", ldp.ConvergenceWarning)
+        results = fitted((device, counts))
+    assert results.converged and results.gap < 1e-12
+    assert results.frequencies["yes"] == pytest.approx(0.25, abs=1e-7)
+
+    def loss(cheating: float) -> float:
+        law = np.array([0.75, 0.25]) @ device.matrix_at(cheating=cheating)
+        return -float(np.array(counts) @ np.log(law))
+
+    best = minimize_scalar(loss, bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-9})
+    assert results.parameters["cheating"] == pytest.approx(best.x, abs=1e-5)
 
 
 def test_profile_limits_lie_where_another_optimiser_says() -> None:
