@@ -84,6 +84,9 @@ class DeviceMechanism(OfDevice):
                 "device.mechanism(categories) makes a mechanism that has them"
             )
 
+    def _alone(self, step: Step, outputs: list[Any]) -> DeviceMechanism:
+        return DeviceMechanism(step, self.categories, outputs)
+
     @cached_property
     def ratio(self) -> Fraction | float:
         """The largest ratio of two probabilities of one report; inf if one is zero."""
