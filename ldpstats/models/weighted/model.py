@@ -191,11 +191,12 @@ class WeightedModel:
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
         k, g = len(self.categories), len(self.labels)
-        sums = self.scores.total(weights).reshape(g, k + 1)
         found = np.zeros((g * (k + 1), g * (k + 1)))
-        for i, one in enumerate(self.decoded):
+        for i, (cells, (one, reports)) in enumerate(zip(self._members, self._decoded, strict=True)):
             own = slice(i * (k + 1), i * (k + 1) + k)
-            found[own, own] = one.noise(sums[i, :k], float(sums[i, k]))
+            seen = np.bincount(one.place[reports], weights[cells], len(one.phi))
+            for rows, law in one.laws:
+                found[own, own] += law.noise(seen[rows] @ one.phi[rows], float(seen[rows].sum()))
         return found
 
     def totals(self, sample: Sample) -> Totals:

@@ -203,8 +203,21 @@ class WeightedCrossing:
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
-        (first, _), (second, _) = self._decoded
-        return pair_noise(self.scores.total(weights), first, second)
+        (first, left), (second, right) = self._decoded
+        at = []  # the law of the randomisation of each cell
+        for one, place in ((first, left), (second, right)):
+            number = np.zeros(len(one.phi), dtype=np.int64)
+            for i, (rows, _) in enumerate(one.laws):
+                number[rows] = i
+            at.append(number[place])
+        found: Any = 0.0
+        for i, (_, own) in enumerate(first.laws):
+            for j, (_, other) in enumerate(second.laws):
+                both = self.there & (at[0] == i) & (at[1] == j)
+                if both.any():
+                    totals = self.scores.total(np.where(both, weights, 0.0))
+                    found = found + pair_noise(totals, own, other)
+        return np.asarray(found)
 
     def totals(self, sample: Sample) -> Totals:
         """The totals in a sample of the same cells."""
