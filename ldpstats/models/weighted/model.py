@@ -183,10 +183,11 @@ class WeightedModel:
         for cells, (one, reports) in zip(self._members, self._decoded, strict=True):
             at[cells] = before + one.place[reports]
             before += len(one.phi)
-        if len(self.labels) == 1:
-            return Scores(((at, tables[self.decoded[0]]),))
-        every = [tables[one] for one in self.decoded]
-        return Scores(((at, csr_array(block_diag(every, format="csr"))),))
+        table: Any = tables[self.decoded[0]]
+        if len(self.labels) > 1:
+            table = csr_array(block_diag([tables[one] for one in self.decoded], format="csr"))
+        domain = np.where(self._inside, self.domain, -1)
+        return Scores(((at, table),), domain, len(self.labels))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""

@@ -199,7 +199,8 @@ class WeightedCrossing:
         at = np.full(self.there.shape, -1, dtype=np.int64)
         at[self.there] = place
         i, j = np.divmod(pairs, len(second.phi))
-        return Scores(((at, pair_table(first.phi[i], second.phi[j])),))
+        table = pair_table(first.phi[i], second.phi[j])
+        return Scores(((at, table),), np.where(self.there, 0, -1))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
