@@ -67,7 +67,6 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "recognised of_device",
         "device",
         "unknown_device",
-        "cohort_parts",
     ),
     "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
 }

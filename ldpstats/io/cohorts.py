@@ -12,7 +12,6 @@ import pandas as pd
 from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.cohort_parts import cohort_parts
 from ldpstats.programs.checks import distinct
 
 __all__ = ["cohort_index", "cohort_labels", "joined_codes"]
@@ -31,7 +30,7 @@ def cohort_index(mechanism: Mechanism) -> pd.Index[Any]:
 def cohort_labels(mechanism: Mechanism) -> pd.Index[Any]:
     """What reports may be without their cohort, of any of them."""
     found: dict[Any, Any] = {}
-    for part in cohort_parts(mechanism):
+    for part in mechanism.cohort_parts:
         for label in part.mechanism.outputs.tolist():
             found.setdefault((type(label), label), label)
     distinct("cohorts", list(found.values()))
@@ -64,7 +63,7 @@ def joined_codes(
     if alone.any():
         remedy = "is missing, but there is a report: say which device made it, or leave it out"
         raise InvalidArgument(named(int(np.argmax(alone)), "cohort"), None, remedy)
-    labels, parts = cohort_labels(mechanism), cohort_parts(mechanism)
+    labels, parts = cohort_labels(mechanism), mechanism.cohort_parts
     table = np.full((len(parts), len(labels)), -1, dtype=np.int64)
     number = {(type(label), label): j for j, label in enumerate(labels.tolist())}
     for c, part in enumerate(parts):

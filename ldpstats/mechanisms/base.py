@@ -76,6 +76,7 @@ class Mechanism(Instrument[Client, Collector]):
     n_cohorts: int  # 0 for a mechanism that knows none
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
+    cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
 
     @property

@@ -18,6 +18,8 @@ from ldpstats.mechanisms.of_device import OfDevice
 from ldpstats.mechanisms.recognised import recognised
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows
 from ldpstats.programs.privacy import largest_ratio, nearest_log
 from ldpstats.programs.sampler import Sampler, sampler
 from ldpstats.programs.steps import Step
@@ -84,6 +86,9 @@ class DeviceMechanism(OfDevice):
                 "device.mechanism(categories) makes a mechanism that has them"
             )
 
+    def _alone(self, step: Step, outputs: list[Any]) -> DeviceMechanism:
+        return DeviceMechanism(step, self.categories, outputs)
+
     @cached_property
     def ratio(self) -> Fraction | float:
         """The largest ratio of two probabilities of one report; inf if one is zero."""
@@ -126,6 +131,15 @@ class DeviceMechanism(OfDevice):
                     common[label] += Fraction(p)  # type: ignore[arg-type]
                 return Uniformised(k, float(own), np.array([float(p) for p in common.values()]))
         return Dense(np.array(self.exact, dtype=np.float64))
+
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        found = super().likelihood(counts, candidates)
+        if not self.cohort_parts:
+            return found
+        share = np.ones(self.n_outputs)  # a report is given its cohort
+        for part, chance in zip(self.cohort_parts, self.device.chances, strict=True):
+            share[part.places] = float(chance)
+        return Likelihood(DenseRows(found.W.dense() / share[counts.y][:, None]), found.n)
 
     @cached_property
     def _sampler(self) -> Sampler:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
@@ -20,7 +23,26 @@ from ldpstats.programs.polynomials import Chance
 from ldpstats.programs.steps import Cohorts, Step
 from ldpstats.reports.formats import LabelFormat
 
-__all__ = ["OfDevice"]
+__all__ = ["CohortPart", "OfDevice"]
+
+
+@dataclass(frozen=True, eq=False)
+class CohortPart:
+    """One cohort of a device.
+
+    Parameters
+    ----------
+    name : str
+        What its reports begin with, before a colon.
+    mechanism : DeviceMechanism or UnknownDevice
+        What it does, without its name in the reports.
+    places : array of int, shape (l,)
+        The numbers of its l reports among those of the whole; -1 for what it never says.
+    """
+
+    name: str
+    mechanism: Any
+    places: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +77,34 @@ class OfDevice(Enumerated):
     def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of its cohorts, if it is a device of cohorts; a report begins with one."""
         return self.device.named if isinstance(self.device, Cohorts) else ()
+
+    @cached_property
+    def cohort_parts(self) -> tuple[CohortPart, ...]:  # type: ignore[override]
+        """What each cohort does, and which reports are its own; none for other devices.
+
+        A cohort is a group of respondents: what is estimated is given how many there are in each,
+        whatever shares the device draws them with.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import cohorts, opposite, truth
+        >>> both = cohorts({"A": truth, "B": opposite}).mechanism(("no", "yes"))
+        >>> [(part.name, part.places.tolist()) for part in both.cohort_parts]
+        [('A', [0, 1]), ('B', [2, 3])]
+        """
+        if not isinstance(self.device, Cohorts):
+            return ()
+        places = {label: i for i, label in enumerate(self.outputs.tolist())}
+        found = []
+        for name, step in zip(self.device.named, self.device.steps, strict=True):
+            said = list(law(step, self.categories).outputs)
+            own = np.array([places.get(f"{name}:{y}", -1) for y in said], dtype=np.int64)
+            found.append(CohortPart(name, self._alone(step, said), own))
+        return tuple(found)
+
+    @abstractmethod
+    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
+        """The mechanism of one cohort."""
 
     @cached_property
     def law(self) -> Law:

@@ -88,6 +88,10 @@ class UnknownDevice(OfDevice):
             remedy = "is a category too: give the unknown parameter another name"
             raise InvalidArgument("unknown", taken[0], remedy)
 
+    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
+        kind = UnknownDevice if step.unknown else DeviceMechanism
+        return kind(step, self.categories, outputs)
+
     @property
     def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
         """The unknown parameters, in the order of the alphabet."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotIdentified
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.hashed.cohorts import CohortSource
 from ldpstats.problems.hashed.moments import CohortMoments
@@ -24,6 +25,7 @@ from ldpstats.reports.single import Counts, Reports
 __all__ = [
     "CohortDecoding",
     "Decoding",
+    "GroupedDecoding",
     "LinearDecoding",
     "decode",
     "distinct_reports",
@@ -67,6 +69,15 @@ class Decoding(ABC):
     def is_open(self) -> bool:
         """Whether other answers than the listed ones are possible."""
         return False
+
+    @property
+    def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
+        """The distinct reports whose randomisation has one law: their rows of `phi`, and it.
+
+        `noise` of each holds for respondents with these reports; that of the whole holds for all
+        respondents together.
+        """
+        return ((slice(None), self),)
 
     @abstractmethod
     def noise_at(self, q: Array) -> Array:
@@ -146,6 +157,62 @@ class CohortDecoding(Decoding):
         return np.asarray(inverse @ (squares / W.sum()) @ inverse - truth - rest)
 
 
+@dataclass(frozen=True, eq=False)
+class GroupedDecoding(Decoding):
+    """Reports of a device of cohorts, each decoded by the device of the respondent's own cohort.
+
+    `shares` are the weighted shares of the cohorts, of use for the noise of all together; how many
+    respondents a cohort has says nothing of their answers.
+    """
+
+    parts: tuple[tuple[Codes, LinearDecoding], ...]
+    shares: Array
+
+    @property
+    def is_fixed(self) -> bool:
+        return False  # the shares are those of the domain
+
+    @property
+    def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
+        return self.parts
+
+    def noise_at(self, q: Array) -> Array:
+        found = zip(self.shares, self.parts, strict=True)
+        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in found))
+
+
+@dataclass(frozen=True, eq=False)
+class PooledDecoding(Decoding):
+    """Reports of a device of cohorts of which one alone does not determine the frequencies.
+
+    As hashed ones they are decoded around the weighted estimate p of all,
+    ``phi = p + M^-1 (L_c[:, y] - L_c Q_c' p)`` with L_c the channel Q_c of cohort c over the law of
+    its reports at the uniform p, and M the weighted mean of ``L_c Q_c'``. The weighted mean of phi
+    is p.
+
+    Parameters
+    ----------
+    p : array, shape (k,)
+    Q : array, shape (k, l)
+        The probabilities of all reports of the cohorts, times the weighted share of each cohort.
+    off : array, shape (l, k)
+        The phi of each less p.
+    """
+
+    p: Array
+    Q: Array
+    off: Array
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
+    def noise_at(self, q: Array) -> Array:
+        truth = np.diag(q) - np.outer(q, self.p) - np.outer(self.p, q)
+        truth += q.sum() * np.outer(self.p, self.p)
+        return np.asarray((self.off.T * (q @ self.Q)) @ self.off - truth)
+
+
 def decode(reports: Reports, weights: Array | None = None, candidates: Any = None) -> Decoding:
     """Decode reports of one mechanism.
 
@@ -165,10 +232,12 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
         If the reports do not determine the frequencies.
     """
     distinct, place = distinct_reports(reports)
+    given = np.ones(len(reports)) if weights is None else weights
+    if reports.mechanism.cohort_parts:
+        return _by_cohort(distinct, place, np.bincount(place, given, len(distinct)))
     moments = reports.mechanism.moments(each_once(distinct), candidates)
     if not isinstance(moments, CohortMoments):
         return LinearDecoding(single_estimates(distinct, moments), place, moments)
-    given = np.ones(len(reports)) if weights is None else weights
     return _decoded(distinct, place, moments, np.bincount(place, given, len(distinct)))
 
 
@@ -176,6 +245,53 @@ def each_once(distinct: Reports) -> Counts:
     """Counts of one of each, whose equations are those of any reports."""
     n = np.ones(len(distinct), dtype=np.int64)
     return Counts(distinct.y, n, distinct.mechanism, cohort=distinct.cohort)
+
+
+def _by_cohort(distinct: Reports, place: Codes, weights: Array) -> Decoding:
+    """Decoded reports of a device of cohorts, from the weights of the distinct ones, (u,)."""
+    mechanism = distinct.mechanism
+    mechanism.moments(each_once(distinct))  # refuses reports that no cohort can make
+    shares, parts = np.zeros(len(mechanism.cohort_parts)), []
+    for c, part in enumerate(mechanism.cohort_parts):
+        code = np.full(mechanism.n_outputs, -1)
+        code[part.places] = np.arange(part.places.size)
+        rows = np.flatnonzero(code[distinct.y] >= 0)
+        shares[c] = weights[rows].sum() / weights.sum()
+        if rows.size:
+            parts.append((rows, Reports(code[distinct.y[rows]], part.mechanism)))
+    try:
+        decoded = tuple((rows, decode(own)) for rows, own in parts)
+    except NotIdentified:
+        return _pooled(distinct, place, shares, weights)
+    phi = np.empty((len(distinct), mechanism.k))
+    for rows, one in decoded:
+        phi[rows] = one.phi[one.place]
+    return GroupedDecoding(phi, place, decoded, shares[shares > 0.0])
+
+
+def _pooled(distinct: Reports, place: Codes, shares: Array, weights: Array) -> PooledDecoding:
+    """`PooledDecoding` from the weighted shares of all cohorts."""
+    mechanism, k = distinct.mechanism, distinct.mechanism.k
+    Q, L = np.zeros((2, k, mechanism.n_outputs))
+    M, B = np.zeros((k, k)), []
+    for share, part in zip(shares, mechanism.cohort_parts, strict=True):
+        own = np.asarray(part.mechanism.channel().matrix())
+        Q[:, part.places] = share * own
+        L[:, part.places] = own / own.mean(axis=0)
+        B.append(L[:, part.places] @ own.T)
+        M += share * B[-1]
+    if np.linalg.matrix_rank(M, hermitian=True) < k:
+        raise NotIdentified(
+            f"the cohorts with reports do not determine the {k} frequencies together: collect "
+            "reports of more cohorts, or merge categories that give the same reports"
+        )
+    inverse = np.linalg.inv(M)
+    t = np.bincount(distinct.y, weights, mechanism.n_outputs) / weights.sum()
+    p = inverse @ (L @ t)
+    for part, own in zip(mechanism.cohort_parts, B, strict=True):
+        L[:, part.places] -= (own @ p)[:, None]
+    off = L.T @ inverse
+    return PooledDecoding(p + off[distinct.y], place, p, Q, off)
 
 
 def _decoded(

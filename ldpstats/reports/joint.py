@@ -318,6 +318,33 @@ class JointCounts:
         order, slices = found
         return self._take(order, self.n[order]), slices
 
+    def by_cohort(self) -> list[JointCounts]:
+        """The same respondents by the cohorts of devices that have some, each with its own device.
+
+        How many respondents a cohort has says nothing of their answers. One element where no
+        variable has such a device; respondents without a report are counted in the first.
+        """
+        for v, part in enumerate(self.reports):
+            parts = part.mechanism.cohort_parts
+            code = np.full((len(parts), part.mechanism.n_outputs), -1)
+            for own, cohort in zip(code, parts, strict=True):
+                own[cohort.places] = np.arange(cohort.places.size)
+            if not parts or (code.max(axis=0)[part.y] < 0).any() or not self.nobs:
+                continue  # impossible reports are refused where equations are made
+            found: list[JointCounts] = []
+            for own, cohort in zip(code, parts, strict=True):
+                rows = np.flatnonzero(own[part.y] >= 0)
+                if self.n[rows].sum():
+                    some = self._take(rows, self.n[rows])
+                    y = Reports(own[some.reports[v].y], cohort.mechanism, part.n_missing)
+                    reports = list(some.reports)
+                    reports[v] = replace(y, name=part.name)
+                    if found:
+                        reports = [replace(r, n_missing=0) for r in reports]
+                    found.append(_raw(tuple(reports), some.n, () if found else self.lacking))
+            return [one for group in found for one in group.by_cohort()]
+        return [self]
+
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
         """The same respondents with their reports in another form, such as lumped."""
         if all(new is old for new, old in zip(reports, self.reports, strict=True)):

@@ -12,7 +12,6 @@ from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.cohorts import cohort_index
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.cohort_parts import cohort_parts
 from ldpstats.models.shared.spelling import in_turn
 from ldpstats.reports.packed import cohort_column
 from ldpstats.reports.single import Reports
@@ -103,7 +102,7 @@ def by_hand(
         where = named(int(np.argmax(cohorts < 0)))
         raise InvalidArgument(where, None, f"has an answer, but no cohort in the column {column!r}")
     y = np.zeros(given.size, dtype=np.int64)
-    for c, part in enumerate(cohort_parts(device)):
+    for c, part in enumerate(device.cohort_parts):
         rows = np.flatnonzero(cohorts == c)
         drawn = part.mechanism.procedure.draw(labels.take(given[rows]), words, "raise")
         y[rows] = part.places[drawn.y]

@@ -14,7 +14,6 @@ import pytest
 import ldpstats as ldp
 from ldpstats.devices import Device, cohorts, library, truth
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified, UnknownCategory
-from ldpstats.mechanisms.cohort_parts import cohort_parts
 from tests.simulate import coverage, near, repeat
 
 NO_YES = ("no", "yes")
@@ -193,7 +192,7 @@ def test_epsilon_is_the_largest_of_the_groups() -> None:
     sheet = ldp.Questionnaire({"q": known.mechanism(NO_YES)})
     assert isclose(sheet.epsilon, log(4), abs_tol=1e-15) and sheet.audit().agrees
     assert ldp.Questionnaire({"q": CHEATING}).epsilon == max(
-        part.mechanism.epsilon for part in cohort_parts(CHEATING)
+        part.mechanism.epsilon for part in CHEATING.cohort_parts
     )
 
 

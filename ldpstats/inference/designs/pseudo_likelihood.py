@@ -213,10 +213,12 @@ def _joint_covariance(sample: Sample, cells: list[Codes], found: list[PseudoLike
     from scipy.sparse import block_diag as sparse_diag
 
     place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise(sample)
+    domain = np.full(sample.w.shape, -1)
     parts, before = [], 0
     noise: list[Array] = []
     lost: list[Array] = []
-    for own, one in zip(cells, found, strict=True):
+    for i, (own, one) in enumerate(zip(cells, found, strict=True)):
+        domain[own] = i
         rows, total = one.place, sample.w[own].sum()
         place[own] = before + rows
         before += len(one.phi)
@@ -226,7 +228,10 @@ def _joint_covariance(sample: Sample, cells: list[Codes], found: list[PseudoLike
             kept.append(one.noise(t) / total**2)
     table = parts[0] if len(parts) == 1 else sparse_diag(parts, format="csr")
     totals = estimated_totals(
-        sample, Scores(((place, table),)), block_diag(*noise), block_diag(*lost)
+        sample,
+        Scores(((place, table),), domain, len(found)),
+        block_diag(*noise),
+        block_diag(*lost),
     )
     return totals.covariance_of(Ratios(np.eye(len(found) * found[0].k)))
 

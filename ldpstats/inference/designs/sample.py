@@ -199,12 +199,26 @@ class Scores:
     ----------
     parts : tuple of (at, table)
         `at` is an array of int64, shape (c,); `table` is dense or a `scipy.sparse` array, (b, p).
+    domain : array of int64, shape (c,), optional
+        Where the estimates are those of g domains, p / g of each in a row: the domain of each cell,
+        -1 outside. By default they are of one, the cells that have a score.
+    n_domains : int
+        The number g of domains.
     """
 
     parts: tuple[tuple[Codes, Any], ...]
+    domain: Codes | None = None
+    n_domains: int = 1
 
     def __add__(self, other: Scores) -> Scores:
         return Scores(self.parts + other.parts)
+
+    @property
+    def domains(self) -> Codes:
+        """The domain of each cell, -1 outside of all; shape (c,)."""
+        if self.domain is not None:
+            return self.domain
+        return np.where(np.any([at >= 0 for at, _ in self.parts], axis=0), 0, -1)
 
     @property
     def size(self) -> int:

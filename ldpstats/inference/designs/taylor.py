@@ -28,6 +28,10 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _FEW = 1 << 16  # places that are marked one by one
+_NO_OTHERS = (
+    "needs a stratum with two units or more, in each domain and unit that has strata of one: "
+    "choose 'certainty' or 'centered'"
+)
 
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
@@ -40,7 +44,8 @@ def design_covariance(sample: Sample, scores: Scores) -> Array:
     Raises
     ------
     InvalidArgument
-        For strata of a single unit, if `single_unit` is "fail"; and if "average" finds no others.
+        For strata of a single unit, if `single_unit` is "fail"; and if "average" finds no others
+        among those with respondents in the domain.
     """
     sample.refuse_single_units()
     found = np.zeros((scores.size, scores.size))
@@ -64,7 +69,43 @@ def scale_of_strata(sample: Sample, number: int) -> Array:
 
 def between_units(sample: Sample, number: int, scores: Scores) -> Array:
     """What one stage adds to the covariance, shape (p, p)."""
-    stage, scale = sample.stages[number], scale_of_strata(sample, number)
+    stage = sample.stages[number]
+    if sample.single_unit != "average" or not np.any(stage.is_single):
+        return _squares(sample, number, scores, scale_of_strata(sample, number))
+    scale = scale_of_strata(replace(sample, single_unit="certainty"), number)
+    factor = _known_strata(sample, stage, scores, scores.domain is None or number > 0)
+    found = np.zeros((scores.size, scores.size))
+    distinct, which = np.unique(np.sqrt(factor), axis=0, return_inverse=True)
+    for i, root in enumerate(distinct):
+        own = _squares(
+            sample, number, scores, np.where(which.reshape(-1)[stage.parent] == i, scale, 0.0)
+        )
+        found += own * np.outer(*2 * (np.repeat(root, scores.size // root.size),))
+    return found
+
+
+def _known_strata(sample: Sample, stage: Stage, scores: Scores, needed: bool) -> Array:
+    """What "average" makes of the strata with several units, by unit above and domain, (u, g).
+
+    How many strata have respondents in the domain, over those of them that show a variance: strata
+    of one unit are given the mean of the others there. Zero where there are no others, which is
+    refused if they are `needed`.
+    """
+    g, H = scores.n_domains, len(stage.sampled)
+    domain = scores.domains
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own, strata = np.divmod(np.unique(domain[there] * H + stage.cell_strata[there]), H)
+    at, shape = stage.parent[strata] * g + own, (int(stage.parent.max()) + 1, g)
+    every = np.bincount(at, minlength=shape[0] * g).reshape(shape)
+    known = np.bincount(at, ~stage.is_single[strata], shape[0] * g).reshape(shape)
+    if needed and np.any((known == 0.0) & (every > 0)):
+        raise InvalidArgument("single_unit", "average", _NO_OTHERS)
+    return np.divide(every, known, out=np.zeros(shape), where=known > 0.0)
+
+
+def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array:
+    """Sum of squares between the units of a stage whose strata count by `scale`, (H,); (p, p)."""
+    stage = sample.stages[number]
     n = stage.sampled
     centre = np.where(n < 2, 0.0, scale / n)  # one unit alone is taken from zero
     strata = stage.cell_strata
@@ -83,8 +124,7 @@ def _averaged(scale: Array, stage: Stage) -> Array:
     strata = np.bincount(stage.parent)
     known = np.bincount(stage.parent, ~single, strata.size)
     if np.any(known[stage.parent] == 0.0):
-        remedy = "needs a stratum with two units or more: choose 'certainty' or 'centered'"
-        raise InvalidArgument("single_unit", "average", remedy)
+        raise InvalidArgument("single_unit", "average", _NO_OTHERS)
     return np.where(single, 0.0, scale * (strata / np.maximum(known, 1.0))[stage.parent])
 
 
@@ -147,7 +187,8 @@ def _units_less_strata(
 def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:
     """Which of g domains one unit of the first stage holds, where not all units were taken, (g,).
 
-    Shares of such a domain do not vary between units, whatever their variance is.
+    Shares of such a domain do not vary between units, whatever their variance is. Nor is anything
+    known of a domain in strata of one unit each, if these are given the mean of the others.
     """
     stage = sample.stages[0]
     there = np.flatnonzero((domain >= 0) & (sample.n > 0))
@@ -156,7 +197,11 @@ def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.ND
     if stage.unit is not None:
         units = _different(own, stage.unit[there], len(stage.strata), g)
     taken = np.bincount(own, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
-    return np.asarray((units == 1.0) & (taken == 0.0))
+    found = (units == 1.0) & (taken == 0.0)
+    if sample.single_unit == "average":
+        several = ~stage.is_single[stage.cell_strata[there]]
+        found |= (units > 0.0) & (np.bincount(own, several, g) == 0.0)
+    return np.asarray(found)
 
 
 def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:

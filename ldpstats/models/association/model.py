@@ -126,9 +126,9 @@ class AssociationModel:
         self.evidence = Evidence(
             tuple(JointGroup(counts, specs) for counts in made), specs, self.names
         )
-        several = "" if len(held) == 1 else f"{len(held)} mechanisms"
+        made_by = [{str(groups[g].mechanisms[v]): 0 for g in held} for v in range(d)]
         self.sources: tuple[str, ...] = tuple(
-            several or str(mechanism) for mechanism in groups[held[0]].mechanisms
+            next(iter(own)) if len(own) == 1 else f"{len(own)} mechanisms" for own in made_by
         )
         if any(spec.approximate for spec in specs):
             warnings.warn(

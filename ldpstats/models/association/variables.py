@@ -63,7 +63,14 @@ class VariableSpec:
 
 
 def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
-    """The respondents of `AssociationModel(*reports, ids=ids)`, by group of mechanisms."""
+    """The respondents of `AssociationModel(*reports, ids=ids)`, by group of mechanisms.
+
+    The cohorts of a device are such groups.
+    """
+    return [part for found in _respondents(reports, ids) for part in found.by_cohort()]
+
+
+def _respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
     counted = reports
     if len(reports) == 1 and isinstance(reports[0], list | tuple):
         counted = reports[0]

@@ -35,6 +35,7 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap_intervals, check_made, profile_intervals
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.parameters.model import ParametersModel
 from ldpstats.models.posterior.frequency import checked_prior, frequency_posterior
 from ldpstats.models.posterior.record import Origin
@@ -108,7 +109,7 @@ class FrequencyModel:
         incomplete: bool = False,
         name: str | None = None,
     ) -> None:
-        groups = tallied(data)
+        groups, cohorts = tallied(data)
         self.name = variable_name(name, data)
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
@@ -125,7 +126,9 @@ class FrequencyModel:
             raise InvalidArgument("incomplete", incomplete, remedy)
         self._n_missing = sum(counts.n_missing for counts in groups)
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
-        self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
+        kept = [i for i, counts in enumerate(groups) if counts.nobs] or [0]
+        self.sources = tuple(groups[i] for i in kept)
+        self.cohorts = tuple(cohorts[i] for i in kept)
         self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
         asked = {n: 0 for c in groups for n in c.mechanism.unknown}
         lost = [n for n in asked if n not in self.unknown]
@@ -137,7 +140,19 @@ class FrequencyModel:
         self._evidence = None if self.unknown else Evidence.of(self.sources, candidates, incomplete)
 
     def __repr__(self) -> str:
-        return f"FrequencyModel({', '.join(str(c.mechanism) for c in self.sources)}; n={self.nobs})"
+        return f"FrequencyModel({', '.join(self._worded)}; n={self.nobs})"
+
+    @property
+    def _worded(self) -> tuple[str, ...]:
+        """The mechanism of each source in words, after its cohort if it is one of a device."""
+        pairs = zip(self.cohorts, self.sources, strict=True)
+        return tuple(f"{own}: {c.mechanism}" if own else str(c.mechanism) for own, c in pairs)
+
+    @property
+    def _parameters(self) -> ParametersModel:
+        """The model of frequencies and unknown parameters."""
+        names = self.cohorts if any(self.cohorts) else ()
+        return ParametersModel(DeviceGroups(self.sources, names), self.name, self._n_missing)
 
     @property
     def evidence(self) -> Evidence:
@@ -251,8 +266,7 @@ class FrequencyModel:
         """
         if self.unknown:
             boolean("progress", progress)
-            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
-            return joint.fit(method, constraints, cov_type)
+            return self._parameters.fit(method, constraints, cov_type)
         with fitting(boolean("progress", progress)):
             results = self.fit_quietly(method, constraints, cov_type)
         if results.caution:
@@ -321,7 +335,7 @@ class FrequencyModel:
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
-            sources=tuple(map(str, mechanisms)),
+            sources=self._worded,
             is_partial=protect_some(mechanisms),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
@@ -391,8 +405,7 @@ class FrequencyModel:
         Name: params, dtype: float64
         """
         if self.unknown:
-            joint = ParametersModel.of(self.sources, self.name, self._n_missing)
-            return joint.fit_posterior(rng, prior, draws, engine, self._origin())
+            return self._parameters.fit_posterior(rng, prior, draws, engine, self._origin())
         if not self.evidence.has_patterns:
             raise NotAvailable(
                 "posterior of sums of bits: they do not determine the likelihood of the reports; "
@@ -430,7 +443,7 @@ class FrequencyModel:
             nobs=self.nobs,
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
-            sources=tuple(map(str, mechanisms)),
+            sources=self._worded,
             name=self.name,
             is_partial=protect_some(mechanisms),
         )

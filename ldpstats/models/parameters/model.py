@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from ldpstats.errors import (
     MisfitWarning,
     NotAvailable,
 )
-from ldpstats.models.parameters.cohorts import by_cohort
 from ldpstats.models.parameters.estimates import estimate, fit_test
 from ldpstats.models.parameters.groups import DeviceGroups
 from ldpstats.models.parameters.results import MISFIT, ParametersResults, outside_words
@@ -41,11 +39,6 @@ class ParametersModel:
     groups: DeviceGroups
     name: str = ""
     n_missing: int = 0
-
-    @classmethod
-    def of(cls, sources: Sequence[Any], name: str, n_missing: int) -> ParametersModel:
-        """The model of the counts of several devices; cohorts of a device are groups."""
-        return cls(DeviceGroups(*by_cohort(sources)), name, n_missing)
 
     def fit(
         self, method: Any = None, constraints: Any = None, cov_type: str = "default"

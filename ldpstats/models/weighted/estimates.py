@@ -116,8 +116,8 @@ class DesignEstimates(FittedResults):
             own = [label for label, alone in zip(labels, self.domains.alone, strict=True) if alone]
             which = f"the domain {several_worded(own, by)} is" if by else "all reports are"
             warnings.warn(
-                f"{which} in one sampling unit, which does not show how shares vary: there are no "
-                "standard errors; join domains",
+                f"{which} in one sampling unit, or in strata of one unit, which does not show how "
+                "shares vary: there are no standard errors; join domains",
                 LDPWarning,
                 stacklevel=5,
             )
@@ -126,8 +126,8 @@ class DesignEstimates(FittedResults):
         """Refuse hypotheses R, (r, q), about domains in one sampling unit."""
         if R[:, self._unknown].any():
             raise NotAvailable(
-                "a test of a domain that lies in one sampling unit, which does not show how its "
-                "shares vary: join domains"
+                "a test of a domain that lies in one sampling unit, or in strata of one unit, "
+                "which does not show how its shares vary: join domains"
             )
 
     # -- design effects ----------------------------------------------------------------------

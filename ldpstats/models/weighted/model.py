@@ -183,19 +183,21 @@ class WeightedModel:
         for cells, (one, reports) in zip(self._members, self._decoded, strict=True):
             at[cells] = before + one.place[reports]
             before += len(one.phi)
-        if len(self.labels) == 1:
-            return Scores(((at, tables[self.decoded[0]]),))
-        every = [tables[one] for one in self.decoded]
-        return Scores(((at, csr_array(block_diag(every, format="csr"))),))
+        table: Any = tables[self.decoded[0]]
+        if len(self.labels) > 1:
+            table = csr_array(block_diag([tables[one] for one in self.decoded], format="csr"))
+        domain = np.where(self._inside, self.domain, -1)
+        return Scores(((at, table),), domain, len(self.labels))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
         k, g = len(self.categories), len(self.labels)
-        sums = self.scores.total(weights).reshape(g, k + 1)
         found = np.zeros((g * (k + 1), g * (k + 1)))
-        for i, one in enumerate(self.decoded):
+        for i, (cells, (one, reports)) in enumerate(zip(self._members, self._decoded, strict=True)):
             own = slice(i * (k + 1), i * (k + 1) + k)
-            found[own, own] = one.noise(sums[i, :k], float(sums[i, k]))
+            seen = np.bincount(one.place[reports], weights[cells], len(one.phi))
+            for rows, law in one.laws:
+                found[own, own] += law.noise(seen[rows] @ one.phi[rows], float(seen[rows].sum()))
         return found
 
     def totals(self, sample: Sample) -> Totals:

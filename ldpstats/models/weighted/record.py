@@ -86,7 +86,8 @@ class Domains:
     spread : array, shape (g,)
         As that of `SampleFacts`, of the respondents of each.
     alone : array of bool, shape (g,)
-        Which lie in one sampling unit, of which the variance of shares is not known.
+        Which lie in one sampling unit, or in strata of one unit where these are given the mean of
+        the others: the variance of shares is not known.
     n_ungrouped : int
         Respondents who are in no domain.
     """

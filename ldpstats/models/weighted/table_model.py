@@ -199,12 +199,26 @@ class WeightedCrossing:
         at = np.full(self.there.shape, -1, dtype=np.int64)
         at[self.there] = place
         i, j = np.divmod(pairs, len(second.phi))
-        return Scores(((at, pair_table(first.phi[i], second.phi[j])),))
+        table = pair_table(first.phi[i], second.phi[j])
+        return Scores(((at, table),), np.where(self.there, 0, -1))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
-        (first, _), (second, _) = self._decoded
-        return pair_noise(self.scores.total(weights), first, second)
+        (first, left), (second, right) = self._decoded
+        at = []  # the law of the randomisation of each cell
+        for one, place in ((first, left), (second, right)):
+            number = np.zeros(len(one.phi), dtype=np.int64)
+            for i, (rows, _) in enumerate(one.laws):
+                number[rows] = i
+            at.append(number[place])
+        found: Any = 0.0
+        for i, (_, own) in enumerate(first.laws):
+            for j, (_, other) in enumerate(second.laws):
+                both = self.there & (at[0] == i) & (at[1] == j)
+                if both.any():
+                    totals = self.scores.total(np.where(both, weights, 0.0))
+                    found = found + pair_noise(totals, own, other)
+        return np.asarray(found)
 
     def totals(self, sample: Sample) -> Totals:
         """The totals in a sample of the same cells."""
