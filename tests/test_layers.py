@@ -69,7 +69,14 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "unknown_device",
         "cohort_parts",
     ),
-    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
+    "ldpstats.models": (
+        "shared",
+        "posterior",
+        "parameters",
+        "frequency",
+        "association",
+        "weighted",
+    ),
 }
 HEAVY = {
     "cvxpy",

@@ -87,6 +87,16 @@ class Mechanism(Instrument[Client, Collector]):
         return None
 
     @property
+    def permanent(self) -> str | None:
+        """Name of the response that devices may keep and report again with new noise; None if none.
+
+        Mechanisms with one name may rest on one such response: two reports of one answer are then
+        not independent given the answer. What joins two reports of a person asks this, and no other
+        place says what is memoised.
+        """
+        return None
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the mechanism rests on the order of its categories."""
         return False

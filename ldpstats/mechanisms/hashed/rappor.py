@@ -266,6 +266,11 @@ class RAPPOR(HashedBits):
         law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
         return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
 
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {self._steps()[1]}" if self.f else None
+
     def permanent_thresholds(self) -> tuple[int, int]:
         """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
         return self._steps()[:2]
