@@ -98,7 +98,7 @@ def change(
     >>> waves = [ldp.Reports(codes * 50, twice) for codes in ([0, 0, 1, 1, 0], [0, 1, 1, 1, 0])]
     >>> margins = ldp.change(*waves, memoised=True)
     >>> margins.differences()["estimate"].round(3).tolist()
-    [-0.225, 0.225]
+    [-0.244, 0.244]
     """
     _check_name(name)
     return change_between(together((first, second)), name, waves, candidates, method, memoised)
