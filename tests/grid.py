@@ -123,6 +123,7 @@ MECHANISMS = {
     "rappor-inverted": ldp.RAPPOR(5, 1, 3, f=0.1, p=0.8, q=0.3),
     "rappor-certain": ldp.RAPPOR(5, 1, 3, f=0.0, p=0.2, q=1.0),
     "rappor-closed": ldp.RAPPOR(4, 1, 2, f=0.2, p=0.2, q=0.7, alphabet=("w", "x", "y", "z")),
+    "rappor-boolean": ldp.RAPPOR(1, 1, 1, f=0.2, p=0.25, q=0.75),
     "rappor-google": ldp.RAPPOR(8, 2, 2, f=0.0, p=0.25, q=0.75, hashing="google"),
 }
 WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets

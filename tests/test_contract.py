@@ -75,6 +75,18 @@ def test_channel(mechanism: ldp.Mechanism) -> None:
 
 
 @every_mechanism
+def test_matrix(mechanism: ldp.Mechanism) -> None:
+    if mechanism.is_open:
+        with pytest.raises(ldp.NotAvailable, match=r"channel\(candidates\).matrix\(\)"):
+            mechanism.matrix()
+        return
+    table = mechanism.matrix()
+    np.testing.assert_array_equal(table.to_numpy(), mechanism.channel().matrix())
+    assert table.index.equals(mechanism.categories)
+    assert table.columns.tolist() == mechanism.report_labels(all_reports(mechanism)).tolist()
+
+
+@every_mechanism
 def test_likelihood(mechanism: ldp.Mechanism) -> None:
     counts = expected_counts(mechanism, distribution(channel(mechanism).shape[0]), 1e6)
     problem = mechanism.likelihood(counts, candidates(mechanism))

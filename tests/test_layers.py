@@ -68,7 +68,14 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "device",
         "unknown_device",
     ),
-    "ldpstats.models": ("shared", "posterior", "parameters", "frequency", "association"),
+    "ldpstats.models": (
+        "shared",
+        "posterior",
+        "parameters",
+        "frequency",
+        "association",
+        "weighted",
+    ),
 }
 HEAVY = {
     "cvxpy",

@@ -120,7 +120,7 @@ class Channel(ABC):
             size = str(l) if l < 1 << 53 else f"2^{l.bit_length() - 1}"
             raise NotAvailable(
                 f"matrix() of a {k} x {size} channel is too large to enumerate: "
-                "use likelihood(y), which forms only the columns of observed reports"
+                "use channel().likelihood(y), which forms only the columns of observed reports"
             )
         return self._matrix()
 

@@ -258,7 +258,7 @@ class Bits(Channel):
         if self.n_bits > _LARGEST_ENUMERATION:
             raise NotAvailable(
                 f"matrix() of reports of {self.n_bits} bits would list 2^{self.n_bits} patterns: "
-                "use likelihood(y), which forms only the columns of observed reports"
+                "use channel().likelihood(y), which forms only the columns of observed reports"
             )
         return super().matrix()
 

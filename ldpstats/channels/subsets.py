@@ -80,7 +80,8 @@ class Subsets(Channel):
         if self.k > _LARGEST_ENUMERATION:
             raise NotAvailable(
                 f"matrix() of subsets of {self.size} of {self.k} categories is too large to "
-                "enumerate: use likelihood(y), which forms only the columns of observed reports"
+                "enumerate: use channel().likelihood(y), which forms only the columns of observed "
+                "reports"
             )
         numbers = np.arange(1 << self.k, dtype=np.uint32)
         numbers = numbers[np.bitwise_count(numbers) == self.size]

@@ -80,6 +80,8 @@ def add_associate(commands: Any) -> None:
     each("--name", "NAME", words)
     add_where(add)
     each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
+    words = "devices drew each report afresh: no two come from one permanent response"
+    add("--drawn-afresh", action="store_true", help=words)
     words = "text file, one a line: candidates, or the categories to keep where all are known"
     each("--candidates", "FILE", words)
     add("--other", action="store_true", help='add a category "Other" for all other answers')
@@ -137,7 +139,13 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
             raise InvalidArgument("input", given.input, remedy)
-        model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
+        model = ldp.AssociationModel(
+            counts,
+            candidates=candidates,
+            other=given.other,
+            names=names,
+            memoised=False if given.drawn_afresh else None,
+        )
         results = model.fit(given.method)
         test = _test(model, results, given.test, how)
         return results, test, given.test is None and test is results.independence
@@ -153,7 +161,11 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
     def fit() -> Fitted:
         survey = opened(given, asked.sheet, design)
         with watching(survey.data if on_a_terminal() else None):
-            results = survey.association(*asked.columns, candidates=asked.candidates)
+            results = survey.association(
+                *asked.columns,
+                candidates=asked.candidates,
+                memoised=False if given.drawn_afresh else None,
+            )
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True
 

@@ -16,7 +16,7 @@ from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.hashed.olh import OLH
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
-from ldpstats.mechanisms.hashed.rappor import RAPPOR
+from ldpstats.mechanisms.hashed.rappor import RAPPOR, BooleanRAPPOR
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
@@ -45,6 +45,7 @@ __all__ = [
     "RAPPOR",
     "URAP",
     "URR",
+    "BooleanRAPPOR",
     "CandidateMap",
     "Client",
     "Collector",
@@ -77,6 +78,7 @@ __all__ = [
 
 _KINDS = (
     *(
+        BooleanRAPPOR,
         CustomMechanism,
         DeviceMechanism,
         ForcedResponse,

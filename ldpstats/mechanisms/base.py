@@ -88,6 +88,16 @@ class Mechanism(Instrument[Client, Collector]):
         return None
 
     @property
+    def permanent(self) -> str | None:
+        """Name of the response that devices may keep and report again with new noise; None if none.
+
+        Mechanisms with one name may rest on one such response: two reports of one answer are then
+        not independent given the answer. What joins two reports of a person asks this, and no other
+        place says what is memoised.
+        """
+        return None
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the mechanism rests on the order of its categories."""
         return False
@@ -111,6 +121,54 @@ class Mechanism(Instrument[Client, Collector]):
     @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
         """The channel matrix Q, in structured form."""
+
+    def matrix(self) -> pd.DataFrame:
+        """Q as a table: answers in rows, reports in columns.
+
+        Returns
+        -------
+        DataFrame, shape (k, l)
+            The numbers of ``channel().matrix()``. Columns are what reports are in files: labels,
+            bits such as "0110", with cohorts "cohort:report". Reports that tell the same share a
+            column, as those of `URAP` that reveal an answer do, whatever the noise beside it.
+
+        Raises
+        ------
+        NotAvailable
+            Where answers are not listed, parameters are unknown, or reports are too many to list.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0).matrix().round(3)
+                 nurse  teacher  driver
+        nurse    0.576    0.212   0.212
+        teacher  0.212    0.576   0.212
+        driver   0.212    0.212   0.576
+        >>> ldp.KRAPPOR(("no", "yes"), epsilon=2.0).matrix().round(3)
+                00     10     01     11
+        no   0.197  0.534  0.072  0.197
+        yes  0.197  0.072  0.534  0.197
+        """
+        if self.is_open:
+            raise NotAvailable(
+                f"any text is an answer to {self}: channel(candidates).matrix() has rows of a list "
+                "of answers"
+            )
+        Q = self.channel().matrix()
+        return pd.DataFrame(Q, self.categories, pd.Index(self._report_names(Q.shape[1])))
+
+    def _report_names(self, size: int) -> Array:
+        """All reports as they are in files, in the order of the columns of Q."""
+        C = max(self.n_cohorts, 1)
+        y = np.arange(size // C)
+        if self.n_bits:
+            width = -(-self.format.packed_bits // 8)
+            y = y.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width]
+        text = self.format.text(y)
+        if not self.n_cohorts:
+            return text
+        return with_cohorts(np.tile(text, C), np.repeat(np.arange(C), size // C))
 
     @abstractmethod
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +30,8 @@ from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 
+# fields that are no part of the fingerprint, and what they say
+_UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
 
@@ -187,7 +189,9 @@ class Enumerated(Mechanism):
             categories, else in the order of `other`, for a mapping that of the reports. Epsilon is
             at most that of the first mechanism, and of the second; if only some categories are
             sensitive it is computed anew, and may be infinite where reports that reveal an answer
-            are mixed with others (`privacy.post_process` refuses that; MK19 Proposition 11).
+            are mixed with others (`privacy.post_process` refuses that; MK19 Proposition 11). Where
+            both steps are random the first is `permanent`: a device may keep it. Its own client
+            keeps nothing.
 
         Raises
         ------
@@ -222,7 +226,15 @@ class Enumerated(Mechanism):
             Q = channel.a * R + channel.noise() @ R
         else:
             Q = channel.matrix() @ R
-        return combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        if self.permanent is None and (_is_certain(R) or _is_certain(channel.matrix())):
+            return made
+        return replace(made, permanent=self.permanent or self.fingerprint)
+
+
+def _is_certain(Q: Array) -> bool:
+    """Whether nothing is random."""
+    return bool(np.all((Q == 0.0) | (Q == 1.0)))
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -288,6 +300,10 @@ class CustomMechanism(Enumerated):
     description : str, optional
         What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what
         they combine. It is in the specification, but not in its fingerprint.
+    permanent : str, optional
+        Name of the response that devices keep and report again with new noise, if they do; of
+        ``first >> second`` the fingerprint of the first. As `description` it is in the
+        specification, but not in its fingerprint.
 
     Examples
     --------
@@ -311,6 +327,7 @@ class CustomMechanism(Enumerated):
     outputs: Any = None
     sensitive: Any = None
     description: str | None = None
+    permanent: str | None = None
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -332,8 +349,9 @@ class CustomMechanism(Enumerated):
         if self.sensitive is not None:
             codes = sensitive_codes(self.sensitive, categories)
             object.__setattr__(self, "sensitive", sensitive_labels(codes, categories))
-        if self.description is not None:
-            object.__setattr__(self, "description", _one_line(self.description))
+        for name, what in _UNMARKED.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _one_line(name, what, getattr(self, name)))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -352,18 +370,19 @@ class CustomMechanism(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
-        del document["description"]  # two descriptions of one law are equal
+        for name in _UNMARKED:  # two descriptions of one law are equal
+            del document[name]
         if document["sensitive"] is None:  # as before there was a choice
             del document["sensitive"]
         return document
 
     def to_dict(self) -> dict[str, Any]:
-        described = {} if self.description is None else {"description": self.description}
-        return super().to_dict() | described
+        told = {name: getattr(self, name) for name in _UNMARKED}
+        return super().to_dict() | {name: text for name, text in told.items() if text is not None}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        absent = dict.fromkeys(("sensitive", "description"))
+        absent = dict.fromkeys(("sensitive", *_UNMARKED))
         return super().from_dict(absent | check_document(document))
 
     def channel(self, candidates: Any = None) -> Channel:
@@ -371,12 +390,11 @@ class CustomMechanism(Enumerated):
         return self._channel
 
 
-def _one_line(description: object) -> str:
+def _one_line(name: str, what: str, text: object) -> str:
     """A description as text on one line that can be printed."""
-    if not isinstance(description, str) or not description.strip():
-        remedy = "must be text that says what the matrix is, or None"
-        raise InvalidArgument("description", description, remedy)
-    line = " ".join(description.split())
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
+    line = " ".join(text.split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.clients.document import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.bits import sums_of_bits
 from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
@@ -112,7 +112,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
             "estimates of those to lump"
         )
     own = _own_bits(mechanism, kept)
-    lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
+    lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0, mechanism.permanent)
     return replace(reports, y=_take_bits(reports, own), mechanism=lumped, cohort=None)
 
 
@@ -160,7 +160,7 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
         Q = channel.a * np.eye(kept.size + 1) + np.append(b[kept], np.delete(b, kept).sum())
     else:
         Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
-    lumped = CustomMechanism(Q, categories, outputs)
+    lumped = CustomMechanism(Q, categories, outputs, permanent=mechanism.permanent)
     return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
@@ -260,6 +260,8 @@ class LumpedUnary(Mechanism):
         The m kept categories, one or more, and last all others together.
     p1, p0 : float
         P(bit = 1) of the true category and of any other; different.
+    permanent : str, optional
+        Name of the response that devices keep, see `Mechanism.permanent`.
 
     Examples
     --------
@@ -273,6 +275,7 @@ class LumpedUnary(Mechanism):
     categories: Any
     p1: float
     p0: float
+    permanent: str | None = None
     n_outputs = 0
     n_cohorts = 0
 
@@ -318,6 +321,16 @@ class LumpedUnary(Mechanism):
             nobs=nobs,
             kind="lumped",
         )
+
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        if self.permanent is None:  # as before there was one
+            del document["permanent"]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        return super().from_dict({"permanent": None} | check_document(document))
 
     def _thresholds(self) -> tuple[int, int]:
         # all roundings go towards more privacy

@@ -86,8 +86,8 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         return str(mechanism.k)
     if name in _UNNAMED:
         return brief(value)
-    if name == "levels" or isinstance(value, np.ndarray):
-        return ""  # told with epsilon, and too many numbers
+    if name in ("levels", "permanent") or isinstance(value, np.ndarray):
+        return ""  # told with epsilon, a fingerprint, and too many numbers
     if name == "epsilon":
         return _epsilon(mechanism)
     if isinstance(value, pd.Index):

@@ -13,10 +13,12 @@ from ldpstats.arguments.documents import number_to_json
 from ldpstats.clients.instrument import Instrument
 from ldpstats.errors import InvalidArgument, shorten
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashed.rappor import RAPPOR
+from ldpstats.mechanisms.hashed.rappor import RAPPOR, BooleanRAPPOR
 from ldpstats.mechanisms.sensitive.pum import PUM
 
 __all__ = ["Spending", "spending_from_dict", "spending_of", "spendings_of_sheet", "unmatched"]
+
+_KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
 
 _NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
 
@@ -124,7 +126,7 @@ def spending_of(
         return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
-        lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, RAPPOR) else epsilon
+        lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, _KEEPING) else epsilon
     return Spending(
         question,
         epsilon,

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from ldpstats.reports.single import Reports
 
-__all__ = ["cohort_groups", "cohort_strata"]
+__all__ = ["cohort_groups", "cohort_strata", "may_share"]
 
 Array = npt.NDArray[Any]
+
+_CHANCE = 1e-6  # of as many equal cohorts, where devices drew both
 
 
 def cohort_groups(reports: Sequence[Reports], nobs: int) -> list[list[int]]:
@@ -42,6 +44,27 @@ def cohort_strata(reports: Sequence[Reports], nobs: int) -> tuple[Array, list[sl
     labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
     return np.argsort(labels, kind="stable"), [slice(*pair) for pair in pairwise(ends)]
+
+
+def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:
+    """Whether two reports of each respondent may come from one permanent response.
+
+    `n`, (u,), is how many respondents each pair of reports stands for. A device has one cohort:
+    where cohorts differ both responses were drawn, and where they agree in everybody, or more often
+    than by chance, some devices kept theirs. Without cohorts only who asks knows whether the
+    reports are `alike`, on one question.
+    """
+    kept = first.mechanism.permanent
+    if kept is None or kept != second.mechanism.permanent:
+        return False
+    if first.cohort is None or second.cohort is None:
+        return alike
+    from scipy.special import bdtrc  # only here: it takes a while to load
+
+    total, agree = int(n.sum()), int(n[first.cohort == second.cohort].sum())
+    if agree == total:
+        return total > 0
+    return bool(bdtrc(agree - 1, total, 1.0 / first.mechanism.n_cohorts) < _CHANCE)
 
 
 def _determined(first: Array, second: Array, nobs: int) -> bool:

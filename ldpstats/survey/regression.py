@@ -21,6 +21,7 @@ from ldpstats.survey.held import Held
 from ldpstats.survey.rows import SurveyRows
 from ldpstats.survey.sample.cells import weigh
 from ldpstats.survey.sample.models import sample_facts
+from ldpstats.survey.tallying import refuse_kept
 
 __all__ = ["survey_design"]
 
@@ -35,6 +36,7 @@ def survey_design(
     scores: object = None,
     offset: object = None,
     candidates: object = None,
+    memoised: object = None,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
     """The arrays of a regression on a survey.
@@ -45,7 +47,7 @@ def survey_design(
     Parameters
     ----------
     survey : SurveyRows
-    formula, model, marginal, scores, offset, candidates
+    formula, model, marginal, scores, offset, candidates, memoised
         As for `Survey.regression`.
     outside : mapping, optional
         Other names that the formula may use.
@@ -57,6 +59,7 @@ def survey_design(
     )
     for name in asked.questions:
         _refuse_kind(name, sheet[name])
+    refuse_kept(held, asked.questions, memoised, "regression")
     beside = [] if offset is None else [_offset_name(held, offset)]
     names = [*asked.questions, *asked.columns, *beside]
     if survey.design is None:

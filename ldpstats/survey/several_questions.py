@@ -15,6 +15,7 @@ from ldpstats.models.change.results import ChangeResults
 from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.shared.spelling import in_turn
+from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.survey.options import check_options
@@ -27,6 +28,7 @@ from ldpstats.survey.single_questions import SingleQuestions
 from ldpstats.survey.tallying import (
     joint,
     pairs,
+    refuse_kept,
 )
 
 __all__ = ["SeveralQuestions"]
@@ -59,6 +61,7 @@ class SeveralQuestions(SingleQuestions):
         candidates: Any = None,
         other: Any = False,
         method: Any = None,
+        memoised: bool | None = None,
         **how: Any,
     ) -> AssociationResults | WeightedTable:
         """Joint distribution of the true answers to two or more questions.
@@ -70,8 +73,8 @@ class SeveralQuestions(SingleQuestions):
         ----------
         *names : str
             Questions; or public columns of text, booleans or categories, which join without noise.
-        candidates, other
-            As for `AssociationModel`.
+        candidates, other, memoised
+            As for `AssociationModel`. Questions that two matched waves share are of one name.
         method, **how
             As for `AssociationModel.fit`: `method`, `cov_type`. With a design only "inversion".
 
@@ -86,7 +89,8 @@ class SeveralQuestions(SingleQuestions):
             With a design also for estimators without a weighted form, and for candidates that are
             some of the categories without ``other=True``.
         NotAvailable
-            With a design for variables that share cohorts, and for tables that are too large.
+            Where two reports of a person may come from one permanent response. With a design also
+            for variables that share cohorts, and for tables that are too large.
 
         Examples
         --------
@@ -98,6 +102,7 @@ class SeveralQuestions(SingleQuestions):
         """
         check_options(how, AssociationModel.fit)
         self._refuse_joint(names)
+        refuse_kept(self.data, self._different(names), memoised, "association")
         if self.design is not None:
             refuse_uncrossed({"method": method} | how)
             return self._crossed(names, candidates, other)
@@ -107,7 +112,9 @@ class SeveralQuestions(SingleQuestions):
                 f"nobody of {len(self)} answered all of them{self._why(names)}: associate fewer"
             )
             raise InvalidArgument("names", names, remedy)
-        model = AssociationModel(counts, candidates=candidates, other=other, names=names)
+        model = AssociationModel(
+            counts, candidates=candidates, other=other, names=names, memoised=False
+        )
         return model.fit(method, **how)
 
     def associations(
@@ -115,6 +122,7 @@ class SeveralQuestions(SingleQuestions):
         names: Sequence[str],
         candidates: Mapping[str, Any] | None = None,
         other: Any = False,
+        memoised: bool | None = None,
         **how: Any,
     ) -> AssociationMatrix:
         """Association of every pair of several questions, see `ldpstats.associations`.
@@ -125,7 +133,7 @@ class SeveralQuestions(SingleQuestions):
         ----------
         names : sequence of str
             As for `association`.
-        candidates, other, **how
+        candidates, other, memoised, **how
             As for `ldpstats.associations`: `method`, `alpha`.
 
         Examples
@@ -146,9 +154,18 @@ class SeveralQuestions(SingleQuestions):
         )
         names = self._different(asked)
         self._refuse_joint(names)
+        origins = {name: self.data.origin(name) for name in names}
+        how |= {"memoised": memoised, "origins": origins}
         return pairwise(names, *pairs(self.data, names), candidates, other, **how)
 
-    def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
+    def change(
+        self,
+        first: str,
+        second: str,
+        name: str | None = None,
+        memoised: bool | None = None,
+        **how: Any,
+    ) -> ChangeResults | WeightedResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
 
         Respondents who lack one of the answers are left out; `n_missing` counts them. Of waves that
@@ -160,7 +177,7 @@ class SeveralQuestions(SingleQuestions):
             Questions over the same categories, such as those of two waves (see `matched`).
         name : str, optional
             Name of the variable; that of the question in both waves by default.
-        **how
+        memoised, **how
             As for `ldpstats.change`: `waves`, `candidates`, `method`.
 
         Examples
@@ -183,7 +200,7 @@ class SeveralQuestions(SingleQuestions):
         origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
-        return change_between(counts.tally(), name, **how, lost=self.data.lost)
+        return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
 
     def regression(
         self,
@@ -193,6 +210,7 @@ class SeveralQuestions(SingleQuestions):
         scores: Mapping[str, Any] | None = None,
         offset: str | None = None,
         candidates: Mapping[str, Any] | None = None,
+        memoised: bool | None = None,
     ) -> Any:
         """A regression of or on the true answers to questions, see `ldpstats.regression`.
 
@@ -204,7 +222,7 @@ class SeveralQuestions(SingleQuestions):
         ----------
         formula : str
             As for statsmodels; its names are questions and public columns.
-        model, marginal, scores, candidates
+        model, marginal, scores, candidates, memoised
             As for `ldpstats.regression`.
         offset : str, optional
             A public column of numbers.
@@ -218,7 +236,8 @@ class SeveralQuestions(SingleQuestions):
         InvalidArgument
             As for `ldpstats.regression`.
         NotAvailable
-            For PUM and dictionary questions.
+            For PUM and dictionary questions, and where two reports of a person may come from one
+            permanent response.
 
         Examples
         --------
@@ -232,7 +251,7 @@ class SeveralQuestions(SingleQuestions):
         from ldpstats.models.regression.front import model_of
         from ldpstats.survey.regression import survey_design
 
-        how = model, marginal, scores, offset, candidates
+        how = model, marginal, scores, offset, candidates, memoised
         return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
 
     # -- inside --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ldpstats.engines.query import MOST_BYTES
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import Inversion
 from ldpstats.mechanisms import Mechanism
+from ldpstats.models.association.variables import refuse_shared
 from ldpstats.models.frequency.groups import reports_in
 from ldpstats.reports.joint import JointCounts, possible_reports
 from ldpstats.reports.single import BitCounts, Counts, Reports, tallied
@@ -30,6 +31,7 @@ __all__ = [
     "grouped",
     "joint",
     "pairs",
+    "refuse_kept",
     "refuse_unanswered",
     "sums_suffice",
     "tally",
@@ -154,6 +156,19 @@ def pairs(
             yield both, counts.tally()
 
     return known, counted()
+
+
+def refuse_kept(held: Held, names: Sequence[str], memoised: object, analysis: str) -> None:
+    """Refuse two reports of a person that may come from one permanent response."""
+    if memoised is not None:
+        refuse_shared([], names, memoised, analysis)
+        return
+    sheet = held.questionnaire
+    kept = {name: maker_of(sheet[name]).permanent for name in names if name in sheet}
+    for both in combinations(kept, 2):
+        if kept[both[0]] is not None and kept[both[0]] == kept[both[1]]:
+            origins = [held.origin(name) for name in both]
+            refuse_shared([joint(held, both)], both, None, analysis, origins)
 
 
 def weighed(found: Coded, n: Array | None) -> Data:

@@ -10,7 +10,7 @@ from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath, checked_path, refusal
 from ldpstats.io.table_writing import csv_writer
 from ldpstats.io.tables import csv_lines, file_format
-from ldpstats.mechanisms import RAPPOR, Mechanism
+from ldpstats.mechanisms import RAPPOR, BooleanRAPPOR, Mechanism
 
 __all__ = ["check_rappor", "header_of", "number", "rows_of", "whole", "wholes", "write_rows"]
 
@@ -18,8 +18,10 @@ __all__ = ["check_rappor", "header_of", "number", "rows_of", "whole", "wholes", 
 _NUMBER = re.compile(r"-?([0-9]{1,17}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
 
 
-def check_rappor(name: str, mechanism: Mechanism) -> RAPPOR:
+def check_rappor(name: str, mechanism: Mechanism) -> RAPPOR | BooleanRAPPOR:
     """Refuse mechanisms that google/rappor's files cannot describe."""
+    if isinstance(mechanism, BooleanRAPPOR):
+        return mechanism
     if not isinstance(mechanism, RAPPOR) or not mechanism.is_open:
         raise InvalidArgument(
             name, mechanism, "must be RAPPOR over an open alphabet, as google/rappor is"

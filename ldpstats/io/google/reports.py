@@ -14,7 +14,7 @@ from ldpstats.io.counting import read_counts
 from ldpstats.io.google.fields import check_rappor, header_of, rows_of, wholes, write_rows
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.io.tables import Advance
-from ldpstats.mechanisms import RAPPOR
+from ldpstats.mechanisms import RAPPOR, BooleanRAPPOR
 from ldpstats.reports.formats import format_bits
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
@@ -35,7 +35,7 @@ _BLOCK_ROWS = 1 << 16
 # -- counts ----------------------------------------------------------------------------------------
 
 
-def read_rappor_counts(path: FilePath, rappor: RAPPOR) -> BitCounts:
+def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts | BitCounts:
     """Read the bit sums of google/rappor.
 
     Parameters
@@ -47,7 +47,7 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR) -> BitCounts:
 
     Returns
     -------
-    BitCounts
+    BitCounts; of a BooleanRAPPOR Counts, of all cohorts together
 
     Raises
     ------
@@ -66,8 +66,9 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR) -> BitCounts:
     array([[3, 2, 8, 1],
            [4, 4, 5, 9]])
     """
-    check_rappor("rappor", rappor)
-    k, C = rappor.n_bits, rappor.n_cohorts
+    rappor = check_rappor("rappor", rappor)
+    one_bit = isinstance(rappor, BooleanRAPPOR)
+    k = 1 if one_bit else rappor.n_bits
     rows = []
     for row, fields in rows_of(path, 1 + k, f"the number of reports and {k} sums of bits"):
         reports, *ones = wholes(path, row, fields, 1)
@@ -79,6 +80,12 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR) -> BitCounts:
                     f"exceeds the number of reports in field 1, {reports}: repair the file",
                 )
         rows.append((reports, ones))
+    if isinstance(rappor, BooleanRAPPOR):
+        total, ones = (
+            sum(column) for column in zip(*((n, own[0]) for n, own in rows), strict=True)
+        )
+        return rappor.counts([total - ones, ones])
+    C = rappor.n_cohorts
     if len(rows) != C:
         raise refusal(path, f"has {len(rows)} rows: {C} are needed, one for each cohort")
     table = np.array([ones for _, ones in rows], dtype=np.int64)
@@ -114,7 +121,10 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     """
     if not isinstance(counts, Counts | BitCounts):
         raise InvalidArgument("counts", counts, "must be Counts or BitCounts: use reports.tally()")
-    _check_writable("counts", counts)
+    if isinstance(_check_writable("counts", counts), BooleanRAPPOR):
+        assert isinstance(counts, Counts)
+        write_rows(path, [[counts.nobs, int(counts.vector()[1])]], force)
+        return
     sums = counts.bit_counts()
     table = np.column_stack([sums.reports, sums.ones])
     write_rows(path, table.tolist(), force)
@@ -125,7 +135,7 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
 
 def read_rappor_reports(
     path: FilePath,
-    rappor: RAPPOR,
+    rappor: RAPPOR | BooleanRAPPOR,
     *,
     missing: str = "raise",
     bits: bool = False,
@@ -142,7 +152,7 @@ def read_rappor_reports(
     missing : {"raise", "count"}
         Refuse empty reports, or count them in `n_missing`.
     bits : bool
-        Sum the bits instead of keeping the patterns, as in `read_counts`.
+        Sum the bits instead of keeping the patterns, as in `read_counts`; not of a BooleanRAPPOR.
     advance : callable, optional
         Called after each chunk with the fraction of the file that has been read.
 
@@ -170,13 +180,15 @@ def read_rappor_reports(
     array([[0, 0, 0, 0],
            [2, 1, 0, 0]])
     """
-    check_rappor("rappor", rappor)
+    rappor = check_rappor("rappor", rappor)
     header = header_of(path)
     column = next((name for name in _REPORT_COLUMNS if name in header), None)
     if column is None or "cohort" not in header:
         raise refusal(
             path, f"must have the columns 'cohort' and 'irr' (or 'rappor'): its header is {header}"
         )
+    if isinstance(rappor, BooleanRAPPOR):
+        return read_counts(path, rappor, column, missing=missing, advance=advance)
     counts = read_counts(
         path, rappor, column, cohort="cohort", missing=missing, bits=bits, advance=advance
     )
@@ -225,8 +237,13 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
         yield _HEADER
         for start in range(0, len(n), _BLOCK_ROWS):
             block = slice(start, start + _BLOCK_ROWS)
-            text = format_bits(_reversed(reports.y[block], rappor.n_bits), rappor.n_bits).tolist()
-            for times, c, irr in zip(n[block].tolist(), cohort[block].tolist(), text, strict=True):
+            y = reports.y[block]
+            if isinstance(rappor, BooleanRAPPOR):
+                text, cohorts = y.tolist(), [0] * len(y)
+            else:
+                text = format_bits(_reversed(y, rappor.n_bits), rappor.n_bits).tolist()
+                cohorts = cohort[block].tolist()
+            for times, c, irr in zip(n[block].tolist(), cohorts, text, strict=True):
                 for _ in range(times):
                     yield "", c, "", "", irr
 
@@ -243,7 +260,7 @@ def _reversed(y: Array, n_bits: int) -> Array:
     return out
 
 
-def _check_writable(name: str, data: Counts | BitCounts | Reports) -> RAPPOR:
+def _check_writable(name: str, data: Counts | BitCounts | Reports) -> RAPPOR | BooleanRAPPOR:
     rappor = check_rappor(f"{name}.mechanism", data.mechanism)
     if data.n_missing:
         raise InvalidArgument(

@@ -20,6 +20,9 @@ numbered from 0, the least significant, and cohorts c from 0.
   `write_reports` writes has the opposite order, bit 0 first: `read_counts` would take these files
   for reports with their bits reversed.
 
+A variable of truth values (``boolean`` in its schemas) has one bit, k = 1, that TRUE owns and FALSE
+does not, and no map. Its reports are digits 0 and 1; cohorts say nothing of them.
+
 ``bloom`` and ``prr`` would give the answer away; they are neither read nor written.
 """
 
@@ -33,7 +36,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.google.fields import check_rappor, number, rows_of, whole, wholes, write_rows
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.mechanisms import RAPPOR, CandidateMap
+from ldpstats.mechanisms import RAPPOR, BooleanRAPPOR, CandidateMap
 
 __all__ = ["read_rappor_map", "read_rappor_params", "write_rappor_map", "write_rappor_params"]
 
@@ -60,7 +63,7 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
 
     Returns
     -------
-    RAPPOR
+    RAPPOR; of one bit BooleanRAPPOR
 
     Raises
     ------
@@ -127,8 +130,10 @@ def write_rappor_params(rappor: RAPPOR, path: FilePath, *, force: bool = False) 
     ...     Path(f"{folder}/params.csv").read_text()
     'k,h,m,p,q,f\\n16,2,64,0.5,0.75,0.5\\n'
     """
-    check_rappor("rappor", rappor)
-    values = [repr(getattr(rappor, name)) for name in _FIELDS.values()]
+    rappor = check_rappor("rappor", rappor)
+    one = dict.fromkeys(("n_bits", "n_hashes", "n_cohorts"), 1)  # of a Boolean one
+    own = one if isinstance(rappor, BooleanRAPPOR) else {}
+    values = [repr(own.get(name) or getattr(rappor, name)) for name in _FIELDS.values()]
     write_rows(path, [list(_FIELDS), values], force)
 
 
@@ -170,7 +175,7 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
            [[0, 3],
             [7, 1]]])
     """
-    check_rappor("rappor", rappor)
+    rappor = _check_hashed(rappor)
     shape = (rappor.n_cohorts, rappor.n_hashes)
     what = f"a candidate and {shape[1]} positions in each of {shape[0]} cohorts"
     rows: dict[str, int] = {}
@@ -185,6 +190,15 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
             )
         cells.append(_own_cells(path, row, fields, rappor).reshape(shape))
     return CandidateMap(tuple(rows), np.stack(cells, axis=1))
+
+
+def _check_hashed(given: RAPPOR) -> RAPPOR:
+    """Refuse mechanisms whose answers need no map."""
+    rappor = check_rappor("rappor", given)
+    if isinstance(rappor, BooleanRAPPOR):
+        remedy = "has no map: its answers are known, and the counts or reports are all it needs"
+        raise InvalidArgument("rappor", rappor, remedy)
+    return rappor
 
 
 def _own_cells(path: FilePath, row: int, fields: list[str], rappor: RAPPOR) -> Array:
@@ -253,7 +267,7 @@ def write_rappor_map(
     ...     Path(f"{folder}/map.csv").read_text()
     'apple,5,1,26,26,38,34,63,62\\n'
     """
-    check_rappor("rappor", rappor)
+    rappor = _check_hashed(rappor)
     labels = rappor.labels(candidates)
     rappor.cells(candidates)  # refuses cells that do not fit
     cells = _cells(candidates, labels, rappor).astype(np.int64)

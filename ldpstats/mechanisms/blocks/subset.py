@@ -94,6 +94,10 @@ class SubsetSelection(Mechanism):
                 raise InvalidArgument("size", self.size, remedy)
         object.__setattr__(self, "size", size)
 
+    def _report_names(self, size: int) -> Array:
+        patterns = self.channel().patterns()
+        return self.format.text(np.packbits(patterns, axis=1, bitorder="little"))
+
     @property
     def d(self) -> int:
         """Number of categories in a report."""

@@ -6,30 +6,35 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.arguments.checks import boolean, named_only, one_of, probability
-from ldpstats.arguments.labels import labels_to_json
+from ldpstats.arguments.checks import boolean, named_only, one_of, positive_integer, probability
+from ldpstats.arguments.labels import as_labels, labels_to_json
 from ldpstats.channels.audit import Audit
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.clients.document import client_document
 from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, MD5Hash, UnknownHash
 from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient, opened_client
 from ldpstats.mechanisms.words import in_words
-from ldpstats.sampling import samplers
+from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import system_words
 
-__all__ = ["RAPPOR"]
+__all__ = ["RAPPOR", "BooleanRAPPOR"]
 
 Array = npt.NDArray[Any]
 
+_HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 
 
@@ -47,7 +52,8 @@ class RAPPOR(HashedBits):
     Parameters
     ----------
     n_bits : int
-        Bits of a report, at least 2.
+        Bits of a report. With one bit, and one hash, it is a `BooleanRAPPOR`, which is what the
+        call returns: the answers are False and True, or the two of `alphabet`.
     n_hashes : int
         Hashes of an answer.
     n_cohorts : int
@@ -90,17 +96,35 @@ class RAPPOR(HashedBits):
     alphabet: Any = None
     hashing: str = "ldpstats"
 
+    def __new__(
+        cls,
+        n_bits: int,
+        n_hashes: int,
+        n_cohorts: int,
+        f: float,
+        p: float,
+        q: float,
+        alphabet: Any = None,
+        hashing: str = "ldpstats",
+    ) -> Self:
+        whole = isinstance(n_bits, int | np.integer) and not isinstance(n_bits, bool)
+        if cls is RAPPOR and whole and n_bits == 1:
+            one_of("hashing", hashing, _HASHES)
+            if positive_integer("n_hashes", n_hashes) > 1:
+                remedy = "must be 1 where a report has one bit: a true answer owns it, or does not"
+                raise InvalidArgument("n_hashes", n_hashes, remedy)
+            positive_integer("n_cohorts", n_cohorts)
+            categories = (False, True) if alphabet is None else alphabet
+            return BooleanRAPPOR(f, p, q, categories)  # type: ignore[return-value]
+        return super().__new__(cls)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """What copies of it are made from."""
+        return tuple(getattr(self, item.name) for item in fields(self))
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "f", probability("f", self.f, one=False))
-        if 0.0 < self.f < _LEAST_F:
-            raise InvalidArgument(
-                "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
-            )
-        object.__setattr__(self, "p", probability("p", self.p))
-        object.__setattr__(self, "q", probability("q", self.q))
-        if self.p == self.q:
-            raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
-        one_of("hashing", self.hashing, ("ldpstats", "google", "given"))
+        _check_noise(self)
+        one_of("hashing", self.hashing, _HASHES)
         self._check_bits()
         if self.hashing != "ldpstats" and self.alphabet is not None:
             raise InvalidArgument("hashing", self.hashing, "goes without an alphabet")
@@ -132,15 +156,8 @@ class RAPPOR(HashedBits):
         """The permanent response as a mechanism of its own."""
         return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
 
-    def _steps(self) -> tuple[int, int, int, int]:
-        """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""
-        turned = samplers.threshold(self.f / 2.0, "up")
-        up, down = ("up", "down") if self.q > self.p else ("down", "up")
-        reported = samplers.threshold(self.q, down), samplers.threshold(self.p, up)  # type: ignore[arg-type]
-        return (1 << 64) - turned, turned, *reported
-
     def _thresholds(self) -> tuple[int, int]:
-        owned, other, one, zero = self._steps()
+        owned, other, one, zero = _steps(self)
         both = owned * one + other * zero, other * one + owned * zero  # out of 2**128
         up = [-(-value >> 64) for value in both]
         down = [value >> 64 for value in both]
@@ -151,7 +168,7 @@ class RAPPOR(HashedBits):
         f, worst = self.f, self._permanent().worst_channel()
         bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
         declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
-        owned, other, *_ = self._steps()
+        owned, other, *_ = _steps(self)
         words = f"the permanent response of {self}"
         return Audit(words, declared, worst.epsilon(), self._realised(owned, other))
 
@@ -223,12 +240,7 @@ class RAPPOR(HashedBits):
         One secret may serve several surveys. Those with the same filters and f, that differ in p
         and q only, share the permanent response of every answer; others share none.
         """
-        check_cohorts(self.n_cohorts)
-        once = self.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
-        spent = self.epsilon if once else self.lifetime_epsilon
-        self._permitted(spent, max_epsilon, allow_no_privacy)
-        check_audit(self.lifetime_audit())
-        return opened_client(self, system_words(entropy), secret, state, 1 if once else None)
+        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
 
     def client_document(self) -> dict[str, Any]:
         """What a device without Python is given, see `Mechanism.client_document`.
@@ -252,7 +264,7 @@ class RAPPOR(HashedBits):
         check_audit(self.audit())
         check_audit(self.lifetime_audit())
         names = ("owned", "absent", "one", "zero")
-        thresholds = dict(zip(names, map(str, self._steps()), strict=True))
+        thresholds = dict(zip(names, map(str, _steps(self)), strict=True))
         draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
         question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
         spent = self.epsilon if once else self.lifetime_epsilon
@@ -268,13 +280,160 @@ class RAPPOR(HashedBits):
         law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
         return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
 
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
+
     def permanent_thresholds(self) -> tuple[int, int]:
         """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
-        return self._steps()[:2]
+        return _steps(self)[:2]
 
     def report_thresholds(self) -> tuple[int, int]:
         """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
-        return self._steps()[2:]
+        return _steps(self)[2:]
 
     def __str__(self) -> str:
         return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
+
+
+@dataclass(frozen=True, eq=False)
+class BooleanRAPPOR(Enumerated):
+    """RAPPOR of a truth value: one bit, which a true answer owns and a false one does not.
+
+    Its noise is that of `RAPPOR`, which makes it with ``n_bits=1``: where the answer is true the
+    bit is 1 with probability ``p1 = (1 - f) q + f (p + q)/2``, where it is false with ``p0 = (1 -
+    f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1.
+
+    Parameters
+    ----------
+    f : float
+        Noise of the permanent response, in [0, 1); 0 is for collection that happens once.
+    p, q : float
+        P(reported bit = 1) where the permanent one is 0, and where it is 1; different.
+    categories : sequence of two labels, optional
+        The answers, that of a true one second.
+
+    Examples
+    --------
+    >>> rappor = RAPPOR(n_bits=1, n_hashes=1, n_cohorts=1, f=0.5, p=0.25, q=0.75)
+    >>> print(rappor)
+    BooleanRAPPOR(f=0.5, p=0.25, q=0.75)
+    >>> rappor.channel().matrix()
+    array([[0.625, 0.375],
+           [0.375, 0.625]])
+    >>> round(rappor.epsilon, 3), round(rappor.lifetime_epsilon, 3)
+    (0.511, 1.099)
+    """
+
+    f: float
+    p: float
+    q: float
+    categories: Any = (False, True)
+    outputs = pd.RangeIndex(2)  # type: ignore[assignment]
+    n_cells = 1
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        labels = as_labels("alphabet", self.categories)
+        if len(labels) != 2:
+            remedy = "must be two labels where a report has one bit, that of a true answer second"
+            raise InvalidArgument("alphabet", self.categories, remedy)
+        object.__setattr__(self, "categories", labels)
+
+    p1 = RAPPOR.p1
+    p0 = RAPPOR.p0
+    permanent = RAPPOR.permanent
+    permanent_thresholds = RAPPOR.permanent_thresholds
+    report_thresholds = RAPPOR.report_thresholds
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        one = np.array([self.p0, self.p1])
+        return Dense(np.column_stack([1.0 - one, one]))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """Privacy of one report, in nats."""
+        return self.channel().epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by one client, in nats."""
+        return float(np.log((1.0 - self.f / 2.0) / (self.f / 2.0))) if self.f else float("inf")
+
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+        kept, turned = 1.0 - self.f / 2.0, self.f / 2.0
+        channel = Dense(np.array([[kept, turned], [turned, kept]]))
+        up, down = realised.realised_ratios(*_steps(self)[:2])
+        words = f"the permanent response of {self}"
+        return Audit(words, self.lifetime_epsilon, channel.epsilon(), max(up, down))
+
+    def audit(self) -> Audit:
+        """As `RAPPOR.audit`."""
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, as `RAPPOR.client`; the one of a client document keeps nothing."""
+        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
+
+    @cached_property
+    def filter_digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of the answers."""
+        law = ["boolean", labels_to_json(self.categories)]
+        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+
+    def cells_of_cohort(self, cohort: int) -> Array:
+        """The bit that each answer owns, (2, 1): a false one owns none that is sent."""
+        return np.array([[1], [0]])
+
+    def __str__(self) -> str:
+        return in_words(self, with_epsilon=False)
+
+
+def _check_noise(rappor: RAPPOR | BooleanRAPPOR) -> None:
+    """Check f, p and q."""
+    object.__setattr__(rappor, "f", probability("f", rappor.f, one=False))
+    if 0.0 < rappor.f < _LEAST_F:
+        raise InvalidArgument(
+            "f", rappor.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
+        )
+    object.__setattr__(rappor, "p", probability("p", rappor.p))
+    object.__setattr__(rappor, "q", probability("q", rappor.q))
+    if rappor.p == rappor.q:
+        raise InvalidArgument("q", rappor.q, "must differ from p: reports would say nothing")
+
+
+def _steps(rappor: RAPPOR | BooleanRAPPOR) -> tuple[int, int, int, int]:
+    """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""
+    turned = samplers.threshold(rappor.f / 2.0, "up")
+    up, down = ("up", "down") if rappor.q > rappor.p else ("down", "up")
+    one = samplers.threshold(rappor.q, down)  # type: ignore[arg-type]
+    zero = samplers.threshold(rappor.p, up)  # type: ignore[arg-type]
+    return (1 << 64) - turned, turned, one, zero
+
+
+def _opened(
+    rappor: RAPPOR | BooleanRAPPOR,
+    entropy: Callable[[int], bytes] | None,
+    secret: bytes | None,
+    state: str | os.PathLike[str] | None,
+    max_epsilon: float | None,
+    allow_no_privacy: bool,
+) -> RAPPORClient:
+    """A respondent's client, after the audits."""
+    check_cohorts(rappor.n_cohorts)
+    once = rappor.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
+    spent = rappor.epsilon if once else rappor.lifetime_epsilon
+    rappor._permitted(spent, max_epsilon, allow_no_privacy)
+    check_audit(rappor.lifetime_audit())
+    return opened_client(rappor, system_words(entropy), secret, state, 1 if once else None)

@@ -80,8 +80,8 @@ class RAPPORClient(SingleDevice):
         return float(self._epsilon() if once else self.mechanism.lifetime_epsilon)
 
     @secretive
-    def report(self, value: object) -> str:
-        """One report of the answer, "cohort:bits", from its permanent response.
+    def report(self, value: object) -> Any:
+        """One report of the answer, from its permanent response: "cohort:bits", or one bit.
 
         Raises
         ------
@@ -92,16 +92,17 @@ class RAPPORClient(SingleDevice):
         BudgetSpent
             For a second report at f = 0.
         """
-        return str(self._budget.spend(lambda: self._drawn(value)))
+        return self._budget.spend(lambda: self._drawn(value))
 
-    def _drawn(self, value: object) -> str:
+    def _drawn(self, value: object) -> Any:
         rappor = self.mechanism
         one, zero = rappor.report_thresholds()
         # no bit is owned here: each has the threshold of its permanent value
         permanent = self._permanent(value).tolist()
         groups = portable.groups_of([one if bit else zero for bit in permanent])
-        y = portable.bits(rappor.n_bits, (), (), groups, self._words)
-        return f"{self.cohort}:{portable.shown(y, rappor.n_bits)}"
+        y = portable.bits(rappor.n_cells, (), (), groups, self._words)
+        sent = portable.shown(y, rappor.n_cells)
+        return f"{self.cohort}:{sent}" if rappor.n_cohorts else int(sent)
 
     def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
         """The bits of the permanent response, (m,)."""
@@ -111,7 +112,7 @@ class RAPPORClient(SingleDevice):
         head = f"{self.cohort} {absent} {rappor.filter_digest}"
         return np.array(
             portable.permanent_response(
-                self._secret, head, text, cells, rappor.n_bits, owned, absent
+                self._secret, head, text, cells, rappor.n_cells, owned, absent
             )
         )
 
@@ -119,8 +120,8 @@ class RAPPORClient(SingleDevice):
         """The text of an answer, and the cells that it owns."""
         rappor = self.mechanism
         if self._cells is not None:
-            code = int(encode("value", [value], rappor.alphabet)[0][0])
-            return str(rappor.alphabet[code]), self._cells[code].tolist()
+            code = int(encode("value", [value], rappor.labels())[0][0])
+            return str(rappor.labels()[code]), self._cells[code].tolist()
         device = rappor._device
         with suppress(portable.Refused):
             if device is not None:
@@ -192,11 +193,13 @@ def opened_client(
                 f"must be {portable.SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
             )
             raise InvalidArgument("secret", HIDDEN, remedy)
-        return _client(rappor, portable.cohort_of(secret, rappor.n_cohorts), secret, words, budget)
+        return _client(
+            rappor, portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret, words, budget
+        )
 
     def drawn() -> tuple[int, bytes]:
         new = words.bytes(portable.SECRET_BYTES)
-        return portable.cohort_of(new, rappor.n_cohorts), new
+        return portable.cohort_of(new, max(rappor.n_cohorts, 1)), new
 
     if state is None:
         return _client(rappor, *drawn(), words, budget)
@@ -208,6 +211,10 @@ def opened_client(
     return _client(rappor, cohort, kept, words, budget)
 
 
+def _cohort_of(rappor: Any, secret: bytes) -> int:
+    return portable.cohort_of(secret, max(rappor.n_cohorts, 1))
+
+
 def _client(
     rappor: Any, cohort: int, secret: bytes, words: SystemWords, budget: Budget
 ) -> RAPPORClient:
@@ -216,7 +223,7 @@ def _client(
 
 
 def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:
-    return None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
+    return None if rappor.is_open else rappor.cells_of_cohort(cohort)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:
@@ -242,8 +249,9 @@ def _checked_state(document: Any, rappor: Any, path: str) -> tuple[int, bytes]:
         )
     check_state(given, {"format": _FORMAT, "version": _VERSION}, rappor.fingerprint, path)
     cohort, secret = given.get("cohort"), given.get("secret")
-    if type(cohort) is not int or not 0 <= cohort < rappor.n_cohorts:
-        raise InvalidArgument("cohort", cohort, f"must be a number below {rappor.n_cohorts}")
+    if type(cohort) is not int or not 0 <= cohort < max(rappor.n_cohorts, 1):
+        most = max(rappor.n_cohorts, 1)
+        raise InvalidArgument("cohort", cohort, f"must be a number below {most}")
     digits = 2 * portable.SECRET_BYTES
     if (
         not isinstance(secret, str)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from ldpstats.clients.document import client_document, texts
 from ldpstats.clients.limits import check_audit
 from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.sensitive.levels import checked_levels
 from ldpstats.mechanisms.sensitive.own_categories import codes_or_none, secret_codes, those_given
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
@@ -117,6 +117,13 @@ class PUM(Specified):
             if set(levels) == {self._default}:
                 levels = None
         object.__setattr__(self, "levels", levels)
+
+    def matrix(self) -> NoReturn:
+        """Refused: what a respondent's categories are is hers."""
+        raise NotAvailable(
+            "the law of reports differs by respondent: common.matrix() is that of answers once her "
+            "own categories have become tags"
+        )
 
     @property
     def _default(self) -> float:

@@ -117,6 +117,15 @@ class URAP(Levelled):
     def n_bits(self) -> int:  # type: ignore[override]
         return self.k
 
+    def _report_names(self, size: int) -> Array:
+        told = np.setdiff1d(np.arange(self.k), sensitive_codes(self.sensitive, self.categories))
+        bits = np.zeros((size, self.k), dtype=np.uint8)
+        noised = np.delete(np.arange(self.k), told)
+        numbers = np.arange(size - told.size)
+        bits[: numbers.size, noised] = numbers[:, None] >> np.arange(noised.size) & 1
+        bits[numbers.size + np.arange(told.size), told] = 1
+        return np.array(["".join(row) for row in bits.astype(str)], dtype=object)
+
     @property
     def _least(self) -> float:
         """The smallest epsilon."""

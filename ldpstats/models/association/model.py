@@ -27,6 +27,7 @@ from ldpstats.models.association.variables import (
     VariableSpec,
     per_variable,
     prepared,
+    refuse_shared,
     respondents,
     variable_names,
 )
@@ -72,12 +73,18 @@ class AssociationModel:
         Identifiers of the respondents, one column per variable, to be compared. Reports that have
         identifiers of their own are matched by them, and respondents without a report on every
         variable are left out and counted (see `JointCounts`).
+    memoised : bool, optional
+        False says that devices drew each report afresh. By default two reports that may come from
+        one permanent response (`Mechanism.permanent`) are refused: those of one RAPPOR with f > 0
+        whose cohorts agree, and those on a question of one name under one ``first >> second``.
 
     Raises
     ------
     InvalidArgument
         For one variable only, one object passed for two variables, numbers of reports or
         identifiers that differ, and candidates that leave a variable without two categories.
+    NotAvailable
+        Where two reports of a person may come from one permanent response.
 
     Notes
     -----
@@ -106,11 +113,13 @@ class AssociationModel:
         other: Any = False,
         names: Sequence[str] | None = None,
         ids: Sequence[Any] | None = None,
+        memoised: bool | None = None,
     ) -> None:
         groups = respondents(reports, ids)
         d = len(groups[0].reports)
         known = [part.name for part in groups[0].reports]
         self.names: tuple[str, ...] = variable_names(names, d, known)
+        refuse_shared(groups, self.names, memoised)
         listed = per_variable("candidates", candidates, self.names)
         others = per_variable("other", other, self.names, scalar=True)
         variables = [

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import listed, one_of
+from ldpstats.arguments.checks import boolean, listed, one_of
 from ldpstats.arguments.labels import as_labels, encode
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -19,13 +20,28 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.mechanisms.lumped import lump
+from ldpstats.models.shared.spelling import in_turn
+from ldpstats.reports.cohorts import may_share
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["VariableSpec", "per_variable", "prepared", "respondents", "together", "variable_names"]
+__all__ = [
+    "VariableSpec",
+    "per_variable",
+    "prepared",
+    "refuse_shared",
+    "respondents",
+    "together",
+    "variable_names",
+]
 
 OTHER = "Other"
 _REST = "(not among the candidates)"  # of lumped reports whose "Other" is then left out
+_KEPT = (
+    "both reports of a person may come from one permanent response that her device keeps, and the "
+    "answers alone do not make them independent: fit each question alone, compare waves by "
+    "change(..., memoised=True)"
+)
 _OTHERS = ("lump", "product", "fpe16")
 
 
@@ -119,6 +135,35 @@ def _check_different(reports: Sequence[Any]) -> None:
                     part,
                     f"is the same object as reports[{w}]: pass the reports of a second variable, "
                     "or use FrequencyModel for one",
+                )
+
+
+def refuse_shared(
+    groups: Iterable[JointCounts],
+    names: Sequence[str],
+    memoised: object,
+    analysis: str = "association",
+    origins: Sequence[str] | None = None,
+) -> None:
+    """Refuse two reports of a person that may come from one permanent response.
+
+    Given the answers they are independent only if devices drew both afresh. That is what
+    ``memoised=False`` says; None leaves it to the mechanisms and cohorts (`may_share`). `origins`
+    are what the variables are called where waves of one question are not told apart; by default
+    what their reports are called.
+    """
+    if memoised is not None:
+        if not boolean("memoised", memoised) or len(names) < 2:
+            return
+        raise NotAvailable(f"{analysis} of {in_turn(names)}: memoised=True says that {_KEPT}")
+    for group in groups:
+        called = [part.name for part in group.reports] if origins is None else origins
+        for v, w in combinations(range(len(names)), 2):
+            first, second = group.reports[v], group.reports[w]
+            if may_share(first, second, group.n, bool(called[v]) and called[v] == called[w]):
+                raise NotAvailable(
+                    f"{analysis} of {names[v]!r} and {names[w]!r}: with {first.mechanism} {_KEPT}, "
+                    f"or pass memoised=False if devices drew each report afresh"
                 )
 
 

@@ -12,7 +12,12 @@ from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.estimators.base import Estimator
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.association.variables import per_variable, together, variable_names
+from ldpstats.models.association.variables import (
+    per_variable,
+    refuse_shared,
+    together,
+    variable_names,
+)
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
@@ -28,6 +33,7 @@ def associations(
     other: Any = False,
     method: str | Estimator[Any] | None = None,
     alpha: float = 0.05,
+    memoised: bool | None = None,
 ) -> AssociationMatrix:
     """Association of every pair of several variables of the same respondents.
 
@@ -45,6 +51,8 @@ def associations(
         As in `AssociationModel.fit`.
     alpha : float
         One minus the coverage of each interval of Cramer's V.
+    memoised : bool, optional
+        As in `AssociationModel`: False says that devices drew each report afresh.
 
     Returns
     -------
@@ -74,7 +82,7 @@ def associations(
     sources = [part if isinstance(part, Reports) else part[0] for part in held]
     found = {n: (str(p.mechanism), len(p)) for n, p in zip(names, sources, strict=True)}
     pairs = ((both, _counted([reports[name] for name in both])) for both in combinations(names, 2))
-    return pairwise(names, found, pairs, candidates, other, method, alpha)
+    return pairwise(names, found, pairs, candidates, other, method, alpha, memoised)
 
 
 def pairwise(
@@ -85,11 +93,14 @@ def pairwise(
     other: Any = False,
     method: Any = None,
     alpha: float = 0.05,
+    memoised: bool | None = None,
+    origins: Mapping[str, str] | None = None,
 ) -> AssociationMatrix:
     """The association of every pair, from its counts, or the reason why there are none.
 
     `sources` has the mechanism of each variable in words, and its number of reports; it may be
-    filled while the pairs are read.
+    filled while the pairs are read. `origins` are what variables are called where waves of one
+    question are not told apart.
     """
     alpha = level(alpha)
     lists = dict(zip(names, per_variable("candidates", candidates, names), strict=True))
@@ -101,7 +112,14 @@ def pairwise(
         for both, counts in pairs:
             kept, rest = ([found[name] for name in both] for found in (lists, others))
             try:
-                fits.append(_fitted(both, counts, kept, rest, method))
+                if isinstance(counts, LDPError):
+                    raise counts
+                called = None if origins is None else [origins[name] for name in both]
+                refuse_shared([counts], both, memoised, origins=called)
+                model = AssociationModel(
+                    counts, candidates=kept, other=rest, names=both, memoised=False
+                )
+                fits.append(model.fit(method))
             except LDPError as error:
                 errors[both] = error
     if not fits:
@@ -124,16 +142,6 @@ def _counted(parts: list[Any]) -> JointCounts | LDPError:
         return together(parts)
     except LDPError as error:
         return error
-
-
-def _fitted(
-    both: tuple[str, str], counts: JointCounts | LDPError, candidates: Any, other: Any, method: Any
-) -> AssociationResults:
-    """The fit of one pair, on the respondents who have both reports."""
-    if isinstance(counts, LDPError):
-        raise counts
-    model = AssociationModel(counts, candidates=candidates, other=other, names=both)
-    return model.fit(method)
 
 
 def _checked(reports: Any) -> tuple[str, ...]:

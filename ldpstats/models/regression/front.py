@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.association.variables import refuse_shared
 from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.formulas.design import Design
 from ldpstats.models.regression.formulas.formula import caller_names
@@ -26,6 +28,7 @@ from ldpstats.models.regression.private import PrivatePredictors
 from ldpstats.models.regression.reading import outcome_of
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.problems.regression.outcomes import Normal, Poisson
+from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
 __all__ = ["design_of", "model_of", "regression"]
@@ -44,6 +47,7 @@ def regression(
     freq_weights: Any = None,
     offset: Any = None,
     candidates: Mapping[str, Any] | None = None,
+    memoised: bool | None = None,
 ) -> Any:
     """A regression with a privatised answer as response, as predictor, or both.
 
@@ -73,6 +77,8 @@ def regression(
         added to the linear predictor.
     candidates : mapping from name to candidates, optional
         The possible answers to questions over an open alphabet.
+    memoised : bool, optional
+        As for `AssociationModel`: False says that devices drew each report afresh.
 
     Returns
     -------
@@ -84,6 +90,8 @@ def regression(
     InvalidArgument
         For a formula that names no question or an unknown column, a function of a private response,
         reports that are not as many as rows, and a model that does not suit the response.
+    NotAvailable
+        Where two reports of a person may come from one permanent response.
 
     Examples
     --------
@@ -99,7 +107,7 @@ def regression(
     np.float64(0.9)
     """
     outside = caller_names(1)
-    how = model, marginal, scores, weights, freq_weights, offset, candidates
+    how = model, marginal, scores, weights, freq_weights, offset, candidates, memoised
     return model_of(design_of(formula, data, reports, *how, outside=outside))
 
 
@@ -114,6 +122,7 @@ def design_of(
     freq_weights: object = None,
     offset: object = None,
     candidates: object = None,
+    memoised: object = None,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
     """The arrays of `regression`; `outside` are other names that the formula may use.
@@ -146,6 +155,7 @@ def design_of(
     frame = as_frame("data", data, asked.columns)
     n = len(frame)
     given = {name: _given(name, some, n) for name, some in groups.items()}
+    _refuse_kept(groups, memoised)
     missing = [sum(group.n_missing for group in some) for some in groups.values()]
     extras = Extras(
         offset=_beside("offset", offset, data, columns, n),
@@ -252,6 +262,26 @@ def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
             raise InvalidArgument(f"reports[{name!r}]", kind, remedy)
         found[str.__str__(name)] = list(groups)
     return found
+
+
+def _refuse_kept(groups: Mapping[str, list[Reports]], memoised: object) -> None:
+    """Refuse two reports of a person that may come from one permanent response."""
+    refuse_shared([], list(groups), memoised, "regression")
+    if memoised is not None:
+        return
+    kept = {name: {g.mechanism.permanent for g in some} - {None} for name, some in groups.items()}
+    for both in combinations(groups, 2):
+        if not kept[both[0]] & kept[both[1]]:
+            continue
+        ends = [np.cumsum([0, *map(len, groups[name])]) for name in both]
+        cuts = np.unique(np.concatenate(ends))
+        for start, end in pairwise(cuts.tolist()):  # in which both groups are the same
+            parts = []
+            for name, own in zip(both, ends, strict=True):
+                g = int(np.searchsorted(own, start, side="right")) - 1
+                part = groups[name][g]
+                parts.append(replace(part[start - own[g] : end - own[g]], ids=None, n_missing=0))
+            refuse_shared([JointCounts(parts)], both, None, "regression")
 
 
 def _given(name: str, groups: list[Reports], n: int) -> Given:

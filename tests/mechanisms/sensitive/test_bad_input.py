@@ -79,7 +79,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "counts of unequal rows": (lambda: bits((0,), 1.0).counts([[1], [2, 3]], 10), "must"),
     "too many patterns": (
         lambda: ldp.URAP(40, range(30), 1.0).channel().matrix(),
-        r"2\^30 patterns: use likelihood",
+        r"2\^30 patterns: use channel\(\)\.likelihood",
     ),
 }
 
