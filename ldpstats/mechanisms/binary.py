@@ -113,8 +113,9 @@ class Warner(_Binary):
     def __post_init__(self) -> None:
         self._label()
         if (self.epsilon is None) == (self.p is None):
-            remedy = "give one of the two: Warner(epsilon=1.0) or Warner(p=0.8)"
-            raise InvalidArgument("(epsilon, p)", (self.epsilon, self.p), remedy)
+            name, value = ("epsilon", None) if self.p is None else ("p", self.p)
+            remedy = "give either epsilon or p: Warner(epsilon=1.0) or Warner(p=0.8)"
+            raise InvalidArgument(name, value, remedy)
         if self.p is None:
             object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
             return

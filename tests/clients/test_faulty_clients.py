@@ -38,6 +38,16 @@ FAULTS = (
         ("return new Threshold(number);", "return new Threshold(BigInt(Number(number)));"),
     ),
     Fault(
+        "a message has the answers as they are", ("keep",),
+        ("report = str(made) if type(made) is TextReport else", "report = answers if made else"),
+        ("? answers : this.report(answers);", "? answers : (this.report(answers), answers);"),
+    ),
+    Fault(
+        "all messages have one token", ("keep",),
+        ("secrets.token_hex(16)", '"ab" * 16'),
+        ("hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));", '"ab".repeat(16);'),
+    ),
+    Fault(
         "equal upper halves are not resolved", ("keep",),
         ("if high == t >> 32:", "if False:"),
         ("if (words.hi === keep.hi) {", "if (false) {"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -343,6 +345,45 @@ def run(arguments: list[str], given: bytes = b"") -> tuple[int, str, str]:
     command = [sys.executable, "-I", "-S", "-W", "error", str(FILE), *arguments]
     ran = subprocess.run(command, input=given, capture_output=True, timeout=30)
     return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
+
+
+FLIPPED = ldp.CustomMechanism([[0, 1], [1, 0]], ("no", "yes"))
+LATE = ldp.Questionnaire({"late": FLIPPED, "region": ldp.Observed(2)})
+
+
+def test_a_message_is_made_of_true_answers():
+    client = Client(LATE.client_document(), reports=2)
+    given = {"late": "yes", "region": "1"}
+    message = client.message(given)
+    token = message.pop("token")
+    assert len(bytes.fromhex(token)) == 16
+    head = {"format": "ldpstats-sheet", "version": 1, "survey": LATE.fingerprint}
+    assert message == head | {"sheet": {"late": "no", "region": "1"}}  # yes was never sent
+    assert reason(lambda: client.message({"late": ANSWER})) == "answer"
+    returned = client.report(given)  # the second: nothing was spent by what was refused
+    first, second = client.message(returned), client.message(returned)
+    assert first["sheet"] == second["sheet"] == returned and first["token"] != second["token"]
+    for answers in (given, dict(returned), json.loads(json.dumps(returned))):
+        assert reason(lambda answers=answers: client.message(answers)) == "budget"
+    returned["late"] = "yes"
+    assert client.message(returned)["sheet"]["late"] == "no"  # as it was made
+
+
+@pytest.mark.parametrize("answer", ["yes", {"late": "yes", "region": "1"}], ids=["text", "sheet"])
+def test_what_report_returned_is_told_from_answers(answer):
+    made_by = FLIPPED if answer == "yes" else LATE
+    client = Client(made_by.client_document(), reports=2)
+    returned = client.report(answer)
+    other = Client(made_by.client_document(), reports=1)
+    for call in (other.message, other.report):
+        assert reason(lambda call=call: call(returned)) == "answer"
+    assert reason(lambda: client.report(returned)) == "answer"  # not privatised twice
+    said = client.message(returned)["sheet"]
+    assert (said["report"] if answer == "yes" else said) == returned
+    assert pickle.loads(pickle.dumps(returned)) == returned == copy.deepcopy(returned)
+    assert reason(lambda: client.message(copy.deepcopy(returned))) == "answer"
+    client.report(answer)
+    assert reason(lambda: client.message(answer)) == "budget"
 
 
 def test_the_file_needs_no_other(tmp_path):

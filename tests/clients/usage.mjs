@@ -94,6 +94,40 @@ assert.equal(
   JSON.stringify(several.report(Object.create(null))),
 );
 
+// a message is made of true answers: they are privatised and spent, never sent as they are
+const flipped = { ...question, answers: ["no", "yes"], reports: ["no", "yes"] };
+flipped.draw = { kind: "rows", rows: [{ upper: ["0", always1()] }, { upper: [always1(), always1()] }] };
+function always1() {
+  return String(2n ** 64n - 1n);
+}
+const late = { ...flipped, name: "late", private: true };
+const sender = new Client(sealed({ questions: [late], ask: null }), { reports: 2 });
+const message = sender.message({ late: "yes" });
+assert.deepEqual({ ...message, token: null, sheet: { ...message.sheet } }, {
+  format: "ldpstats-sheet",
+  version: 1,
+  survey: "s",
+  token: null,
+  sheet: { late: "no" },
+});
+assert.match(message.token, /^[0-9a-f]{32}$/);
+assert.equal(sender.made, 1);
+assert.throws(() => sender.message({ late: "secretive" }), refusal("answer"));
+const returned = sender.report({ late: "yes" });
+assert.deepEqual({ ...sender.message(returned).sheet }, { late: "no" }); // as it was made
+assert.notEqual(sender.message(returned).token, sender.message(returned).token);
+assert.equal(sender.made, 2);
+for (const copy of [{ ...returned }, { late: "yes" }]) {
+  assert.throws(() => sender.message(copy), refusal("budget"));
+}
+const other = new Client(sealed({ questions: [late], ask: null }), { reports: null });
+assert.throws(() => other.message(returned), refusal("answer"));
+assert.throws(() => other.report(returned), refusal("answer"));
+assert.equal(other.made, 0);
+const alone = new Client(sealed({ question: flipped }));
+assert.deepEqual(alone.message("yes").sheet, { report: "no" });
+assert.throws(() => alone.message("no"), refusal("budget"));
+
 // an answer to a question that is not asked is not looked at
 const one = new Client(sealed({ questions: [named("a"), named("b")], ask: 1 }));
 const asked = one.asked[0];

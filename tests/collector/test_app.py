@@ -27,6 +27,7 @@ from shared.collecting import (
 )
 
 import ldpstats as ldp
+from ldpstats.clients.portable.ldpstats_client import Client, Refused
 from ldpstats.collector import Limits
 from ldpstats.collector import limits as rates
 from ldpstats.collector.app import Desk, application
@@ -87,6 +88,21 @@ def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str
         assert sender.get("/counts").json()["sheets"] == 90
         assert sender.send(sheets[3]).status == 200
     assert len(ldp.Survey(tmp_path)) == 90
+
+
+def test_devices_send_messages_of_their_true_answers(tmp_path: Path) -> None:
+    opposite = ldp.Warner(p=1e-9)  # a true answer that is sent would show
+    sheet = ldp.Questionnaire({"job": ldp.KRR(("nurse", "cook"), epsilon=1.0), "late": opposite})
+    document, answers = sheet.client_document(), {"job": "nurse", "late": "yes"}
+    with collecting(tmp_path, sheet, batch=60) as sender:
+        for _ in range(60):
+            client = Client(document)
+            assert sender.send(client.message(answers)).status == 200
+            with pytest.raises(Refused, match="budget"):
+                client.message(answers)
+    table = pd.read_parquet(next(tmp_path.glob("*.parquet")))
+    assert set(table["late"]) == {"no"}
+    assert set(table["job"]) == {"nurse", "cook"}  # all alike with probability 1e-8
 
 
 def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:

@@ -73,6 +73,87 @@ def test_specifications_that_are_none() -> None:
         ldp.Warner.from_dict([1])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("kind", "bare", "spellings"),
+    [
+        (ldp.Warner, (0.8,), ["Warner(epsilon=1.0)", "Warner(p=0.8)"]),
+        (ldp.Warner, (1.0, (0, 1)), ["Warner(epsilon=1.0)", "Warner(p=0.8)"]),
+        (ldp.ForcedResponse, (0.75, 0.125), ["ForcedResponse(p_truth=0.75, p_yes=0.125)"]),
+        (ldp.UnrelatedQuestion, (0.7, 0.25), ["UnrelatedQuestion(p=0.7, prevalence=0.25)"]),
+        (ldp.Mangat, (0.6,), ["Mangat(p=0.6)"]),
+        (ldp.RAPPOR, (16, 2, 8, 0.5, 0.25, 0.75), ["RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)"]),
+        (ldp.ORAPPOR, (16, 2, 8, 1.0), ["ORAPPOR(16, 2, 8, epsilon=1.0)"]),
+        (ldp.ORR, (4, 16, 1.0), ["ORR(4, 16, epsilon=1.0)"]),
+    ],
+    ids=str,
+)
+def test_a_bare_number_is_refused_and_the_remedies_work(
+    kind: Any, bare: tuple[Any, ...], spellings: list[str]
+) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="needs its name") as caught:
+        kind(*bare)
+    assert str(caught.value).split("write ")[1] == " or ".join(spellings)
+    for spelling in spellings:
+        assert type(eval(spelling, vars(ldp).copy())) is kind
+
+
+def test_warner_by_p() -> None:
+    survey = [620, 380]
+    by_p = ldp.Warner(p=0.8)
+    library = ldp.devices.library.warner("8/10").mechanism(("no", "yes"))
+    assert np.allclose(by_p.channel().matrix(), library.channel().matrix(), rtol=1e-15)
+    shares = [
+        ldp.FrequencyModel(made.counts(survey)).fit().params["yes"] for made in (by_p, library)
+    ]
+    assert shares == pytest.approx([0.3, 0.3])
+    assert (
+        by_p.epsilon == pytest.approx(np.log(4)) and str(by_p) == "Warner(p=0.8, epsilon=1.38629)"
+    )
+    assert by_p.to_dict() == {
+        "format": "ldpstats-mechanism",
+        "version": 1,
+        "mechanism": "Warner",
+        "p": 0.8,
+        "fingerprint": by_p.fingerprint,
+    }
+
+
+@pytest.mark.parametrize("p", [1e-9, 0.2, 0.49, 0.51, 0.8, 1 - 1e-9])
+def test_p_is_on_the_diagonal_whichever_half_it_is_in(p: float) -> None:
+    design = ldp.Warner(p=p, categories=(0, 1))
+    assert np.array_equal(design.channel().matrix(), [[p, 1 - p], [1 - p, p]])
+    assert design.audit().agrees
+    assert ldp.mechanism_from_dict(design.to_dict()) == design
+    assert design != ldp.Warner(p=1 - p, categories=(0, 1))
+    n = 4000
+    told = design.privatize([1] * n, np.random.default_rng(1)).y
+    assert abs(told.mean() - p) <= 4 * np.sqrt(p * (1 - p) / n)  # four standard errors
+    if 0.01 < p < 0.99:  # the device's own draw, from its document
+        client = design.client(reports=n)
+        drawn = np.mean([client.report(1) for _ in range(n)])
+        assert abs(drawn - p) <= 5 * np.sqrt(p * (1 - p) / n)  # system randomness: 1 in 10^6
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"p": 0.5}, {"p": 0}, {"p": 1}, {"p": 1e-30}, {"p": 0.8, "epsilon": 1.0}]
+)
+def test_p_that_is_none(given: dict[str, float]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"^(p|epsilon)="):
+        ldp.Warner(**given)
+
+
+def test_p_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
+    Path(answers).write_text("smokes\n" + "no\nyes\n" * 30)
+    made = ["privatize", answers, reports, "--column", "smokes", "--mechanism", "warner"]
+    assert main([*made, "--p", "0.2", "--write-spec", spec]) == 0
+    assert files.read_mechanism(spec) == ldp.Warner(p=0.2)
+    again = [*made, "--write-spec", spec, "--force"]
+    assert main([*again, "--p", "0.2", "--epsilon", "1"]) == 2
+    assert main(again) == 2
+    assert "--epsilon" in capsys.readouterr().err
+
+
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
     Path(answers).write_text("smokes\n" + "0\n1\n1\n" * 30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from ldpstats.clients.conformance.program import Fault, Program, shown
 from ldpstats.clients.conformance.vectors import Vector
 
 __all__ = ["Conformance", "Difference", "compared"]
+
+_TOKEN = re.compile("[0-9a-f]{32}")
 
 MOST_FAULTS = 3
 """A client that failed so often is not started again."""
@@ -26,8 +29,8 @@ class Difference:
     name, kind : str
         The vector and its kind.
     place : str
-        "report 2", "used", "asked", "refused", "answer" where one refuses and the other does not,
-        or "line" where no answer could be read.
+        "report 2", "token 2" of a message, "used", "asked", "refused", "answer" where one refuses
+        and the other does not, or "line" where no answer could be read.
     expected, got : str
         As JSON; what went wrong, where there was no answer.
     """
@@ -212,11 +215,25 @@ def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
         elif name not in said:
             yield _difference(vector, name, expected[name], "nothing")
         elif name == "reports" and _comparable(expected[name], said[name]):
+            tokens: set[Any] = set()
             for i, (one, other) in enumerate(zip(expected[name], said[name], strict=True)):
+                if vector.request.get("messages") and "refused" not in one:
+                    token, other = _token_of(other)
+                    if token in tokens or not _TOKEN.fullmatch(token):
+                        words = "32 hexadecimal digits, drawn for this message alone"
+                        yield _difference(vector, f"token {i + 1}", words, _text(token))
+                    tokens.add(token)
                 if not _same(one, other):
                     yield _difference(vector, f"report {i + 1}", one, _text(other))
         elif not _same(expected[name], said[name]):
             yield _difference(vector, name, expected[name], _text(said[name]))
+
+
+def _token_of(message: Any) -> tuple[str, Any]:
+    """The token of a message, which the vector cannot know, and the rest."""
+    if not isinstance(message, dict):
+        return "", message
+    return str(message.get("token")), {k: v for k, v in message.items() if k != "token"}
 
 
 def _comparable(expected: list[Any], said: Any) -> bool:

@@ -45,7 +45,7 @@ function answered({ id, client: document, random, answers, ...given }) {
   const reports = answers.map((answer) =>
     attempt(() => {
       const questions = client.asked;
-      const report = client.report(answer);
+      const report = given.messages ? client.message(answer) : client.report(answer);
       asked.push(questions);
       return report;
     }),

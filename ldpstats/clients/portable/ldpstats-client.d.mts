@@ -51,6 +51,16 @@ export type Sheet = Readonly<Record<string, Report | null>>;
 /** Answers by name of question: those that are null or left out are missing. */
 export type Answers = Readonly<Record<string, string | null | undefined>>;
 
+/** What `ldpstats collect` takes: section 10 of the specification. */
+export interface Message {
+  readonly format: "ldpstats-sheet";
+  readonly version: 1;
+  readonly survey: string;
+  /** 128 random bits of this message alone: a message that is sent again counts once. */
+  readonly token: string;
+  readonly sheet: Sheet;
+}
+
 /** The respondent's own categories: lists of answers by tag. */
 export type Tags = Readonly<Record<string, readonly string[]>>;
 
@@ -84,6 +94,17 @@ export declare class Client {
    */
   report(answer: Answers): Sheet;
   report(answer: string): Report;
+
+  /**
+   * Makes the report of true answers, as `report` does, and returns what is sent to a collector.
+   * Keep it until the collector has answered, to send the same one again.
+   *
+   * In place of answers it takes an object that `report` of this client returned: that is sent as it
+   * was made, and nothing more is spent. A text is an answer always.
+   *
+   * @throws {Refused} If no report is left, or the answer cannot be; then none is spent.
+   */
+  message(answers: string | Answers | Sheet | StringReport): Message;
 
   /** The fingerprint of the survey, which goes with every report. */
   readonly survey: string;

@@ -964,7 +964,9 @@ function openGrams(draw, labels, reports) {
   return { read, send };
 }
 
-// ---- The client (sections 7 and 9) --------------------------------------------------------------
+// ---- The client (sections 7, 9 and 10) -----------------------------------------------------------
+
+const MADE_BY = new WeakMap(); // the client of each sheet, which so is told from answers
 
 /** One respondent's client: it makes as many reports as it is allowed, one if not told otherwise. */
 export class Client {
@@ -1029,11 +1031,30 @@ export class Client {
     }
     this.#made += 1; // before anything is drawn: a report within a report counts, too
     try {
-      return this.#single ? this.#one(answer) : this.#sheet(answer);
+      if (MADE_BY.has(answer)) refuse("answer", "this is a report: give the answer");
+      const report = this.#single ? this.#one(answer) : this.#sheet(answer);
+      if (typeof report !== "string") MADE_BY.set(report, this);
+      return report;
     } catch (error) {
       this.#made -= 1;
       throw error;
     }
+  }
+
+  /**
+   * Make the report of true answers, as `report` does, and return what is sent to a collector.
+   * In place of answers it takes an object that `report` of this client returned, which is sent as
+   * it was made. A text is an answer always.
+   */
+  message(answers) {
+    const maker = MADE_BY.get(answers);
+    if (maker !== undefined && maker !== this) {
+      refuse("answer", "this is a report that another client made");
+    }
+    const report = maker === this ? answers : this.report(answers);
+    const token = hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));
+    const sheet = this.#single ? { report } : report;
+    return { format: "ldpstats-sheet", version: 1, survey: this.#survey, token, sheet };
   }
 
   #one(answer) {

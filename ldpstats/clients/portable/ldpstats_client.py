@@ -10,6 +10,7 @@ In a program:
     client = Client(json.load(open("client.json")), state="client.state")
     client.report("nurse")                       # of a mechanism
     client.report({"job": "nurse", "ill": "no"})  # of a questionnaire, to what client.asked says
+    client.message({"job": "nurse", "ill": "no"})  # the same, as a collector takes it
 
 On a command line (answers come from standard input, since arguments show in lists of processes):
 
@@ -1201,6 +1202,19 @@ def decimal(text: Any, reason: str) -> float:
     raise Refused(reason, "an epsilon must be a decimal number, such as 1.5, or inf")
 
 
+class TextReport(str):
+    """The report of one question: a text that its client knows again by `mark`."""
+
+    mark: object
+
+
+class ObjectReport(dict[str, Any]):
+    """A sheet, or a report with parts, that its client knows again; `sent` is its JSON."""
+
+    mark: object
+    sent: str
+
+
 class Client:
     """One respondent's client: it privatises true answers, as often as it is allowed.
 
@@ -1226,6 +1240,7 @@ class Client:
         fields = checked_document(document)
         self.survey, self.epsilon = fields.text("survey"), decimal(fields["epsilon"], "document")
         self._words = Words(entropy)
+        self._mark = object()  # of its reports
         self._asked: tuple[str, ...] | None = None
         self._open_questions(fields)
         self._take_tags(tags)
@@ -1338,17 +1353,27 @@ class Client:
     def report(self, answer: Any) -> Any:
         """One report: text, or a dict of grams; a dict of a sheet, None where nothing was reported.
 
+        It is for showing; `message` makes what is sent.
+
         Raises Refused, which shows no answer and has no frames that know it.
         """
         failure: BaseException
         try:
             draw = self._single if self.is_single else self._sheet
-            return self._budget.spend(partial(draw, answer))
+            return self._known(self._budget.spend(partial(draw, answer)))
         except BaseException as error:
             failure = error if isinstance(error, (Refused, MemoryError)) else _hidden(error)
         del answer
         failure.__context__ = failure.__cause__ = None
         raise failure.with_traceback(None)
+
+    def _known(self, made: Any) -> Any:
+        """A report that `message` can tell from an answer."""
+        known: Any = TextReport(made) if type(made) is str else ObjectReport(made)
+        known.mark = self._mark
+        if type(made) is not str:
+            known.sent = json.dumps(made)  # whatever becomes of the object
+        return known
 
     def _single(self, answer: Any) -> Any:
         question = self._questions["report"]
@@ -1372,8 +1397,21 @@ class Client:
             self._asked = self._drawn_asked()
         return sheet
 
-    def message(self, report: Any) -> dict[str, Any]:
-        """What is sent to a collector (section 10); keep it until the collector has answered."""
+    def message(self, answers: Any) -> dict[str, Any]:
+        """Make the report of true answers, and return what is sent to a collector (section 10).
+
+        It privatises the answers and spends the budget, as `report` does, and raises what that
+        raises. Keep the message until the collector has answered, to send the same one again.
+
+        In place of answers it takes an object that `report` of this client returned: that report
+        is sent as it was made, and nothing more is spent.
+        """
+        made = answers
+        if type(answers) not in (TextReport, ObjectReport):
+            made = self.report(answers)
+        elif answers.mark is not self._mark:
+            raise Refused("answer", "this is a report that another client made")
+        report = str(made) if type(made) is TextReport else json.loads(made.sent)
         return {
             "format": "ldpstats-sheet",
             "version": 1,
@@ -1427,6 +1465,7 @@ def conformance_answer(case: dict[str, Any]) -> dict[str, Any]:
         )
     except Refused as error:
         return {"id": case.get("id"), "refused": error.reason}
+    make = client.message if case.get("messages") else client.report
     reports: list[Any] = []
     asked: list[Any] = []
     next_asked: tuple[str, ...] = ()
@@ -1434,7 +1473,7 @@ def conformance_answer(case: dict[str, Any]) -> dict[str, Any]:
         try:
             with contextlib.suppress(Refused):  # then the report says why, below
                 next_asked = client.asked
-            reports.append(client.report(answer))
+            reports.append(json.loads(json.dumps(make(answer))))
             asked.append(list(next_asked))
         except Refused as error:
             reports.append({"refused": error.reason})
@@ -1500,10 +1539,9 @@ def _report_lines(options: Any) -> int:
         return 0
     as_json = options.json or not client.is_single
     for line in sys.stdin.buffer:
-        report = client.report(_read_answer(line, as_json))
-        if options.message:
-            report = client.message(report)
-        text = report if type(report) is str and not options.json else json.dumps(report)
+        make = client.message if options.message else client.report
+        report = make(_read_answer(line, as_json))
+        text = report if isinstance(report, str) and not options.json else json.dumps(report)
         # a name may have half a character, and the report is spent
         sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass") + b"\n")
         sys.stdout.buffer.flush()

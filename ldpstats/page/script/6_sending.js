@@ -3,15 +3,6 @@
 const PATIENCE = [0, 1000, 2000]; // milliseconds before each attempt
 const LONGEST = 30000; // milliseconds of one
 
-/** The text that is sent: these characters and no others. */
-function sheetText(sheet) {
-  const token = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, "0"),
-  ).join("");
-  const { survey } = DATA.client;
-  return JSON.stringify({ format: "ldpstats-sheet", version: 1, survey, token, sheet }, null, 2);
-}
-
 /** Post reports; the status of the answer, 0 if there was none. */
 async function posted(text) {
   let status = 0;

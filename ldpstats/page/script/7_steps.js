@@ -212,7 +212,7 @@ async function privatise(pressed) {
 /** Whether this window was the first to make reports. */
 async function made() {
   if (ended || recalled() !== null) return false;
-  const text = sheetText(reported());
+  const text = JSON.stringify(message(), null, 2); // what is sent: no other characters
   if (!(await claimed(text))) return false;
   ended = true;
   forget();
@@ -220,12 +220,13 @@ async function made() {
   return true;
 }
 
-function reported() {
+/** The message to the collector, which holds reports of all answers. */
+function message() {
   const given = Object.create(null);
   for (const name of asked) given[name] = answers.get(name) ?? null;
   const tags = Object.create(null);
   for (const [name, tag] of own) {
     if (tag !== null && given[name] !== null) tags[name] = { [tag]: [given[name]] };
   }
-  return Object.keys(tags).length ? open(tags).report(given) : client.report(given);
+  return (Object.keys(tags).length ? open(tags) : client).message(given);
 }

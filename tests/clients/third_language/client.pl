@@ -272,6 +272,20 @@ sub make_report {
     return \%sheet;
 }
 
+sub message {         # section 10
+    my ($client, $document, $answer) = @_;
+    my $report = make_report($client, $answer);
+    open my $random, '<:raw', '/dev/urandom' or die $!;
+    read($random, my $token, 16) == 16 or die $!;
+    return {
+        format  => 'ldpstats-sheet',
+        version => number(1),
+        survey  => $document->{survey},
+        token   => unpack('H*', $token),
+        sheet   => $client->{question} ? { report => $report } : $report,
+    };
+}
+
 # What `sub` gives, or {"refused": reason}.
 sub or_refused {
     my ($sub) = @_;
@@ -290,7 +304,11 @@ sub answer_line {
     return write_json({ id => $request->{id}, refused => $client->{refused} }) if $client->{refused};
     my %out = (id => $request->{id});
     for my $answer (@{$request->{answers}}) {
-        push @{$out{reports}}, or_refused(sub { make_report($client, $answer) });
+        push @{$out{reports}}, or_refused(sub {
+            $request->{messages}
+                ? message($client, $request->{client}, $answer)
+                : make_report($client, $answer);
+        });
     }
     $out{reports} //= [];
     $out{used}  = number($taken);

@@ -68,6 +68,18 @@ def questionnaires() -> Iterator[dict[str, Any]]:
         yield vector(f"{name}, many zeros", name, zeros(name), sheets(sheet, 2), **how)
 
 
+def messages() -> Iterator[dict[str, Any]]:
+    """What is sent: the report of the answers, never the answers."""
+    asked: list[Any] = [{"region": "1", "job": "cook"}, {"region": "9"}, {"region": "1"}]
+    how: dict[str, Any] = {"messages": True}
+    yield vector("sheet, messages", "sheet", stream("sheet"), asked, reports=2, **how)
+    name = "krr-labels"
+    yield vector(
+        f"{name}, messages", name, stream(name), ["cook", "", "nurse", "cook"], reports=2, **how
+    )
+    yield vector("strings, messages", "strings", stream("strings"), ["e"], **how)
+
+
 def secrets() -> Iterator[dict[str, Any]]:
     """RAPPOR with a secret that is given."""
     for name in ("rappor-16", "rappor-google-256", "rappor-strange", "rappor-closed"):
@@ -123,7 +135,7 @@ def refused() -> Iterator[dict[str, Any]]:
 
 def made() -> dict[str, Any]:
     """All vectors."""
-    kinds = (plain, questionnaires, secrets, ended, rare_paths, refused)
+    kinds = (plain, questionnaires, messages, secrets, ended, rare_paths, refused)
     vectors = [one for kind in kinds for one in kind()]
     names = Counter(one["name"] for one in vectors)
     assert max(names.values()) == 1, names.most_common(5)

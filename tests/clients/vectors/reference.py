@@ -250,8 +250,9 @@ def expected(
     secret: str | None = None,
     tags: Any = None,
     max_epsilon: str | None = None,
+    messages: bool = False,
 ) -> dict[str, Any]:
-    """What a client answers, see section 11 of the specification."""
+    """What a client answers, see section 11 of the specification; messages without tokens."""
     words = system_words(tape)
     try:
         many = isinstance(instrument, ldp.Questionnaire)
@@ -273,7 +274,11 @@ def expected(
         try:
             if made == reports:
                 raise Refused("budget")
-            found.append(client.report(answer))
+            report = client.report(answer)
+            if messages:
+                head = {"format": "ldpstats-sheet", "version": 1, "survey": instrument.fingerprint}
+                report = head | {"sheet": report if many else {"report": report}}
+            found.append(report)
             made += 1
         except Refused as refused:
             found.append({"refused": str(refused)})

@@ -82,8 +82,8 @@ class LeakyORR(ORR):
     ("gram", "string", "excess"),
     [
         (LeakyKRR(GRAMS, 1.0), ORR(3, 2, epsilon=0.4), 0.002),
-        (KRR(GRAMS, 1.0), LeakyORR(3, 2, 0.4), 0.0004),
-        (LeakyORR(3, 2, 1.0), ORR(3, 2, epsilon=0.4), 0.002),
+        (KRR(GRAMS, 1.0), LeakyORR(3, 2, epsilon=0.4), 0.0004),
+        (LeakyORR(3, 2, epsilon=1.0), ORR(3, 2, epsilon=0.4), 0.002),
     ],
 )
 def test_enumeration_and_audit_catch_what_leaks(gram: Any, string: Any, excess: float) -> None:
