@@ -119,7 +119,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
 def _hashed(mechanism: Mechanism) -> str:
     return (
         f"{mechanism} hashes answers to shared labels or bits, so that reports of Other have no "
-        'known law and Other is approximate: use other="product"'
+        'known law and Other is approximate: use AssociationModel(..., other="product")'
     )
 
 

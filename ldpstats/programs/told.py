@@ -68,7 +68,8 @@ def told_step(step: Step) -> Step:
     if _is_behaviour(step):
         raise NotAvailable(
             f"there are no instructions for an object whose probability is {_open(step)[0]}: "
-            "give its value with at(...), or use it in when(..., otherwise=)"
+            "give its value, as device.mechanism(categories).at(...) does, or use it in "
+            "when(..., otherwise=)"
         )
     return step
 

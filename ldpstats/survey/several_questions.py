@@ -264,7 +264,7 @@ class SeveralQuestions(SingleQuestions):
                 raise NotAvailable(
                     f"association of {name!r}: its device has the unknown "
                     f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
-                    f"device.at(...); it may be the response of a regression: "
+                    f"mechanism.at(...); it may be the response of a regression: "
                     f"survey.regression('{name} ~ ...')"
                 )
 

@@ -326,7 +326,7 @@ class SingleQuestions(SampledRows):
             chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
             raise NotAvailable(
                 f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
-                f"time: {chosen} (--where), or known values: device.at(...)"
+                f"time: {chosen} (--where), or known values: mechanism.at(...)"
             )
         if self.design is not None:
             raise NotAvailable(

@@ -167,7 +167,7 @@ class FrequencyModel:
             raise NotAvailable(
                 f"the devices depend on the unknown {in_turn(self.unknown)}, which only "
                 "FrequencyModel(groups).fit() and fit_posterior() estimate; for known values "
-                "collect or count with device.at(...)"
+                "collect or count with mechanism.at(...)"
             )
         return self._evidence
 

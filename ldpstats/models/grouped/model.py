@@ -286,7 +286,7 @@ def _modelled(
         raise NotAvailable(
             f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
             "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
-            "use device.at(...)"
+            "use mechanism.at(...)"
         )
     return model
 
