@@ -128,7 +128,7 @@ MECHANISMS = {
 }
 WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets
 
-EVERY_KIND = {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "cohorts"}
+EVERY_KIND = {"labels", "bits", "subsets", "blocks", "lumped", "sensitive", "cohorts", "pooled"}
 
 # every name that fit() knows, with the kinds of equations it is defined for
 ESTIMATORS = {

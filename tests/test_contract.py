@@ -92,7 +92,7 @@ def test_likelihood(mechanism: ldp.Mechanism) -> None:
     problem = mechanism.likelihood(counts, candidates(mechanism))
     rows, Q = problem.W, channel(mechanism).matrix()
     # cohort sizes are ancillary: the likelihood is that given the cohorts, in any order of reports
-    W = Q.T * max(mechanism.n_cohorts, 1)
+    W = Q.T * max(mechanism.n_cohorts, len(mechanism.cohort_parts), 1)
     scaled = rows.dense() * np.exp(rows.log_scale)[:, None]
     np.testing.assert_allclose(scaled, W, rtol=0, atol=1e-12)
     p, v = distribution(Q.shape[0]), np.linspace(1.0, 2.0, len(W))
