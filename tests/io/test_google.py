@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from shared.written_tables import rng, text_file
 
@@ -321,7 +322,8 @@ BAD: list[tuple[str, str, tuple[str, ...]]] = [
     ("params", "k,h,m,p,q,f\n4,2.5,2,0.25,0.75,0\n", ("row 1, field 'h'", "'2.5'", "whole")),
     ("params", "k,h,m,p,q,f\n4,2,-2,0.25,0.75,0\n", ("row 1, field 'm'", "'-2'", "whole")),
     ("params", "k,h,m,p,q,f\n4,2,0,0.25,0.75,0\n", ("row 1, field 'm'", "'0'", "at least 1")),
-    ("params", "k,h,m,p,q,f\n1,2,2,0.25,0.75,0\n", ("row 1, field 'k'", "at least 2")),
+    ("params", "k,h,m,p,q,f\n0,2,2,0.25,0.75,0\n", ("row 1, field 'k'", "at least 2")),
+    ("params", "k,h,m,p,q,f\n1,2,2,0.25,0.75,0\n", ("row 1, field 'h'", "must be 1")),
     ("params", "k,h,m,p,q,f\n4,2,2,-.25,0.75,0\n", ("row 1, field 'p'", "[0, 1]")),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,1.75,0\n", ("row 1, field 'q'", "'1.75'", "[0, 1]")),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.75,1\n", ("row 1, field 'f'", "'1'", "[0, 1)")),
@@ -478,3 +480,55 @@ def test_a_file_is_not_overwritten_by_accident(tmp_path: Path) -> None:
         io.write_rappor_params(google(5, 2, 2), path)
     io.write_rappor_params(google(5, 2, 2), path, force=True)
     assert io.read_rappor_params(path) == google(5, 2, 2)
+
+
+# -- truth values ----------------------------------------------------------------------------------
+
+
+def test_files_of_truth_values(tmp_path: Path) -> None:
+    """k = 1, h = 1, m cohorts: the sums of all cohorts add up, and reports are digits."""
+    params = text_file(tmp_path / "params.csv", "k,h,m,p,q,f\n1,1,2,0.25,0.75,0.5\n")
+    rappor = io.read_rappor_params(params)
+    assert rappor == ldp.RAPPOR(1, 1, 1, f=0.5, p=0.25, q=0.75)
+    counts = io.read_rappor_counts(text_file(tmp_path / "counts.csv", "100,40\n50,22\n"), rappor)
+    assert isinstance(counts, ldp.Counts) and counts.vector().tolist() == [88, 62]
+    rows = "client,cohort,bloom,prr,irr\n5,1,,,0\n6,0,,,1\n7,0,,,1\n8,0,,,\n"
+    path = text_file(tmp_path / "reports.csv", rows)
+    read = io.read_rappor_reports(path, rappor, missing="count")
+    assert (read.vector().tolist(), read.n_missing) == ([1, 2], 1)
+    io.write_rappor_params(rappor, tmp_path / "p.csv")
+    io.write_rappor_counts(counts, tmp_path / "c.csv")
+    io.write_rappor_reports(rappor.privatize([True] * 9, rng(1)), tmp_path / "r.csv")
+    assert (tmp_path / "p.csv").read_text("utf-8").split() == ["k,h,m,p,q,f", "1,1,1,0.25,0.75,0.5"]
+    assert (tmp_path / "c.csv").read_text("utf-8").split() == ["150,62"]
+    assert io.read_rappor_reports(tmp_path / "r.csv", rappor).nobs == 9
+    with pytest.raises(ldp.InvalidArgument, match="has no map"):
+        io.read_rappor_map(path, rappor)  # type: ignore[arg-type]
+    with pytest.raises(ldp.InvalidArgument, match="exceeds"):
+        io.read_rappor_counts(text_file(tmp_path / "worse.csv", "10,11\n"), rappor)
+    with pytest.raises(ldp.InvalidArgument, match="field 'h'"):
+        io.read_rappor_params(text_file(tmp_path / "two.csv", "k,h,m,p,q,f\n1,2,2,0.25,0.75,0.5\n"))
+
+
+def test_its_table_of_strings_and_truth_values(tmp_path: Path) -> None:
+    """A row a client, of one cohort: a string, the first bit last, and a truth value."""
+    g, n = np.random.default_rng(9), 6000
+    pages, truth = google(16, 2, 4, f=0.0), ldp.RAPPOR(1, 1, 1, f=0.0, p=0.25, q=0.75)
+    page = g.choice(["a.example", "b.example"], size=n)
+    secure = g.random(n) < np.where(page == "a.example", 0.8, 0.1)
+    bits = pages.privatize(page, g)
+    text = [report.split(":")[1][::-1] for report in pages.report_labels(bits)]
+    table = pd.DataFrame({"cohort": bits.cohort, "domain": text})
+    table["https"] = truth.privatize(secure, g).y
+    table.to_csv(tmp_path / "reports.csv", index=False)
+    read = pd.read_csv(tmp_path / "reports.csv", dtype=str)
+    both = (
+        pages.parse("domain", read["domain"].str[::-1], cohort=read["cohort"].astype(int)),
+        truth.parse("https", read["https"]),
+    )
+    results = ldp.AssociationModel(
+        *both, candidates={"domain": ["a.example", "b.example"]}, names=("domain", "https")
+    ).fit()
+    expected = [[0.1, 0.4], [0.45, 0.05]]
+    np.testing.assert_allclose(results.table, expected, atol=4.5 * results.linear_bse.max())
+    assert results.test_independence().pvalue < 1e-6

@@ -49,7 +49,7 @@ GROUPS = ["married", "widowed", "separated", "never", "divorced", "unemployed"]
 PROTECTED = ["divorced", "unemployed"]
 urr = ldp.URR(GROUPS, PROTECTED, epsilon=1.0)
 urap = ldp.URAP(GROUPS, PROTECTED, epsilon=1.0)
-print(pd.DataFrame(urr.channel().matrix(), GROUPS, GROUPS).round(3).to_string())
+print(urr.matrix().round(3).to_string())
 
 # %%
 # ``privacy.uldp`` reads the guarantee off the channel matrix: which reports are protected, which

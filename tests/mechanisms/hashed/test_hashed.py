@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -219,3 +222,81 @@ def test_counts_of_other_parameters_are_refused() -> None:
     with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
         _ = counts + RAPPOR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
     assert "were not made by" in bad(lambda: RAPPOR.moments(counts, WORDS))
+
+
+# -- truth values ----------------------------------------------------------------------------------
+
+TRUTH = {"n_bits": 1, "n_hashes": 1, "n_cohorts": 1}
+
+
+def test_one_bit_is_the_boolean_rappor() -> None:
+    rappor = ldp.RAPPOR(**TRUTH, f=0.5, p=0.25, q=0.75)
+    assert isinstance(rappor, ldp.BooleanRAPPOR)
+    assert rappor.categories.tolist() == [False, True]
+    many = ldp.RAPPOR(8, 1, 2, f=0.5, p=0.25, q=0.75)
+    np.testing.assert_allclose(rappor.matrix()[1], [many.p0, many.p1], rtol=0, atol=1e-15)
+    assert rappor.epsilon == pytest.approx(np.log(0.625 / 0.375))
+    assert rappor.lifetime_epsilon == pytest.approx(np.log(3.0))  # one bit differs, not two
+    assert rappor.audit().agrees and rappor.lifetime_audit().agrees
+    named = ldp.RAPPOR(**TRUTH, f=0.0, p=0.25, q=0.75, alphabet=("no", "yes"))
+    assert named.matrix().loc["yes", 1] == 0.75
+    assert np.isinf(named.lifetime_epsilon) and named.permanent is None
+    for made in (rappor, named, many):
+        assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+        assert ldp.mechanisms.mechanism_from_dict(made.to_dict()) == made
+
+
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        ({"n_hashes": 2}, "n_hashes"),
+        ({"n_cohorts": 0}, "n_cohorts"),
+        ({"alphabet": 3}, "alphabet"),
+        ({"hashing": "md5"}, "hashing"),
+        ({"n_bits": True}, "n_bits"),
+        ({"n_bits": 1.0}, "n_bits"),
+        ({"q": 0.25}, "q"),
+        ({"f": 1e-9}, "f"),
+    ],
+)
+def test_what_is_no_boolean_rappor(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=f"^{name}="):
+        ldp.RAPPOR(**(TRUTH | {"f": 0.0, "p": 0.25, "q": 0.75} | given))
+
+
+def test_a_boolean_client_keeps_its_response() -> None:
+    rappor = ldp.RAPPOR(**TRUTH, f=0.5, p=0.0, q=1.0)  # shows its permanent response
+    client = rappor.client(secret=bytes(range(32)))
+    assert len({client.report(True) for _ in range(20)}) == 1
+    assert client.report(True) in (0, 1)
+    secrets = [bytes([i, 0] * 16) for i in range(200)]
+    ones = [[rappor.client(secret=s).report(value) for s in secrets] for value in (False, True)]
+    z = (np.mean(ones, axis=1) - [0.25, 0.75]) / np.sqrt(0.25 * 0.75 / 200)
+    assert np.abs(z).max() < 4.5
+    assert ldp.RAPPORClient.from_dict(client.to_dict(), rappor).report(True) == client.report(True)
+    once = ldp.RAPPOR(**TRUTH, f=0.0, p=0.25, q=0.75).client()
+    once.report(False)
+    with pytest.raises(ldp.BudgetSpent):
+        once.report(False)
+
+
+def test_true_near_zero_and_its_association() -> None:
+    """Frequencies are those of the 2 x 2 channel, and tables have the sign of the truth."""
+    rng = np.random.default_rng(4)
+    truth = ldp.RAPPOR(**TRUTH, f=0.25, p=0.25, q=0.75)
+    page = rng.choice(["a", "b"], size=6000)
+    secure = rng.random(6000) < np.where(page == "a", 0.02, 0.0)
+    reports = truth.privatize(secure, rng)
+    found = ldp.FrequencyModel(reports).fit()
+    same = ldp.CustomMechanism(truth.channel().matrix(), (False, True), (0, 1))
+    plain = ldp.FrequencyModel(same.counts(np.bincount(reports.y, minlength=2))).fit()
+    assert found.conf_int().to_numpy() == pytest.approx(plain.conf_int().to_numpy())
+    assert found.conf_int().loc[True, "lower"] <= 0.01 <= found.conf_int().loc[True, "upper"]
+    pages = ldp.RAPPOR(16, 1, 4, f=0.25, p=0.25, q=0.75).privatize(page, rng)
+    table = ldp.AssociationModel(
+        pages, reports, candidates={"page": ["a", "b"]}, names=("page", "secure")
+    ).fit()
+    assert table.table.shape == (2, 2) and table.table[True].sum() < 0.1
+    limits = table.conf_int()
+    assert (limits["lower"] <= [0.49, 0.01, 0.5, 0.0]).all()
+    assert (limits["upper"] >= [0.49, 0.01, 0.5, 0.0]).all()
