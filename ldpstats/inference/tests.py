@@ -218,15 +218,14 @@ def quadratic(
         raise InvalidArgument("difference", d, "needs at least two entries to form contrasts")
     df = V.size - 1 if tangent else V.size
     if V.factors is not None and np.all(V.diagonal > 0):
-        statistic = _structured_form(d, V, tangent)
+        statistic, size = _structured_form(d, V, tangent), np.sum(d**2 / V.diagonal, axis=-1)
     else:
         dense = V.matrix()
         precision = (
             observed_tangent_inverse(dense).core if tangent else checked_inverse(dense, "of d")
         )
         statistic = np.einsum("...i,...i->...", d @ precision, d)
-    variances = V.variances()
-    size = np.sum(d**2 / np.where(variances > 0.0, variances, 1.0), axis=-1)
+        size = np.einsum("...i,...i->...", np.abs(d) @ np.abs(precision), np.abs(d))
     if np.any(statistic < -_AGREES * size):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
     return np.asarray(np.maximum(statistic, 0.0), dtype=np.float64), df  # zero but for rounding
