@@ -83,17 +83,13 @@ class LeastSquares:
         """Leverage of a respondent of each row, shape (n,)."""
         return np.asarray(self.weights * np.einsum("ij,jk,ik->i", self.X, self.inverse, self.X))
 
-    def covariance(self, kind: str, groups: tuple[Codes, int] | None, correct: bool) -> Array:
+    def covariance(self, kind: str) -> Array:
         """Covariance of the coefficients, shape (p, p).
 
         Parameters
         ----------
         kind : str
-            One of `COVARIANCES`.
-        groups : pair of codes and their number, optional
-            Clusters, for kind "cluster".
-        correct : bool
-            Whether that of clusters has the factor G / (G - 1) * (n - 1) / (n - p).
+            One of `COVARIANCES`, but "cluster".
 
         Raises
         ------
@@ -101,21 +97,19 @@ class LeastSquares:
             If "HC2" or "HC3" meets a row that alone determines a coefficient, or there are no
             more respondents than coefficients.
         """
-        if kind in ("nonrobust", "HC1") or (kind == "cluster" and correct):
-            if self.df_resid <= 0.0:
-                raise NotAvailable(
-                    f"{self.nobs:g} respondents and {self.p} coefficients leave no degree of "
-                    "freedom for a variance: leave out columns of X"
-                )
+        if kind in ("nonrobust", "HC1"):
+            self.refuse_saturated()
         if kind == "nonrobust":
             return self.scale * self.inverse
-        if groups is not None:
-            codes, G = groups
-            rows = self.times[:, None] * self.scores()
-            sums = np.stack([np.bincount(codes, column, G) for column in rows.T], axis=1)
-            factor = G / (G - 1.0) * (self.nobs - 1.0) / self.df_resid if correct else 1.0
-            return self._sandwich(factor * (sums.T @ sums))
         return self._sandwich(self._meat(kind))
+
+    def refuse_saturated(self) -> None:
+        """Refuse a factor for the degrees of freedom where there are none."""
+        if self.df_resid <= 0.0:
+            raise NotAvailable(
+                f"{self.nobs:g} respondents and {self.p} coefficients leave no degree of "
+                "freedom for a variance: leave out columns of X"
+            )
 
     def _meat(self, kind: str) -> Array:
         factor: Array | float = 1.0

@@ -12,7 +12,7 @@ from ldpstats.errors import ConvergenceWarning
 from ldpstats.estimators.regression.corrected import Corrected, corrected
 from ldpstats.estimators.regression.search import search
 from ldpstats.inference.designs.estimation import degrees_of_freedom
-from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.inference.regression.sandwich import cluster_sandwich, design_meat
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import RegressionStructure
 from ldpstats.problems.regression.indicators import stacked_indicators
@@ -29,7 +29,7 @@ _LEAST = 1e-12  # of the spread of a number, below which its residual variance i
 
 
 def corrected_fit(
-    model: RegressionStructure, kind: str, groups: Any, correct: bool, first: Array | None
+    model: RegressionStructure, kind: str, groups: Any, correct: bool | None, first: Array | None
 ) -> RegressionResults:
     """The root of the corrected scores, with a sandwich covariance.
 
@@ -54,20 +54,19 @@ def corrected_fit(
             5,
         )
     theta, bread, rows = _beside(model, found, weights)
+    inverse, shares = np.linalg.inv(bread), None
     if kind == "cluster":
         at = np.arange(data.n)
-        meat, n_groups = cluster_meat(rows, at, weights, groups)
-        if correct:
-            meat = meat * (n_groups / (n_groups - 1.0) * (model.nobs - 1.0) / (model.nobs - m))
+        V, shares = cluster_sandwich((rows, at, weights, groups), inverse, model.nobs, correct)
     elif kind == "design":
         assert data.sample is not None and data.weights is not None
         at = np.full(data.sample.w.shape, -1, dtype=np.int64)
         at[data.inside] = np.arange(data.n)
         meat = design_meat(data.sample, rows * (weights[0] / data.weights[0]), at)
+        V = inverse @ meat @ inverse.T
     else:
         meat = (rows * (weights**2 / np.maximum(counts, 1.0))[:, None]).T @ rows
-    inverse = np.linalg.inv(bread)
-    V = inverse @ meat @ inverse.T
+        V = inverse @ meat @ inverse.T
     size = theta.size
     whole = np.zeros((size, size))
     there = np.ones(size, dtype=bool)
@@ -87,6 +86,7 @@ def corrected_fit(
         n_maxima=found.n_roots,
         infinite=(),
         df=degrees_of_freedom(data.sample, data.inside) if kind == "design" else None,
+        shares=None if shares is None else shares.among(there),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, NotAvailable
 
-__all__ = ["linear_constraints", "t_contrasts", "wald_contrast"]
+__all__ = ["Degrees", "linear_constraints", "t_contrasts", "wald_contrast"]
 
 Array = npt.NDArray[Any]
+Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
 
 _HOW = (
     "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
@@ -111,7 +112,7 @@ def _check(argument: str, hypothesis: Any, R: Array, value: Array) -> None:
 
 
 def t_contrasts(
-    params: Array, covariance: Array, R: Array, value: Array, df: float | None
+    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
 ) -> ContrastResults:
     """Wald tests of the rows of R b = value, one by one, two-sided.
 
@@ -121,8 +122,9 @@ def t_contrasts(
     covariance : array, shape (p, p)
     R : array, shape (q, p)
     value : array, shape (q,)
-    df : float or None
-        Degrees of freedom of the t distribution; None for the normal one.
+    df : float, callable or None
+        Degrees of freedom of the t distribution, or what gives those of a row, (1, p); None for
+        the normal one.
 
     Raises
     ------
@@ -137,17 +139,21 @@ def t_contrasts(
         raise NotAvailable(f"the contrast {row} has no sampling variance: there is nothing to test")
     effect, sd = R @ params, np.sqrt(variance)
     statistic = (effect - value) / sd
+    if callable(df):
+        own = np.array([df(row[None, :]) for row in R])
+        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=own)
     if df is not None:
         return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=df)
     return ContrastResults(effect=effect, statistic=statistic, sd=sd, distribution="norm")
 
 
 def wald_contrast(
-    params: Array, covariance: Array, R: Array, value: Array, df: float | None
+    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
 ) -> ContrastResults:
     """Wald test of all rows of R b = value together: F with `df`, chi-square without.
 
-    Rows that the others imply are left out by rank.
+    Rows that the others imply are left out by rank. Where contrasts have degrees of freedom of
+    their own the statistic is taken for Hotelling's (approximate Hotelling test, "HTZ").
 
     Raises
     ------
@@ -170,6 +176,15 @@ def wald_contrast(
         raise InvalidArgument("hypothesis", R.tolist(), remedy)
     statistic = float(np.sum((vectors[:, kept].T @ gap) ** 2 / size[kept]))
     rank = int(kept.sum())
+    if callable(df):
+        own = df(vectors[:, kept].T @ (R / scale[:, None]))
+        left = own - rank + 1.0
+        if not left > 0.0:
+            raise NotAvailable(
+                f"{rank} hypotheses together: the clusters, or respondents, that have information "
+                "on these coefficients are too few: test fewer, or one at a time by t_test"
+            )
+        return ContrastResults(F=statistic / rank * left / own, df_denom=left, df_num=rank)
     if df is not None:
         return ContrastResults(F=statistic / rank, df_denom=df, df_num=rank)
     return ContrastResults(statistic=statistic, df_denom=rank, distribution="chi2")

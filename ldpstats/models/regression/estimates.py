@@ -11,7 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import NotAvailable
+from ldpstats.inference.regression.sandwich import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.contrasts import Degrees
 from ldpstats.models.regression.naming import shaped
 from ldpstats.models.regression.null import conditional_value, null_results
 from ldpstats.models.regression.structure import RegressionStructure
@@ -51,6 +53,8 @@ class FittedRegression:
         Coefficients whose maximum is at infinity.
     df : float or None
         Degrees of freedom of t quantiles; None for normal ones.
+    shares : InformationShares or None
+        Of the clusters, if each coefficient has degrees of freedom of its own.
     """
 
     model: RegressionStructure
@@ -66,6 +70,7 @@ class FittedRegression:
     n_maxima: int
     infinite: tuple[str, ...]
     df: float | None = None
+    shares: InformationShares | None = None
 
     # -- coefficients --------------------------------------------------------------------------
 
@@ -107,7 +112,28 @@ class FittedRegression:
     @property
     def use_t(self) -> bool:
         """Whether quantiles are those of a t distribution."""
-        return self.df is not None
+        return self.df is not None or self.shares is not None
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts of what is shown; None for normal quantiles."""
+        return self.df if self.shares is None else self.shares.degrees
+
+    @cached_property
+    def df_inference(self) -> Any:
+        """Degrees of freedom of each coefficient's t quantile, shaped as `params`.
+
+        Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
+        its variance cannot be estimated.
+        """
+        df, m = self.degrees, len(self.shown)
+        each = [df(row[None, :]) if callable(df) else df for row in np.eye(m)]
+        return shaped(self.model, np.array([np.inf if v is None else v for v in each]), "df")
+
+    @property
+    def _each_df(self) -> Any:
+        """Degrees of freedom of t quantiles: one, those of what is shown, or None."""
+        return np.asarray(self.df_inference).T.ravel() if self.shares is not None else self.df
 
     @property
     def uses_likelihood(self) -> bool:

@@ -16,7 +16,12 @@ from ldpstats.errors import ConvergenceWarning, InvalidArgument, MisfitWarning, 
 from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
 from ldpstats.inference.designs.estimation import degrees_of_freedom
-from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.inference.regression.sandwich import (
+    MOST_CLUSTERS,
+    InformationShares,
+    cluster_sandwich,
+    design_meat,
+)
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.by_correction import corrected_fit
 from ldpstats.models.regression.results import RegressionResults
@@ -77,7 +82,7 @@ def fitted(
     if model.data.predictors and not model.data.is_categorical:
         compare_with_corrected(model, top.theta)
     fixed = _fixed(model, found)
-    V = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
+    V, shares = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
     return RegressionResults(
         model=model,
         theta=top.theta,
@@ -91,7 +96,8 @@ def fitted(
         n_iter=top.n_iter,
         n_maxima=found.n_maxima,
         infinite=infinite,
-        df=_degrees(model, kind, groups),
+        df=_degrees(model, kind),
+        shares=shares,
     )
 
 
@@ -157,8 +163,11 @@ def _fixed(model: RegressionStructure, found: Found) -> npt.NDArray[np.bool_]:
 
 def covariance_kind(
     model: RegressionStructure, cov_type: Any, cov_kwds: Any, method: str
-) -> tuple[str, Any, bool]:
-    """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
+) -> tuple[str, Any, bool | None]:
+    """The kind of covariance, codes of the clusters, and how to correct for few of them.
+
+    True is a factor, and None the bias-reduced covariance.
+    """
     data = model.data
     if data.sample is not None:
         if cov_type is not None or cov_kwds is not None:
@@ -173,10 +182,10 @@ def covariance_kind(
         raise InvalidArgument("cov_kwds", cov_kwds, "must be a dict such as {'groups': labels}")
     options = dict(cov_kwds or {})
     groups = options.pop("groups", None)
-    correct = options.pop("use_correction", True)
+    correct = options.pop("use_correction", None)
     if options:
         raise InvalidArgument("cov_kwds", sorted(options), "knows 'groups' and 'use_correction'")
-    if not isinstance(correct, bool | np.bool_):
+    if correct is not None and not isinstance(correct, bool | np.bool_):
         raise InvalidArgument("cov_kwds['use_correction']", correct, "must be True or False")
     if (cov_type == "cluster") != (groups is not None):
         remedy = "cov_type='cluster' needs cov_kwds={'groups': labels}, others take none"
@@ -187,13 +196,14 @@ def covariance_kind(
         raise InvalidArgument("cov_type", cov_type, remedy)
     if groups is None:
         return cov_type, None, False
-    codes, _ = cluster_codes(groups, data.n)
-    return cov_type, codes, bool(correct)
+    codes, n_groups = cluster_codes(groups, data.n)
+    if correct is None and n_groups > MOST_CLUSTERS:
+        correct = True
+    return cov_type, codes, None if correct is None else bool(correct)
 
 
-def _degrees(model: RegressionStructure, kind: str, groups: Any) -> float | None:
+def _degrees(model: RegressionStructure, kind: str) -> float | None:
     """Degrees of freedom of t quantiles; None for normal ones."""
-    del groups
     data = model.data
     if kind == "design":
         return float(degrees_of_freedom(data.sample, data.inside))
@@ -208,10 +218,10 @@ def covariance(
     hessian: Array,
     kind: str,
     groups: Any,
-    correct: bool,
+    correct: bool | None,
     fixed: npt.NDArray[np.bool_],
-) -> Array:
-    """Covariance of all parameters, nan for those that are `fixed`."""
+) -> tuple[Array, InformationShares | None]:
+    """Covariance of all parameters, nan for those that are `fixed`, and shares of few clusters."""
     free = ~fixed
     found = np.full(hessian.shape, np.nan)
     if fixed.any():
@@ -221,16 +231,17 @@ def covariance(
         if isinstance(model.data.outcome, Normal):  # as for least squares
             V = V * (model.nobs / (model.nobs - len(model.data.names)))
         found[np.ix_(free, free)] = V
-        return found
+        return found, None
     whole = model.assembled
     scores = whole.likelihood.score_obs(theta)[:, free]
     if kind == "HC0":
         meat = (scores * whole.squares[:, None]).T @ scores
     elif kind == "cluster":
-        meat, n_groups = cluster_meat(scores, whole.place, whole.weights, groups)
-        if correct:
-            n, p = model.nobs, int(free.sum())
-            meat = meat * (n_groups / (n_groups - 1.0) * ((n - 1.0) / (n - p)))
+        rows = (scores, whole.place, whole.weights, groups)
+        known = None if correct is not None else _by_cluster(model, theta, groups)
+        own = known if known is None else known[:, free][:, :, free]
+        found[np.ix_(free, free)], shares = cluster_sandwich(rows, V, model.nobs, correct, own)
+        return found, None if shares is None else shares.among(free)
     else:
         data = model.data
         at = np.full(data.sample.w.shape, -1, dtype=np.int64)
@@ -239,7 +250,25 @@ def covariance(
         factor = whole.weights[0] / data.weights[0]
         meat = design_meat(data.sample, scores * factor, at)
     found[np.ix_(free, free)] = V @ meat @ V
-    return found
+    return found, None
+
+
+def _by_cluster(model: RegressionStructure, theta: Array, groups: Any) -> Array | None:
+    """Expected information of each cluster, (G, P, P); None where it is not known."""
+    whole = model.assembled
+    if whole.likelihood.marginal is not None or not model.lists_reports:
+        return None
+    found = []
+    for one in range(int(groups.max()) + 1):
+        at = np.flatnonzero(groups == one)
+        rows = whole.place[at]
+        own = replace(
+            whole,
+            likelihood=whole.likelihood.take(rows, whole.weights[at]),
+            law=whole.law and whole.law.take(rows),
+        )
+        found.append(own.expected().matrix(theta))
+    return np.array(found)
 
 
 def _undetermined(

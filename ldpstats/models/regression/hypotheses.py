@@ -122,8 +122,8 @@ def _wald_row(results: Any, at: list[int]) -> tuple[float, int, float]:
     m = results.model.n_shown
     R = np.eye(m)[at]
     V = results.covariance_all[:m, :m]
-    test = wald_contrast(results.theta[:m], V, R, np.zeros(len(at)), results.df)
-    scale = 1 if results.df is None else len(at)
+    test = wald_contrast(results.theta[:m], V, R, np.zeros(len(at)), results.degrees)
+    scale = len(at) if results.use_t else 1
     return float(np.squeeze(test.statistic)) * scale, len(at), float(np.squeeze(test.pvalue))
 
 

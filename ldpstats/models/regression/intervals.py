@@ -15,12 +15,12 @@ __all__ = ["coefficient_intervals", "quantile"]
 Array = npt.NDArray[Any]
 
 
-def quantile(results: Any, alpha: float) -> float:
-    """The two-sided quantile of the normal or t distribution."""
+def quantile(results: Any, alpha: float) -> Any:
+    """The two-sided quantile of the normal or t distribution, or that of each coefficient."""
     from scipy.special import ndtri, stdtrit
 
-    lower = probability("alpha", alpha) / 2.0
-    return float(-ndtri(lower) if results.df is None else -stdtrit(results.df, lower))
+    lower, df = probability("alpha", alpha) / 2.0, results._each_df
+    return -ndtri(lower) if df is None else -stdtrit(df, lower)
 
 
 def coefficient_intervals(results: Any, alpha: float, method: str) -> Array:
@@ -32,7 +32,7 @@ def coefficient_intervals(results: Any, alpha: float, method: str) -> Array:
         raise NotAvailable(
             f"profile: the covariance is {results.cov_type}, which profiles do not know: use 'wald'"
         )
-    if np.isinf(z):
+    if np.isinf(z).all():
         return np.tile([-np.inf, np.inf], (len(shown), 1))
     if method == "profile" or (method == "default" and results.uses_likelihood):
         return np.asarray(results.profiles(z))

@@ -108,7 +108,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
     def law(self) -> FittedLaw:
         """The law of the true answers, by the estimated parameters."""
         model = self.model
-        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, self.df)
+        df = self.df if self.shares is None else float(np.nanmin(self._each_df))
+        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, df)
 
     @cached_property
     def pvalues(self) -> Any:
@@ -135,7 +136,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
         from scipy.special import ndtr, stdtr
 
         z = -np.abs(np.asarray(self.tvalues).T.ravel())
-        found = 2.0 * (ndtr(z) if self.df is None else stdtr(self.df, z))
+        df = self._each_df
+        found = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
         return shaped(self.model, found, "pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
@@ -296,11 +298,14 @@ class RegressionResults(FittedRegression, PresentedRegression):
             logit are named as in `cov_params`. Terms of several coefficients, such as C(region),
             are tested by `term_tests` and `score_test`.
         """
-        return t_contrasts(*self._hypothesis(hypothesis), self.df)
+        return t_contrasts(*self._hypothesis(hypothesis), self.degrees)
 
     def wald_test(self, hypothesis: Any) -> Any:
-        """Wald test of linear hypotheses together, see `t_test`."""
-        return wald_contrast(*self._hypothesis(hypothesis), self.df)
+        """Wald test of linear hypotheses together, see `t_test`.
+
+        With few clusters the F distribution is that of the approximate Hotelling test ("HTZ").
+        """
+        return wald_contrast(*self._hypothesis(hypothesis), self.degrees)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
         refuse_terms(self, hypothesis)

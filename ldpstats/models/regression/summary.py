@@ -24,17 +24,26 @@ from ldpstats.models.shared.tables import (
 from ldpstats.problems.regression.jeffreys import ReportLaw
 from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered
 
-__all__ = ["kept_information", "model_name", "regression_summary", "total_epsilon"]
+__all__ = [
+    "few_notes",
+    "kept_information",
+    "model_name",
+    "quantiles_in_words",
+    "regression_summary",
+    "total_epsilon",
+]
 
 Array = npt.NDArray[Any]
 
-_NAIVE = 6  # naive coefficients that a note shows
+_NAIVE = 6  # coefficients that a note shows
+_FEW = 4  # degrees of freedom below which intervals are rough
 _MECHANISMS = 4
 _WIDEST = 1e6  # beyond, coefficients have an exponent
 _KINDS = {
     "nonrobust": "observed information",
     "HC0": "sandwich (HC0)",
     "cluster": "sandwich, by cluster",
+    "CR2": "sandwich, by cluster (CR2)",
     "design": "sandwich, by the design",
 }
 
@@ -149,7 +158,8 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     left += _mechanisms(data)
     method = results.method.upper() if len(results.method) < 4 else results.method
     left.append(("Method:", f"{method}, {results.penalty}" if results.penalty else method))
-    left.append(("Covariance:", _KINDS.get(results.cov_type, results.cov_type)))
+    kind = "CR2" if results.shares is not None else results.cov_type
+    left.append(("Covariance:", _KINDS.get(kind, kind)))
     if data.facts is not None:
         left.append(("Design:", one_line(data.facts.design, 40)))
     right = [
@@ -211,7 +221,6 @@ def _mechanisms(data: Any) -> list[tuple[str, str]]:
 def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> list[str]:
     model = results.model
     percent = f"{100 * (1 - alpha):.4g}%"
-    law = f"t with {results.df:g} degrees of freedom" if results.use_t else "normal"
     if results.uses_likelihood:
         kind = "penalised " if results.penalises else ""
         notes = [
@@ -219,7 +228,9 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
             f"zero. Std err and {'t' if results.use_t else 'z'} are Wald."
         ]
     else:
+        law = quantiles_in_words(results.df_inference, results.use_t)
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {results.why_wald}."]
+        notes += few_notes(results.df_inference)
     if n_shown < n:
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if isinstance(model.data.outcome, Ordered):
@@ -243,6 +254,37 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
         notes.append("Corrected scores assume no law of the private predictors.")
     if details:
         notes += _fit(results)
+    return notes
+
+
+def quantiles_in_words(df: Any, use_t: bool) -> str:
+    """Which quantiles Wald intervals take, by the degrees of freedom of each coefficient."""
+    each = np.asarray(df, dtype=np.float64).ravel()
+    known = each[~np.isnan(each)]
+    if not use_t:
+        return "normal"
+    if known.size == each.size and np.ptp(known) == 0.0:
+        return f"t with {known[0]:.4g} degrees of freedom"
+    ends = f", {known.min():.3g} to {known.max():.3g}" if known.size else ""
+    return f"t with degrees of freedom of each coefficient (Satterthwaite{ends})"
+
+
+def few_notes(df: Any) -> list[str]:
+    """What is said of coefficients on which few clusters or respondents have information."""
+    frame = df.stack() if isinstance(df, pd.DataFrame) else df
+    none = [str(name) for name, value in frame.items() if np.isnan(value)]
+    few = [str(name) for name, value in frame.items() if value < _FEW]
+    notes = []
+    if none:
+        notes.append(
+            f"WARNING: one cluster alone determines most of {', '.join(none[:_NAIVE])}: its "
+            "variance cannot be estimated."
+        )
+    if few:
+        notes.append(
+            f"NOTE: fewer than {_FEW} degrees of freedom: {', '.join(few[:_NAIVE])}: few clusters "
+            "or respondents have information on it, and its interval is only about right."
+        )
     return notes
 
 

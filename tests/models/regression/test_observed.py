@@ -60,7 +60,7 @@ BINARY = {"logit": sm.Logit, "probit": sm.Probit}
 COVARIANCES: dict[str, dict[str, Any]] = {
     "nonrobust": {},
     "HC0": {"cov_type": "HC0"},
-    "cluster": {"cov_type": "cluster", "cov_kwds": {"groups": groups()}},
+    "cluster": {"cov_type": "cluster", "cov_kwds": {"groups": groups(), "use_correction": True}},
 }
 
 

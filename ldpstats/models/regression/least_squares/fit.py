@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression.least_squares import LeastSquares
-from ldpstats.models.regression.contrasts import wald_contrast
+from ldpstats.inference.regression.sandwich import InformationShares
+from ldpstats.models.regression.contrasts import Degrees, wald_contrast
 
 __all__ = ["LinearFit"]
 
@@ -29,8 +30,12 @@ class LinearFit:
     covariance : array, shape (p, p)
         Of the coefficients.
     cov_type : str
-    df_inference : float
-        Degrees of freedom of tests and intervals.
+    df : float
+        Degrees of freedom of tests and intervals, where not all have their own.
+    shares : InformationShares or None
+        Of respondents or clusters in the information.
+    own_degrees : bool
+        Whether contrasts have degrees of freedom of their own, by the shares.
     n_clusters : int or None
     use_t : bool
     """
@@ -39,7 +44,9 @@ class LinearFit:
     fitted: LeastSquares
     covariance: Array
     cov_type: str
-    df_inference: float
+    df: float
+    shares: InformationShares | None
+    own_degrees: bool
     n_clusters: int | None
     use_t: bool
 
@@ -47,6 +54,11 @@ class LinearFit:
     def nobs(self) -> float:
         """Number of respondents."""
         return self.fitted.nobs
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts."""
+        return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
     @property
     def df_resid(self) -> float:
@@ -142,7 +154,7 @@ class LinearFit:
         if not len(tested) or (self.k_constant and at is None) or not np.any(self.covariance):
             return float("nan"), float("nan")
         test = wald_contrast(
-            self.fitted.beta, self.covariance, tested, np.zeros(len(tested)), self.df_inference
+            self.fitted.beta, self.covariance, tested, np.zeros(len(tested)), self.degrees
         )
         return float(test.statistic), float(test.pvalue)
 

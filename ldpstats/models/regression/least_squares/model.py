@@ -15,6 +15,11 @@ from ldpstats.estimators.regression.least_squares import (
     LeastSquares,
     least_squares,
 )
+from ldpstats.inference.regression.sandwich import (
+    MOST_CLUSTERS,
+    InformationShares,
+    cluster_sandwich,
+)
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.least_squares.posterior import least_squares_posterior
 from ldpstats.models.regression.least_squares.pseudo_response import answer_scores, pseudo_response
@@ -47,7 +52,9 @@ class PrivatizedOLS:
     pseudo-response ``sum_j phi_j v_j`` is unbiased for the score v of the true answer. Its least
     squares estimate the coefficients that least squares of the true scores would have, for every
     mechanism and whatever the law of the answers; the randomisation adds to the residuals, by
-    amounts that depend on the answer, so that standard errors are robust (HC3) by default.
+    amounts that depend on the answer, so that standard errors are robust (HC2) by default, and each
+    coefficient has the degrees of freedom of Bell and McCaffrey: few for a covariate that few
+    respondents have.
 
     Parameters
     ----------
@@ -88,8 +95,8 @@ class PrivatizedOLS:
     >>> result = ldp.PrivatizedOLS(reports, X).fit()
     >>> result.params.round(2).to_dict()
     {'const': 0.1, 'age': 0.37}
-    >>> result.cov_type
-    'HC3'
+    >>> result.cov_type, result.df_inference.round().to_dict()
+    ('HC2', {'const': 2000.0, 'age': 2000.0})
     """
 
     formula: Any = None  # makes designs of other tables, `Design`
@@ -157,12 +164,16 @@ class PrivatizedOLS:
         ----------
         cov_type : {None, "nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}
             Covariance of the estimates. None is "nonrobust" where all mechanisms are `Observed`
-            and no survey weights were given, else "HC3". "nonrobust" takes the variance of the
+            and no survey weights were given, else "HC2". "nonrobust" takes the variance of the
             pseudo-response for the same in all rows, which a randomisation makes it not.
         cov_kwds : mapping, optional
-            For "cluster": "groups", the cluster of each row; "use_correction" (True), whether the
-            covariance has the factor G / (G - 1) * (n - 1) / (n - p); "df_correction" (True),
-            whether tests have G - 1 degrees of freedom.
+            "df_correction" (True), of "HC2" and "cluster": whether degrees of freedom are as below;
+            else they are n - p. Those of "HC2" are of Bell and McCaffrey, for each coefficient.
+            "groups", for "cluster": the cluster of each row. "use_correction", for "cluster": by
+            default the covariance of up to 1,000 clusters is bias-reduced (CR2), with Satterthwaite
+            degrees of freedom of each coefficient. True gives it the factor
+            G / (G - 1) * (n - 1) / (n - p), as in statsmodels, False none, and both G - 1 degrees
+            of freedom; beyond 1,000 clusters the default is True.
         use_t : bool
             Whether tests and intervals rest on the t distribution; else on the normal one.
 
@@ -184,11 +195,11 @@ class PrivatizedOLS:
         {'const': 0.0}
         """
         robust = not self.is_observed or self.is_weighted
-        kind = ("HC3" if robust else "nonrobust") if cov_type is None else cov_type
+        kind = ("HC2" if robust else "nonrobust") if cov_type is None else cov_type
         kind = one_of("cov_type", kind, COVARIANCES)
         if kind == "nonrobust" and self.is_weighted:
             raise NotAvailable(
-                "survey weights have no covariance of type 'nonrobust': use 'HC3' or 'cluster'"
+                "survey weights have no covariance of type 'nonrobust': use 'HC2' or 'cluster'"
             )
         fit = self.solution
         if not self.is_observed and fit.ssr <= _NO_RESIDUALS * float(fit.times @ fit.y**2):
@@ -197,13 +208,23 @@ class PrivatizedOLS:
                 "although the answers were randomised. Collect more, or use a model with a "
                 "likelihood, such as PrivatizedLogit, which knows the randomisation"
             )
-        clusters, correct, df = self._clusters(kind, cov_kwds, fit.df_resid)
+        clusters, correct, own = self._options(kind, cov_kwds)
+        shares = None
+        if clusters is not None:
+            V, shares = _by_cluster(fit, clusters[0], correct)
+        else:
+            V = fit.covariance(kind)
+            if kind == "HC2":
+                X = fit.X * np.sqrt(fit.weights)[:, None]
+                shares = InformationShares.of_rows(X, fit.inverse, fit.times)
         return PrivatizedOLSResults(
             model=self,
             fitted=fit,
-            covariance=fit.covariance(kind, clusters, correct),
+            covariance=V,
             cov_type=kind,
-            df_inference=df,
+            df=clusters[1] - 1.0 if clusters is not None and own else fit.df_resid,
+            shares=shares,
+            own_degrees=own and shares is not None,
             n_clusters=None if clusters is None else clusters[1],
             use_t=boolean("use_t", use_t),
         )
@@ -219,7 +240,7 @@ class PrivatizedOLS:
 
         A pseudo-response has no law of its own, so that the estimate takes the place of the data:
         the posterior is that of coefficients about which the least squares estimate is normal with
-        the HC3 covariance (a posterior with limited information). Where no report was randomised
+        the HC2 covariance (a posterior with limited information). Where no report was randomised
         it is that of the normal linear model, with sigma.
 
         Parameters
@@ -260,18 +281,19 @@ class PrivatizedOLS:
         """
         return least_squares_posterior(self, rng, prior, draws, engine)
 
-    def _clusters(
-        self, kind: str, given: object, df: float
-    ) -> tuple[tuple[Codes, int] | None, bool, float]:
-        """Clusters, whether their covariance is corrected, and degrees of freedom."""
+    def _options(
+        self, kind: str, given: object
+    ) -> tuple[tuple[Codes, int] | None, bool | None, bool]:
+        """Clusters, how their covariance is corrected, and whether degrees of freedom are."""
         options = {} if given is None else given
         if not isinstance(options, Mapping):
             remedy = "must be a mapping, for example {'groups': household}"
             raise InvalidArgument("cov_kwds", given, remedy)
+        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
         if kind != "cluster":
-            if options:
+            if set(options) - ({"df_correction"} if kind == "HC2" else set()):
                 raise InvalidArgument("cov_kwds", given, "goes with cov_type='cluster' only")
-            return None, False, df
+            return None, False, own
         unknown = set(options) - {"groups", "use_correction", "df_correction"}
         if unknown or "groups" not in options:
             remedy = (
@@ -280,6 +302,23 @@ class PrivatizedOLS:
             )
             raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
         clusters = cluster_codes(options["groups"], len(self.exog))
-        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
-        correct = boolean("cov_kwds['use_correction']", options.get("use_correction", True))
-        return clusters, correct, clusters[1] - 1.0 if own else df
+        correct = options.get("use_correction", True if clusters[1] > MOST_CLUSTERS else None)
+        if correct is not None:
+            correct = boolean("cov_kwds['use_correction']", correct)
+        return clusters, correct, own
+
+
+def _by_cluster(
+    fit: LeastSquares, codes: Codes, correct: bool | None
+) -> tuple[Array, InformationShares | None]:
+    """Covariance by clusters, (p, p), and their shares; see `cluster_sandwich`."""
+    if correct:
+        fit.refuse_saturated()
+    rows = fit.scores(), np.arange(len(codes)), fit.times, codes
+    information = None
+    if correct is None:
+        each = (fit.X[:, :, None] * fit.X[:, None, :]).reshape(len(codes), -1)
+        each = each * (fit.times * fit.weights)[:, None]
+        information = np.column_stack([np.bincount(codes, column) for column in each.T])
+        information = information.reshape(-1, fit.p, fit.p)
+    return cluster_sandwich(rows, fit.inverse, fit.nobs, correct, information)

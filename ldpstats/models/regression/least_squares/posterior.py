@@ -96,7 +96,7 @@ def _place(names: list[str], name: object) -> list[int]:
 def _density(model: Any, law: CoefficientPrior) -> LogDensity:
     if model.is_observed:
         return RegressionDensity(_likelihood(model), law)
-    fit = model.fit("HC3")
+    fit = model.fit("HC2")
     return EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +51,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
         Estimated R squared of the true scores; nan where their estimated variance is not positive.
     nobs, df_model, df_resid : float
         Respondents, coefficients other than a constant, and respondents less coefficients.
-    df_inference : float
-        Degrees of freedom of tests and intervals.
+    df_inference : Series, shape (p,)
+        Degrees of freedom of the test and interval of each coefficient.
     cov_type : str
         Covariance of the estimates.
 
@@ -112,13 +113,20 @@ class PrivatizedOLSResults(LinearFit, Presented):
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._series(np.where(se > 0.0, self.fitted.beta / se, np.nan), "tvalues")
 
+    @cached_property
+    def df_inference(self) -> pd.Series[float]:
+        """Degrees of freedom of each coefficient."""
+        df, rows = self.degrees, np.eye(self.fitted.p)
+        each = [df(row[None, :]) if callable(df) else df for row in rows]
+        return self._series(np.array(each), "df")
+
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of coefficients of zero."""
         from scipy.special import ndtr, stdtr
 
         below = -np.abs(self.tvalues.to_numpy())
-        p = 2.0 * (stdtr(self.df_inference, below) if self.use_t else ndtr(below))
+        p = 2.0 * (stdtr(self.df_inference.to_numpy(), below) if self.use_t else ndtr(below))
         return self._series(p, "pvalues")
 
     def cov_params(self) -> pd.DataFrame:
@@ -140,7 +148,7 @@ class PrivatizedOLSResults(LinearFit, Presented):
         from scipy.special import ndtri, stdtrit
 
         tail = level(alpha) / 2.0
-        far = -(stdtrit(self.df_inference, tail) if self.use_t else ndtri(tail))
+        far = -(stdtrit(self.df_inference.to_numpy(), tail) if self.use_t else ndtri(tail))
         b, se = self.fitted.beta, self.bse.to_numpy()
         ends = {"lower": b - far * se, "upper": b + far * se}
         return pd.DataFrame(ends, index=self.names)
@@ -218,7 +226,7 @@ class PrivatizedOLSResults(LinearFit, Presented):
         0.034
         """
         R, value = linear_constraints(self.names, hypothesis)
-        df = self.df_inference if self.use_t else None
+        df = self.degrees if self.use_t else None
         return t_contrasts(self.fitted.beta, self.covariance, R, value, df)
 
     def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> ContrastResults:
@@ -233,7 +241,7 @@ class PrivatizedOLSResults(LinearFit, Presented):
         """
         R, value = linear_constraints(self.names, hypothesis)
         is_f = self.use_t if use_f is None else boolean("use_f", use_f)
-        df = self.df_inference if is_f else None
+        df = self.degrees if is_f else None
         return wald_contrast(self.fitted.beta, self.covariance, R, value, df)
 
     def f_test(self, hypothesis: Any) -> ContrastResults:

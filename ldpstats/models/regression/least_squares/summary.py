@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.errors import NotAvailable
+from ldpstats.models.regression.summary import few_notes, quantiles_in_words
 from ldpstats.models.shared.notes import epsilon_text, header
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -76,7 +77,8 @@ def _header(result: Any, details: bool) -> list[list[str]]:
         )
         for i, group in enumerate(model.groups)
     ]
-    covariance = _WORDS.get(result.cov_type, f"{result.n_clusters} clusters")
+    clusters = f"{result.n_clusters} clusters" + (" (CR2)" if result.shares is not None else "")
+    covariance = _WORDS.get(result.cov_type, clusters)
     left += [("Covariance:", covariance), ("R2, reports:", f"{result.rsquared:.4f}")]
     if not model.is_observed:
         left.append(("R2, answers:", _share(result.rsquared_answers)))
@@ -98,8 +100,8 @@ def _share(value: float) -> str:
 
 def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
     model = result.model
-    law = f"t with {result.df_inference:g} degrees of freedom" if result.use_t else "normal"
-    notes = [f"Intervals and p-values: Wald, {law}."]
+    law = quantiles_in_words(result.df_inference, result.use_t)
+    notes = [f"Intervals and p-values: Wald, {law}.", *few_notes(result.df_inference)]
     if n_shown < n:
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if not np.isnan(result.fvalue):
@@ -121,11 +123,11 @@ def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
         if result.cov_type == "nonrobust":
             notes.append(
                 "WARNING: the randomisation makes the variances of the response unequal, and the "
-                "standard errors assume that they are equal: use cov_type='HC3'."
+                "standard errors assume that they are equal: use cov_type='HC2'."
             )
     if model.response.is_open:
         notes.append("NOTE: the candidates are taken to be all answers.")
-    if result.n_clusters is not None and result.n_clusters < 30:
+    if result.n_clusters is not None and result.shares is None and result.n_clusters < 50:
         notes.append(
             f"WARNING: {result.n_clusters} clusters are few for a covariance; intervals may cover "
             "less often than stated."
