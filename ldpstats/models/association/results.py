@@ -367,10 +367,12 @@ class AssociationResults(Summarised, FittedResults):
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
-        Where a margin does not exceed four standard errors it has bounds only, which hold for the
-        table in which weak categories are merged: see `inference.effects.cramers_v`.
+        The lower end of its interval is above 0 exactly where `test_independence()` rejects at
+        level `alpha`. Where a margin of a table larger than 2 x 2 does not exceed four standard
+        errors, the upper end is a bound by the table in which weak categories are merged: see
+        `inference.tables.cramer.cramers_v`.
         """
-        return self._two_way.cramers_v(alpha)
+        return self._two_way.cramers_v(alpha, self.independence)
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""

@@ -14,6 +14,7 @@ from ldpstats.errors import NotAvailable
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tables.estimated import allow_for_unseen
+from ldpstats.inference.tests import TestResult
 from ldpstats.models.association.record import Variables
 from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.covariance import Covariance
@@ -95,8 +96,12 @@ class TwoWay:
         first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
         return first, second
 
-    def cramers_v(self, alpha: float) -> Effect:
-        found = effects.cramers_v(self.linear, self.fit.linear.known(), alpha)
+    def cramers_v(self, alpha: float, test: TestResult | None) -> Effect:
+        """With the interval that goes with this test of independence."""
+        small = self.variables.sizes == (2, 2)  # no table of larger ones gains by unseen cells
+        V = self.spread(alpha) if small else self.fit.linear.known()
+        p = None if test is None else test.pvalue
+        found = effects.cramers_v(self.linear, V, alpha, p)
         if not self.fit.is_maximum:
             return found
         return effects.beside(found, effects.fitted_cramers_v(self._maximum))

@@ -293,11 +293,6 @@ class AssociationMatrix(Stored, Tabulated):
         return made
 
 
-_APART = (
-    "of zero the interval and the test say different things, as they rest on different "
-    "approximations; about independence believe the test"
-)
-
 _COLUMNS: dict[str, Any] = {
     "first": object,
     "second": object,
@@ -327,12 +322,11 @@ def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
     first, second = pair.names
     row: dict[str, Any] = {"first": first, "second": second}
     row |= {"nobs": pair.nobs, "n_missing": pair.n_missing}
-    notes, above = [], None
+    notes = []
     try:
         effect = pair.cramers_v(alpha)
         row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
         notes.append(effect.message)
-        above = effect.lower > 0.0
     except NotAvailable as error:
         notes.append(str(error))
     test = pair.independence
@@ -341,6 +335,4 @@ def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
     else:
         row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
         notes.append(test.note)
-        if above is not None and above != (test.pvalue < alpha):
-            notes.append(_APART)
     return row | {"note": "; ".join(note for note in notes if note)}

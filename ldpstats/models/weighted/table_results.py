@@ -140,10 +140,14 @@ class WeightedTable(CrossedShares):
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that design and noise give it.
 
-        As `AssociationResults.cramers_v`, with the covariance of the design and t quantiles.
+        As `AssociationResults.cramers_v`, with the covariance of the design and t quantiles; the
+        lower end is above 0 exactly where `test_independence()` rejects at level `alpha`.
         """
-        V, normal = self.linear.known(), self._as_normal(level(alpha))
-        return replace(effects.cramers_v(self.table, V, normal), alpha=alpha)
+        V, normal, null = self.linear.known(), self._as_normal(level(alpha)), self.dependence.null
+        p = None
+        if null is not None and null.is_testable:
+            p = self._as_normal(float(np.clip(self.test_independence().pvalue, 1e-300, 1 - 1e-9)))
+        return replace(effects.cramers_v(self.table, V, normal, p), alpha=alpha)
 
     def _as_normal(self, alpha: float) -> float:
         return float(normal_level(np.array(self._freedom), alpha))
