@@ -77,6 +77,7 @@ class Mechanism(Instrument[Client, Collector]):
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
+    is_separable: bool = True  # whether each of these determines the frequencies alone
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
 
     @property

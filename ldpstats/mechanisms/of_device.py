@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import check_document
 from ldpstats.mechanisms.enumerated import Enumerated
@@ -101,6 +103,23 @@ class OfDevice(Enumerated):
             own = np.array([places.get(f"{name}:{y}", -1) for y in said], dtype=np.int64)
             found.append(CohortPart(name, self._alone(step, said), own))
         return tuple(found)
+
+    @cached_property
+    def is_separable(self) -> bool:  # type: ignore[override]
+        """Whether each cohort determines the frequencies alone."""
+        channels = (part.mechanism.channel() for part in self.cohort_parts)
+        return all(
+            Q.a != 0.0 if isinstance(Q, Uniformised) else np.linalg.matrix_rank(Q.matrix()) == self.k
+            for Q in channels
+        )
+
+    def of_sizes(self, sizes: Sequence[int]) -> Self:
+        """The device of the same cohorts whose shares are those of so many respondents in each."""
+        kept = [c for c, size in enumerate(sizes) if size]
+        names = tuple(self.device.named[c] for c in kept)
+        shares = tuple(Fraction(int(sizes[c]), int(sum(sizes))) for c in kept)
+        step = Cohorts(tuple(self.device.steps[c] for c in kept), names, shares)
+        return type(self)(step, self.categories, self.outputs)
 
     @abstractmethod
     def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:

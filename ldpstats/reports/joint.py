@@ -322,28 +322,52 @@ class JointCounts:
         """The same respondents by the cohorts of devices that have some, each with its own device.
 
         How many respondents a cohort has says nothing of their answers. One element where no
-        variable has such a device; respondents without a report are counted in the first.
+        variable has such a device; respondents without a report are counted in the first. Where one
+        cohort does not determine the answers the device stays, with the shares that cohorts have.
+
+        Raises
+        ------
+        NotAvailable
+            For two variables with such devices, whose cohorts are not told apart.
         """
+        together = []
         for v, part in enumerate(self.reports):
-            parts = part.mechanism.cohort_parts
-            code = np.full((len(parts), part.mechanism.n_outputs), -1)
-            for own, cohort in zip(code, parts, strict=True):
-                own[cohort.places] = np.arange(cohort.places.size)
-            if not parts or (code.max(axis=0)[part.y] < 0).any() or not self.nobs:
+            mechanism = part.mechanism
+            if not mechanism.cohort_parts or mechanism.unknown:
+                continue
+            cohort = np.full(mechanism.n_outputs, -1)
+            code = np.zeros(mechanism.n_outputs, dtype=np.int64)
+            for c, own in enumerate(mechanism.cohort_parts):
+                cohort[own.places], code[own.places] = c, np.arange(own.places.size)
+            groups = cohort[part.y]
+            if not self.nobs or (groups < 0).any():
                 continue  # impossible reports are refused where equations are made
+            if not mechanism.is_separable:
+                together.append((v, np.bincount(groups, self.n, len(mechanism.cohort_parts))))
+                continue
             found: list[JointCounts] = []
-            for own, cohort in zip(code, parts, strict=True):
-                rows = np.flatnonzero(own[part.y] >= 0)
-                if self.n[rows].sum():
-                    some = self._take(rows, self.n[rows])
-                    y = Reports(own[some.reports[v].y], cohort.mechanism, part.n_missing)
-                    reports = list(some.reports)
-                    reports[v] = replace(y, name=part.name)
-                    if found:
-                        reports = [replace(r, n_missing=0) for r in reports]
-                    found.append(_raw(tuple(reports), some.n, () if found else self.lacking))
+            for c, own in enumerate(mechanism.cohort_parts):
+                rows = np.flatnonzero((groups == c) & (self.n > 0))
+                if not rows.size:
+                    continue
+                some = self._take(rows, self.n[rows])
+                reports = list(some.reports)
+                y = code[part.y[rows]]
+                reports[v] = Reports(y, own.mechanism, part.n_missing, name=part.name)
+                if found:
+                    reports = [replace(one, n_missing=0) for one in reports]
+                found.append(_raw(tuple(reports), some.n, () if found else self.lacking))
             return [one for group in found for one in group.by_cohort()]
-        return [self]
+        if len(together) > 1:
+            raise NotAvailable(
+                "two variables with cohorts none of which determines the answers alone: how the "
+                "cohorts of both go together is not modelled; use ORR or OLH for hashed answers"
+            )
+        reports = list(self.reports)
+        for v, sizes in together:
+            own = reports[v].mechanism.of_sizes(sizes)
+            reports[v] = Reports(reports[v].y, own, reports[v].n_missing, name=reports[v].name)
+        return [_raw(tuple(reports), self.n, self.lacking)] if together else [self]
 
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
         """The same respondents with their reports in another form, such as lumped."""
