@@ -184,6 +184,17 @@ def test_surveys_know_which_questions_are_one() -> None:
     assert both.change("ill_1", "ill_2", memoised=True).categories.tolist() == list(NO_YES)
 
 
+def test_weighted_tables_refuse_too() -> None:
+    rappor = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    texts = [wave.mechanism.report_labels(wave) for wave in of_devices(rappor, 1.0)]
+    table = pd.DataFrame({"x": texts[0], "y": texts[1], "w": 1.0})
+    survey = ldp.Survey(table, {"x": rappor, "y": rappor}, weights="w")
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.association("x", "y", candidates=[WORDS, WORDS])
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.regression("y ~ x", candidates={"x": WORDS, "y": WORDS})
+
+
 # -- the change of the margins ---------------------------------------------------------------------
 
 
