@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,6 +85,26 @@ def test_matrix(mechanism: ldp.Mechanism) -> None:
     np.testing.assert_array_equal(table.to_numpy(), mechanism.channel().matrix())
     assert table.index.equals(mechanism.categories)
     assert table.columns.tolist() == mechanism.report_labels(all_reports(mechanism)).tolist()
+
+
+@pytest.mark.parametrize(
+    "made, says",
+    [
+        (ldp.KRAPPOR(40, epsilon=1.0), r"2\^40 patterns: use channel\(\)\.likelihood"),
+        (ldp.SubsetSelection(40, epsilon=1.0), r"use channel\(\)\.likelihood"),
+        (ldp.PUM(ldp.URR(3, {0}, epsilon=1.0), ("home",)), r"common\.matrix\(\)"),
+        (
+            ldp.devices.flip(ldp.devices.unknown("c"))
+            .when({"heads": ldp.devices.truth}, otherwise="yes")
+            .mechanism(("no", "yes")),
+            r"at\(c=\.\.\.\)",
+        ),
+    ],
+    ids=["bits", "subsets", "personal", "unknown"],
+)
+def test_a_matrix_that_cannot_be_shown(made: Any, says: str) -> None:
+    with pytest.raises(ldp.NotAvailable, match=says):
+        made.matrix()
 
 
 @every_mechanism

@@ -114,7 +114,7 @@ class RAPPOR(HashedBits):
                 remedy = "must be 1 where a report has one bit: a true answer owns it, or does not"
                 raise InvalidArgument("n_hashes", n_hashes, remedy)
             positive_integer("n_cohorts", n_cohorts)
-            categories = (False, True) if alphabet is None else alphabet
+            categories = _truth_values("alphabet", (False, True) if alphabet is None else alphabet)
             return BooleanRAPPOR(f, p, q, categories)  # type: ignore[return-value]
         return super().__new__(cls)
 
@@ -335,11 +335,7 @@ class BooleanRAPPOR(Enumerated):
 
     def __post_init__(self) -> None:
         _check_noise(self)
-        labels = as_labels("alphabet", self.categories)
-        if len(labels) != 2:
-            remedy = "must be two labels where a report has one bit, that of a true answer second"
-            raise InvalidArgument("alphabet", self.categories, remedy)
-        object.__setattr__(self, "categories", labels)
+        object.__setattr__(self, "categories", _truth_values("categories", self.categories))
 
     p1 = RAPPOR.p1
     p0 = RAPPOR.p0
@@ -398,6 +394,15 @@ class BooleanRAPPOR(Enumerated):
 
     def __str__(self) -> str:
         return in_words(self, with_epsilon=False)
+
+
+def _truth_values(name: str, given: Any) -> pd.Index[Any]:
+    """The two answers that one bit tells apart."""
+    labels = as_labels(name, given)
+    if len(labels) != 2:
+        remedy = "must be two labels where a report has one bit, that of a true answer second"
+        raise InvalidArgument(name, given, remedy)
+    return labels
 
 
 def _check_noise(rappor: RAPPOR | BooleanRAPPOR) -> None:

@@ -52,8 +52,8 @@ class SensitiveBits(Channel):
         S = self._at.size
         if S > 20:
             raise NotAvailable(
-                f"matrix() of reports of {S} bits would list 2^{S} patterns: use likelihood(y), "
-                "which forms only the columns of observed reports"
+                f"matrix() of reports of {S} bits would list 2^{S} patterns: use "
+                "channel().likelihood(y), which forms only the columns of observed reports"
             )
         return super().matrix()
 

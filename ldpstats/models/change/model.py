@@ -13,7 +13,12 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.association import estimates
 from ldpstats.models.association.model import AssociationModel
-from ldpstats.models.association.variables import refuse_shared, together, variable_names
+from ldpstats.models.association.variables import (
+    prepared,
+    refuse_shared,
+    together,
+    variable_names,
+)
 from ldpstats.models.change.estimates import change_fit, homogeneity
 from ldpstats.models.change.law import change_law, pair_features, turnover_law
 from ldpstats.models.change.record import Changes
@@ -27,6 +32,7 @@ from ldpstats.reports.single import Reports
 __all__ = ["change", "change_between"]
 
 _WAVES = ("first", "second")
+_FEWEST = 10  # respondents whose reports show the variance of a change of the margins
 
 
 def change(
@@ -155,11 +161,17 @@ def margins_alone(
             f"{second.mechanism}: fit each wave alone by FrequencyModel"
         )
     n = counts.nobs
+    if n < _FEWEST:
+        remedy = f"must be at least {_FEWEST}: fewer show no variance of the change"
+        raise InvalidArgument("respondents with both reports", n, remedy)
     rows = np.repeat(np.arange(len(counts.n)), counts.n)
     parts = [part[rows] for part in counts.reports]
     cohort = None if first.cohort is None else np.concatenate([part.cohort for part in parts])
     y = np.concatenate([part.y for part in parts])
-    both = Reports(y, first.mechanism, 2 * counts.n_missing, cohort, name)
+    both = Reports(y, first.mechanism, counts.n_missing, cohort, name)
+    if candidates is not None and not both.mechanism.is_open:
+        (both,), _ = prepared([both], candidates, True, name or "the variable")
+        candidates = None
     person, wave = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
     none, ones = np.zeros(1), np.ones(2 * n)
     stage = Stage(person, np.zeros(n, np.int64), none + n, none + np.inf, none.astype(int), ["all"])

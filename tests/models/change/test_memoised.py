@@ -184,6 +184,17 @@ def test_surveys_know_which_questions_are_one() -> None:
     assert both.change("ill_1", "ill_2", memoised=True).categories.tolist() == list(NO_YES)
 
 
+def test_weighted_tables_refuse_too() -> None:
+    rappor = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    texts = [wave.mechanism.report_labels(wave) for wave in of_devices(rappor, 1.0)]
+    table = pd.DataFrame({"x": texts[0], "y": texts[1], "w": 1.0})
+    survey = ldp.Survey(table, {"x": rappor, "y": rappor}, weights="w")
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.association("x", "y", candidates=[WORDS, WORDS])
+    with pytest.raises(ldp.NotAvailable, match="'x' and 'y': with RAPPOR"):
+        survey.regression("y ~ x", candidates={"x": WORDS, "y": WORDS})
+
+
 # -- the change of the margins ---------------------------------------------------------------------
 
 
@@ -214,11 +225,20 @@ def test_margins_know_waves_candidates_and_missing_reports() -> None:
     )
     assert found.differences().index.get_level_values(0).unique().tolist() == ["june"]
     assert "june (n = 300)" in str(found.summary())
+    three = ldp.KRR(3, 2.0)
+    codes = np.arange(90) % 3, np.arange(90) // 2 % 3
+    waves = [ldp.Reports(y, three >> three) for y in codes]
+    rest = ldp.change(*waves, candidates=[1], memoised=True).differences().loc["second"]
+    assert rest.index.tolist() == [1, "Other"]
+    every = ldp.change(*waves, memoised=True).differences().loc["second"]
+    assert rest.loc[1, "estimate"] == pytest.approx(every.loc[1, "estimate"])
     with pytest.raises(ldp.MechanismMismatch, match="one mechanism"):
         ldp.change(
             *(ldp.Reports(np.arange(40) % 2, m) for m in (TWICE, FIRST >> ldp.KRR(NO_YES, 1.0))),
             memoised=True,
         )
+    with pytest.raises(ldp.InvalidArgument, match="both reports=9: must be at least 10"):
+        ldp.change(first[:9], second[:9], candidates=WORDS, memoised=True)
     with pytest.raises(ldp.InvalidArgument, match="method"):
         ldp.change(first, second, candidates=WORDS, memoised=True, method="mle")
 
