@@ -56,9 +56,13 @@ def said(device: devices.Device, n: dict[Any, int], categories: Any = ("no", "ye
 KNOWN: dict[str, Any] = {
     **vars(devices), **{k: v for k, v in globals().items() if k[0] != "_"},
     "counts": KRR.counts([500, 300, 200]), "others": KRR.counts([400, 300, 300]),
-    "bits": BITS.counts([430, 420, 390], nobs=1000),
+    "bits": BITS.counts([476, 463, 439], nobs=1000),
     "reports": KRR.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
     "mores": KRR.privatize(["b", "a", "c"] * 40, np.random.default_rng(3)),
+    "thirds": KRR.privatize(["b", "a", "c"] * 40, np.random.default_rng(4)),
+    "bit_reports": BITS.privatize(["b", "a", "c"] * 40, np.random.default_rng(4)),
+    "sharp": survey({"ill": ldp.Warner(epsilon=6.0), "job": replace(KRR, epsilon=6.0)}),
+    "BITS40": ldp.KRAPPOR(40, epsilon=1.0),
     "strings": OLH.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
     "RAPPOR": ldp.RAPPOR(n_bits=8, n_hashes=1, n_cohorts=2, f=0.25, p=0.25, q=0.75),
     "die": devices.roll(6).when({1: "yes", 6: "no"}, otherwise=devices.truth),
@@ -164,7 +168,7 @@ MECHANISMS = [
      "len(RAPPOR.collector().privatize(['a', 'b'])) == 2"),
     ("KRR.channel(candidates=['a'])", "candidates=", "KRR.channel()"),
     ("ldp.lump(strings, ['a'])", 'AssociationModel(..., other="product")',
-     "ldp.AssociationModel(strings, strings, candidates=[['a'], ['b']], other='product')"),
+     "ldp.AssociationModel(strings, reports, candidates=[['a'], None], other=['product', False])"),
     ("reports + reports", "reports.tally()", "(reports.tally() + reports.tally()).nobs == 240"),
     ("reports.tally(bits=True)", "tally() without bits=True", "reports.tally().nobs == 120"),
     ("BITS.likelihood(bits)", "tally() without bits=True",
@@ -233,9 +237,73 @@ SURVEYS = [
     ("ldp.Questionnaire({'job': ldp.KRR})", "KRR(...)", "ldp.Questionnaire({'job': KRR})"),
 ]  # fmt: skip
 
+ASSOCIATIONS = [
+    ("ldp.AssociationModel(reports, mores, candidates=[['a', 'b', 'c'], None], "
+     "other=[True, False])", "leave other= out",
+     "ldp.AssociationModel(reports, mores, candidates=[['a', 'b', 'c'], None])"),
+    ("ldp.AssociationModel(bit_reports, mores).fit('inversion')"
+     ".test_independence(method='pearson')", "method='score'",
+     "ldp.AssociationModel(bit_reports, mores).fit('inversion')"
+     ".test_independence(method='score').pvalue > 0"),
+    ("ldp.AssociationModel(reports, mores, thirds).fit().test_independence(method='wald')",
+     "method='score'",
+     "ldp.AssociationModel(reports, mores, thirds).fit().test_independence(method='score')"),
+    ("ldp.AssociationModel(reports, mores, thirds).fit().cramers_v()", "collapse(['x', 'y'])",
+     "ldp.AssociationModel(reports, mores, thirds).fit().collapse(['x', 'y']).cramers_v()"),
+    ("ldp.AssociationModel(strings, mores, candidates=[['a', 'b'], None]).fit('inversion')"
+     ".test_independence(method='bootstrap', rng=rng())", "or pass model=model",
+     "[r.test_independence(model=m, rng=rng()) for m in [ldp.AssociationModel(reports, mores)] "
+     "for r in [m.fit()]][0].pvalue > 0"),
+]  # fmt: skip
+
+REGRESSIONS = [
+    ("sharp.regression('ill ~ job').fit().wald_test('job')", "term_tests()",
+     "len(sharp.regression('ill ~ job').fit().term_tests()) == 1"),
+    ("sharp.regression('ill ~ job').fit().wald_test('job')", "score_test('job'), lr_test('job')",
+     "sharp.regression('ill ~ job').fit().lr_test('job').df == "
+     "sharp.regression('ill ~ job').fit().score_test('job').df == 2"),
+    ("sharp.regression('ill ~ job').fit().t_test('job')", "'job[T.b] = 0'",
+     "sharp.regression('ill ~ job').fit().t_test('job[T.b] = 0')"),
+    ("sharp.regression('ill ~ job').fit(method='corrected').goodness_of_fit()", "method='mle'",
+     "sharp.regression('ill ~ job').fit(method='mle').goodness_of_fit()"),
+    ("sharp.regression('ill ~ job').fit(method='corrected').conf_int(method='profile')",
+     "method='wald'",
+     "len(sharp.regression('ill ~ job').fit(method='corrected').conf_int(method='wald')) == 3"),
+    ("sharp.regression('ill ~ word').fit().odds_ratios(level=0.9)", "alpha=0.1",
+     "len(sharp.regression('ill ~ word').fit().odds_ratios(alpha=0.1)) == 2"),
+    ("survey().regression('ill ~ word').fit()", "fit(penalty='jeffreys')",
+     "np.isfinite(survey().regression('ill ~ word').fit(penalty='jeffreys').params).all()"),
+    ("sharp.regression('ill ~ word').fit(cov_type='cluster')", "cov_kwds={'groups': labels}",
+     "sharp.regression('ill ~ word').fit(cov_type='cluster', "
+     "cov_kwds={'groups': np.arange(240)})"),
+    ("sharp.regression('job ~ word', model='linear')", "scores={'job': ...}",
+     "sharp.regression('job ~ word', model='linear', scores={'job': {'a': 1, 'b': 2, 'c': 3}})"),
+    ("sharp.regression('job ~ 1', model='ordered')", "frequencies()", "sharp.frequencies('job')"),
+    ("survey(weights='w').regression('ill ~ word').fit_posterior(rng=rng())", "without weights=",
+     "survey().regression('ill ~ word')"),
+    ("ldp.PrivatizedLogit(sharp.reports('ill'), np.ones((240, 0)))", "X.assign(const=1.0)",
+     "ldp.PrivatizedLogit(sharp.reports('ill'), TABLE[[]].assign(const=1.0)).fit().nobs == 240"),
+    ("ldp.PrivatizedLogit(sharp.reports('ill'), np.ones(240), freq_weights=np.full(240, 0.5))",
+     "weights=", "ldp.PrivatizedLogit(sharp.reports('ill'), np.ones(240), "
+     "weights=np.full(240, 0.5))"),
+]  # fmt: skip
+
+PRIVACY = [
+    ("BITS40.channel().matrix()", "likelihood(y)",
+     "BITS40.channel().likelihood(BITS40.privatize([3], rng()).y).shape[0] > 0"),
+    ("privacy.deficiency(KRR, ldp.KRR(('a', 'b', 'd'), epsilon=1.0))", "channel()",
+     "privacy.deficiency(KRR.channel(), ldp.KRR(('a', 'b', 'd'), epsilon=1.0).channel())"
+     " is not None"),
+    ("planning.sample_size(KRR, p=[0.3, 0.3, 0.4])", "se=",
+     "planning.sample_size(KRR, p=[0.3, 0.3, 0.4], se=0.01) > 10_000"),
+    ("planning.power(KRR, n=100, goal='x')", "ValueTest(p, category, value)",
+     "0 < planning.power(KRR, n=100, goal=planning.ValueTest([0.3, 0.3, 0.4], 'a', 0.5)) < 1"),
+]  # fmt: skip
+
 
 @pytest.mark.parametrize(
-    ("fails", "remedy", "works"), LABELS + DEVICES + MECHANISMS + MODELS + SURVEYS
+    ("fails", "remedy", "works"),
+    [*LABELS, *DEVICES, *MECHANISMS, *MODELS, *SURVEYS, *ASSOCIATIONS, *REGRESSIONS, *PRIVACY],
 )
 def test_a_remedy_works(fails: str, remedy: str, works: str) -> None:
     with pytest.raises((ldp.LDPError, ldp.LDPWarning)) as failure:
