@@ -6,10 +6,7 @@ where it works and means the right thing.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import channels, devices, estimators, io, planning, priors, privacy
+from ldpstats import devices
 from ldpstats.devices import library
 
 KRR = ldp.KRR(("a", "b", "c"), epsilon=1.0)
@@ -44,7 +41,9 @@ def rng() -> np.random.Generator:
 
 
 def survey(mechanisms: Any = None, table: Any = TABLE, **options: Any) -> ldp.Survey:
-    return ldp.Survey(table, mechanisms or {"ill": WARNER, "job": KRR, "cheats": CHEATING}, **options)
+    return ldp.Survey(
+        table, mechanisms or {"ill": WARNER, "job": KRR, "cheats": CHEATING}, **options
+    )
 
 
 def said(device: devices.Device, n: dict[Any, int], categories: Any = ("no", "yes")) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.form_moments import form_cumulants
+from ldpstats.inference.quadratic import form_cumulants
 from ldpstats.inference.pooling import group_sums, rare_groups
 from ldpstats.inference.popcounts import (
     bit_total_fit,

@@ -1,30 +1,97 @@
-"""Tests of several restrictions together: the law of a quadratic form of means of reports.
+"""Chi-square statistics of few reports: laws of quadratic forms, from their first three moments.
 
-The statistic is ``T = |s|^2`` of a vector s of mean zero and covariance I under the null, a sum of
-independent contributions of the reports. With many reports T is chi-square. With few, or few that
-tell of a rare category, it has larger variance and skewness; both are known where the law of a
-report is, and Pearson's type III law with these moments keeps the level.
+A chi-square statistic is the squared norm of a sum of coordinates, one vector a report. With many
+reports its law is chi-square; with few, or few that tell of a rare category, it has larger variance
+and skewness: a report with an expected count of c adds 1/c to the fourth cumulant. Where the law of
+a report is known, so are the moments of the statistic, for any number of reports. The tail is that
+of Pearson's type III law, as for permutations (`inference.tables.permutation_moments`).
+
+References
+----------
+Haldane (1937), Biometrika 29, 133-143, for Pearson's statistic. McCullagh (1987), Tensor Methods in
+Statistics, chapter 3, for cumulants of polynomials.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.tables.permutation_moments import Cumulants
+from ldpstats.inference.tables.spread import Spread, blocks_of
 from ldpstats.inference.tails import chi2_pvalue
 
-__all__ = ["ReportSums"]
+__all__ = ["Part", "ReportSums", "form_cumulants", "is_feasible"]
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
+Part = tuple[int, Array, Array]  # reports, coordinates of each, (u, r), and their law, (u,)
+
+_WORK = 2e9  # most multiplications for the third moments: about a second
 _KNOWN = 1e-10  # variance, relative to the largest, of a contrast that is known under the null
 _AGREES = 1e-6  # and how far it may be from its value
-_MOST_OPERATIONS = 2e10  # multiplications that third cumulants may take: about 2 s
-_LARGEST_GRAM = 1 << 24  # entries of a matrix of all pairs of reports
+
+
+def is_feasible(n_rows: int, r: int) -> bool:
+    """Whether the moments of so many kinds of reports, in r coordinates, are quick to compute."""
+    return min(float(n_rows), r**2 / 3.0) * n_rows * r <= _WORK
+
+
+def form_cumulants(parts: Sequence[Part]) -> Cumulants:
+    """Of ``|sum_i z_i|^2``, over independent reports i with coordinates z_i of mean zero.
+
+    Parameters
+    ----------
+    parts : sequence of (n, z, m)
+        Of each source the number of reports, the coordinates of every possible report, shape (u,
+        r), and their probabilities, (u,). Coordinates are centred here.
+
+    Returns
+    -------
+    Cumulants
+        Exact, but for rounding.
+
+    Notes
+    -----
+    With S the covariance of the sum, k3, k4 and k6 its cumulants contracted over pairs of indices,
+    and v the third cumulants contracted over one pair, the mean is tr S, the variance ``2 tr S^2 +
+    k4`` and the third cumulant ``8 tr S^3 + 12 tr(k4 S) + 6 |v|^2 + 4 |k3|^2 + k6``. Cumulants add
+    up over reports.
+
+    Examples
+    --------
+    Pearson's statistic of 10 reports of two labels, one of which is rare; Haldane's variance is
+    ``2 df + (sum 1/m - l^2 - 2 l + 2) / n``:
+
+    >>> m = np.array([0.9, 0.1])
+    >>> law = form_cumulants([(10, np.diag(1 / np.sqrt(10 * m)), m)])
+    >>> round(law.mean, 6), round(law.variance, 6), round(2 + (1 / 0.9 + 1 / 0.1 - 6) / 10, 6)
+    (1.0, 2.511111, 2.511111)
+    """
+    centred = [(n, z - m @ z, m) for n, z, m in parts]
+    r = centred[0][1].shape[1]
+    zero, unit = np.zeros(r), np.eye(r)
+
+    def blocks() -> Any:
+        return ((z, n * m) for n, z, m in centred)
+
+    total = Spread.of(blocks, zero, unit)
+    S = np.sum([n * (z.T * m) @ z for n, z, m in centred], axis=0)
+    k4, k4S, k6 = total.s2, total.r, 0.0
+    for n, z, m in centred:
+        own = Spread.of(blocks_of(z, m), zero, unit)
+        S1 = (z.T * m) @ z
+        k4 -= n * (own.t1**2 + 2.0 * own.t2)
+        k4S -= n * (own.t1 * float(np.sum(S1 * S)) + 2.0 * float(np.sum((S1 @ S1) * S)))
+        of_square = own.s3 - 3.0 * own.t1 * own.s2 + 2.0 * own.t1**3
+        inner = own.r - own.t1 * own.t2 - 2.0 * own.t3
+        k6 += n * (of_square - 8.0 * own.t3 - 12.0 * inner - 6.0 * own.b - 4.0 * own.u)
+    third = 8.0 * total.t3 + 12.0 * k4S + 6.0 * total.b + 4.0 * total.u + k6
+    return Cumulants(total.t1, 2.0 * total.t2 + k4, third)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,38 +140,9 @@ class ReportSums:
         return statistic, df, law.pvalue(statistic)
 
     def _cumulants(self, whitened: Array) -> Cumulants | None:
-        """Cumulants of ``|s|^2``; None where the reports are not known, or too many of them.
-
-        With joint cumulants of s, k_ab.. contracted over pairs of indices: the mean is df, the
-        variance ``2 df + k_aabb``, and the third cumulant ``8 df + 12 k_aabb + 6 k_aac k_bbc + 4
-        k_abc k_abc + k_aabbcc``.
-        """
-        df = len(whitened)
-        parts = [(whitened @ u[:, m > 0.0] / n, m[m > 0.0], n) for u, m, n in self.parts]
-        cost = sum(df * m.size * min(df**2, m.size) for _, m, _ in parts)
-        if not df or not parts or cost > _MOST_OPERATIONS:
+        """Cumulants of ``|s|^2``; None where the reports are not known, or too many kinds of them."""
+        parts = [(n, (whitened @ u[:, m > 0.0] / n).T, m[m > 0.0]) for u, m, n in self.parts]
+        kinds = sum(m.size for _, _, m in parts)
+        if not kinds or not whitened.size or not is_feasible(kinds, len(whitened)):
             return None
-        k4 = k6 = 0.0
-        lean, each = np.zeros(df), []
-        for u, m, n in parts:
-            z = u - (u @ m)[:, None]
-            square = np.einsum("ay,ay->y", z, z)
-            S, own = (z * m) @ z.T, z @ (m * square)
-            t, t2, t3 = np.trace(S), np.sum(S * S), np.sum(S * (S @ S))
-            fourth = m @ square**2 - t**2 - 2.0 * t2
-            M = (z * (m * square)) @ z.T - t * S - 2.0 * S @ S
-            sixth = m @ square**3 - t**3 - 6.0 * t * t2 - 8.0 * t3 - 3.0 * t * fourth
-            sixth -= 12.0 * np.sum(S * M) + 6.0 * own @ own + 4.0 * _third([(z, m)])
-            k4, k6, lean = k4 + n * fourth, k6 + n * sixth, lean + n * own
-            each.append((z, n * m))
-        third = 8.0 * df + 12.0 * k4 + 6.0 * lean @ lean + 4.0 * _third(each) + k6
-        return Cumulants(float(df), float(2.0 * df + k4), float(third))
-
-
-def _third(parts: Sequence[tuple[Array, Array]]) -> float:
-    """Sum of the squares of all third moments ``sum_y w_y z_ay z_by z_cy``."""
-    z, w = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-    if w.size <= min(len(z) ** 2, _LARGEST_GRAM**0.5):
-        gram = z.T @ z
-        return float(w @ (gram * gram * gram) @ w)
-    return float(sum(np.sum(((z * (row * w)) @ z.T) ** 2) for row in z))
+        return form_cumulants(parts)

@@ -259,7 +259,7 @@ class Part(Derived):
         cells = self.table.arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
-        remedy = re.sub(r"leave it empty, or give Survey na=.*", _NULL, remedy)
+        remedy = re.sub(r"leave it empty, or give Survey na=.*", "make it NULL", remedy)
         return type(error)(
             found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
         )

@@ -54,8 +54,8 @@ results.summary(max_rows=15)
 # %%
 # **For your own data**, change the names of the three files. Single reports, one a row, are read by
 # `ldpstats.io.read_rappor_reports`. On the command line the whole is
-# ``ldpstats fit counts.csv --params params.csv --map map.csv``. A variable of truth values has k = 1
-# in its parameters, and needs no map: `ldpstats.BooleanRAPPOR`.
+# ``ldpstats fit counts.csv --params params.csv --map map.csv``. A variable of truth values has
+# k = 1 in its parameters, and needs no map: `ldpstats.BooleanRAPPOR`.
 #
 # Reference: `ldpstats.io.read_rappor_params`, `ldpstats.io.read_rappor_map`,
 # `ldpstats.io.read_rappor_counts`. Deeper: the article

@@ -365,9 +365,7 @@ def _sums(S: Covariance, z: Array) -> tuple[float, float, float]:
     return float(v.sum()), squares, float(z @ S.times(z))
 
 
-def _bounded_phi2(
-    table: EstimatedTable, alpha: float, pvalue: float | None
-) -> tuple[float, float]:
+def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
     """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
     groups = [table.strong(axis) for axis in (0, 1)]
     wide = [_widened(table, axis, strong) for axis, strong in enumerate(groups)]

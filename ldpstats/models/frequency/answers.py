@@ -361,7 +361,7 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
     channel = maker.channel()
     nobs, p = np.array([float(exact.nobs)]), project_simplex(linear.estimate)
     if isinstance(channel, Blocks):
-        G = (channel.design.features(np.arange(channel.shape[1])).T - exact.offset[:, None]) 
+        G = channel.design.features(np.arange(channel.shape[1])).T - exact.offset[:, None]
         G = G / exact.scale[:, None]
         Q = channel.matrix()
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
 from ldpstats.inference import goodness
-from ldpstats.inference.form_moments import form_cumulants, is_feasible
+from ldpstats.inference.quadratic import form_cumulants, is_feasible
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.moments import Moments, OwnCounts
 from ldpstats.problems.pooled import joined
