@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.quadratic import form_cumulants
 from ldpstats.inference.pooling import group_sums, rare_groups
 from ldpstats.inference.popcounts import (
     bit_total_fit,
@@ -19,6 +18,7 @@ from ldpstats.inference.popcounts import (
     popcount_law,
     popcount_pvalue,
 )
+from ldpstats.inference.quadratic import form_cumulants
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess, count_array
 from ldpstats.problems.covariance import finite_array

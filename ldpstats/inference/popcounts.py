@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.quadratic import form_cumulants
 from ldpstats.inference.pooling import pooled_starts
+from ldpstats.inference.quadratic import form_cumulants
 from ldpstats.inference.tails import two_sided
 from ldpstats.inference.tests import count_array
 

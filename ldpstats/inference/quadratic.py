@@ -140,7 +140,7 @@ class ReportSums:
         return statistic, df, law.pvalue(statistic)
 
     def _cumulants(self, whitened: Array) -> Cumulants | None:
-        """Cumulants of ``|s|^2``; None where the reports are not known, or too many kinds of them."""
+        """Cumulants of ``|s|^2``; None where reports are unknown or too many."""
         parts = [(n, (whitened @ u[:, m > 0.0] / n).T, m[m > 0.0]) for u, m, n in self.parts]
         kinds = sum(m.size for _, _, m in parts)
         if not kinds or not whitened.size or not is_feasible(kinds, len(whitened)):
