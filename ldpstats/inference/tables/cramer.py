@@ -83,8 +83,9 @@ def cramers_v(
     Merging categories never raises phi^2 (a chi-square divergence). Let R and C be the sums of the
     weak rows and columns. The whole table exceeds the merged one by at most R / min c + C / min r,
     minima over the other margins, plus the smaller number of weak categories of the two variables.
-    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. For the
-    lower end, weak margins count as four standard errors larger than estimated, which lowers V.
+    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. The lower
+    end is the larger of that of the merged table and that of the whole one with weak margins taken
+    to be four standard errors larger than estimated, which lowers V.
 
     Examples
     --------
@@ -249,7 +250,8 @@ class _Fourfold:
 def _phi(r: Array, c: Array, a: Array) -> Array:
     """phi of 2 x 2 tables, 0 where a row or column is empty."""
     square = np.maximum(np.asarray(r * (1.0 - r) * c * (1.0 - c)), 0.0)
-    return np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    found = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    return np.asarray(found)
 
 
 def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high: Array) -> float:
@@ -365,9 +367,7 @@ def _sums(S: Covariance, z: Array) -> tuple[float, float, float]:
     return float(v.sum()), squares, float(z @ S.times(z))
 
 
-def _bounded_phi2(
-    table: EstimatedTable, alpha: float, pvalue: float | None
-) -> tuple[float, float]:
+def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
     """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
     groups = [table.strong(axis) for axis in (0, 1)]
     wide = [_widened(table, axis, strong) for axis, strong in enumerate(groups)]
@@ -377,6 +377,7 @@ def _bounded_phi2(
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
     merged = _Norm.of(*standardised(p, _merged(table.covariance, maps)))
+    low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
     limits = sum(len(strong) + 1 for strong in groups)
