@@ -92,7 +92,7 @@ def cramers_v(
     >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
-    Cramer's V of X and Y: 0.4055, 95% interval [0.3186, 0.4954]
+    Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
     """
     table, alpha = EstimatedTable.of(P, covariance), level(alpha)
     if min(table.p.shape) < 2:
