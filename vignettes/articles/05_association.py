@@ -260,10 +260,10 @@ assert power.loc["sparse", ["score", "fpe16"]].round(2).tolist() == [0.41, 0.06]
 # Effect sizes
 # ------------
 #
-# Differences and ratios of risks have Fieller's intervals. Odds ratios and Cramer's V have
-# intervals where the cells, or margins, that they divide by exceed four standard errors. Otherwise
-# they say which do not, and give a set that may have one side only. The remedy is to merge rare
-# categories, which is exact with a bit for each. Here the commonest third is kept.
+# Differences and ratios of risks have Fieller's intervals. That of Cramer's V is above 0 exactly
+# where the test of independence rejects. Odds ratios and V say which cells, or margins, that they
+# divide by do not exceed four standard errors; their set may then have one side only. The remedy is
+# to merge rare categories, which is exact with a bit for each. Here the commonest third is kept.
 
 order = results.margins()[names[0]]["linear"].sort_values(ascending=False).index
 print(results.risk_ratio(tuple(order[:2]), columns[1]))

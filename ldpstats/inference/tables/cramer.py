@@ -83,15 +83,16 @@ def cramers_v(
     Merging categories never raises phi^2 (a chi-square divergence). Let R and C be the sums of the
     weak rows and columns. The whole table exceeds the merged one by at most R / min c + C / min r,
     minima over the other margins, plus the smaller number of weak categories of the two variables.
-    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. For the
-    lower end, weak margins count as four standard errors larger than estimated, which lowers V.
+    Bonferroni's rule shares the confidence among these bounds, so the upper end is high. The lower
+    end is the larger of that of the merged table and that of the whole one with weak margins taken
+    to be four standard errors larger than estimated, which lowers V.
 
     Examples
     --------
     >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
-    Cramer's V of X and Y: 0.4055, 95% interval [0.3186, 0.4954]
+    Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
     """
     table, alpha = EstimatedTable.of(P, covariance), level(alpha)
     if min(table.p.shape) < 2:
@@ -249,7 +250,8 @@ class _Fourfold:
 def _phi(r: Array, c: Array, a: Array) -> Array:
     """phi of 2 x 2 tables, 0 where a row or column is empty."""
     square = np.maximum(np.asarray(r * (1.0 - r) * c * (1.0 - c)), 0.0)
-    return np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    found = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    return np.asarray(found)
 
 
 def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high: Array) -> float:
@@ -375,6 +377,7 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
     merged = _Norm.of(*standardised(p, _merged(table.covariance, maps)))
+    low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
     limits = sum(len(strong) + 1 for strong in groups)

@@ -8,7 +8,8 @@ In simulations of k-RR (3x4 and 5x5 tables, epsilon 1, 2 and 4, n = 10,000 and 1
 .85 to .01, independent and associated), 95% sets of conditionals, risk differences and risk ratios
 cover .93 to .97, except .92 if a cell has about ten reports or fewer, and up to 1 if both margins
 of a difference or ratio lie within two standard errors of 0; most of these sets are unbounded. Odds
-ratios and Cramer's V have other sets if cells or margins are weak; see their notes.
+ratios have other sets if cells are weak, and so has Cramer's V of tables larger than 2 x 2 if
+margins are; see their notes.
 """
 
 from __future__ import annotations
