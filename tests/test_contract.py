@@ -337,7 +337,13 @@ def interval_estimates(mechanism: Any) -> Iterator[tuple[str, Any, Any, float, f
     survey = ldp.Survey(frame, {"q": mechanism, "late": paid}, weights="w")
     for by in (None, "area"):
         weighted = survey.frequencies("q", by=by, candidates=among)
-        yield f"weighted {by}", weighted.linear_params, weighted.conf_int(clip=False), -np.inf, np.inf
+        yield (
+            f"weighted {by}",
+            weighted.linear_params,
+            weighted.conf_int(clip=False),
+            -np.inf,
+            np.inf,
+        )
     apart = weighted.differences()
     yield "weighted differences", apart["estimate"], apart[["lower", "upper"]], -1.0, 1.0
     ratio = weighted.ratio(*weighted.categories[:2])

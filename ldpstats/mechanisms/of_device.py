@@ -108,7 +108,9 @@ class OfDevice(Enumerated):
         """Whether each cohort determines the frequencies alone."""
         channels = (part.mechanism.channel() for part in self.cohort_parts)
         return all(
-            Q.a != 0.0 if isinstance(Q, Uniformised) else np.linalg.matrix_rank(Q.matrix()) == self.k
+            Q.a != 0.0
+            if isinstance(Q, Uniformised)
+            else np.linalg.matrix_rank(Q.matrix()) == self.k
             for Q in channels
         )
 

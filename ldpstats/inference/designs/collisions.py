@@ -80,7 +80,9 @@ def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
 def _variance(sample: Sample, place: Codes, table: Any) -> Array:
     """Covariance of weighted totals of scores, which hold the randomisation."""
     none = np.zeros((table.shape[1], table.shape[1]))
-    totals = estimated_totals(sample, Scores(((place, table),), np.where(place >= 0, 0, -1)), none, none)
+    totals = estimated_totals(
+        sample, Scores(((place, table),), np.where(place >= 0, 0, -1)), none, none
+    )
     return totals.covariance_of(Ratios(np.eye(len(none))))
 
 
