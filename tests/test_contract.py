@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from grid import (
     ESTIMATORS,
@@ -24,6 +27,7 @@ from grid import (
 from scipy import stats
 
 import ldpstats as ldp
+from ldpstats.devices import cohorts, library
 from ldpstats.estimators import ESTIMATORS as KNOWN_ESTIMATORS
 from ldpstats.estimators.em import em_step
 from ldpstats.mechanisms import MECHANISMS as KNOWN_MECHANISMS
@@ -324,3 +328,73 @@ def test_counts_add_up_over_chunks(mechanism: ldp.Mechanism) -> None:
         np.testing.assert_array_equal(bits.ones, whole.bit_counts().ones)
         np.testing.assert_array_equal(bits.reports, whole.bit_counts().reports)
         assert bits.nobs == whole.nobs == 3_000
+
+
+WARNERS = {"A": library.warner("9/10"), "B": library.warner("7/10")}
+IN_GROUPS = {
+    "groups": cohorts(WARNERS).mechanism(("no", "yes")),
+    "groups-uneven": cohorts(WARNERS, {"A": "9/10", "B": "1/10"}).mechanism(("no", "yes")),
+}
+
+
+def interval_estimates(mechanism: Any) -> Iterator[tuple[str, Any, Any, float, float]]:
+    """Unconstrained estimates, their intervals, and the least and largest value of these.
+
+    Of a device of cohorts a quarter of those in the first cohort took part.
+    """
+    rng, n, among = np.random.default_rng(4), 240, candidates(mechanism)
+    answers = np.asarray(mechanism.labels(among))
+    reports = mechanism.privatize(answers[rng.choice(len(answers), n)], rng)
+    if mechanism.cohort_parts:
+        first = np.isin(reports.y, mechanism.cohort_parts[0].places)
+        reports = reports[~first | (rng.random(n) < 0.25)]
+    area, n = rng.integers(2, size=len(reports)), len(reports)
+    paid = ldp.KRR(("no", "yes"), epsilon=1.0)
+    late = paid.privatize(rng.choice(["no", "yes"], n), rng)
+
+    one = ldp.FrequencyModel(reports, among).fit()
+    yield "frequencies", one.linear_params, one.conf_int(clip=False), -np.inf, np.inf
+    found = one.difference(*one.params.index[:2])
+    yield "difference", found[["estimate"]], [found[["lower", "upper"]]], -1.0, 1.0
+    fits = ldp.GroupedModel({a: reports[area == a] for a in (0, 1)}, candidates=among).fit()
+    each = np.concatenate([fit.linear_params for fit in fits.fits])
+    yield "domains", each, fits.conf_int(clip=False), -np.inf, np.inf
+    apart = fits.differences()
+    yield "differences", apart["estimate"], apart[["lower", "upper"]], -1.0, 1.0
+    table = ldp.AssociationModel(reports, late, candidates=[among, None]).fit()
+    yield "table", table.linear_params, table.conf_int(clip=False), -np.inf, np.inf
+
+    columns = {"q": mechanism.report_labels(reports), "late": paid.report_labels(late)}
+    frame = pd.DataFrame({**columns, "area": area, "w": rng.uniform(1.0, 3.0, n)})
+    survey = ldp.Survey(frame, {"q": mechanism, "late": paid}, weights="w")
+    for by in (None, "area"):
+        weighted = survey.frequencies("q", by=by, candidates=among)
+        yield (
+            f"weighted {by}",
+            weighted.linear_params,
+            weighted.conf_int(clip=False),
+            -np.inf,
+            np.inf,
+        )
+    apart = weighted.differences()
+    yield "weighted differences", apart["estimate"], apart[["lower", "upper"]], -1.0, 1.0
+    ratio = weighted.ratio(*weighted.categories[:2])
+    yield "weighted ratio", ratio["estimate"], ratio[["lower", "upper"]], 0.0, np.inf
+    crossed = survey.association("q", "late", candidates=[among, None])
+    yield "weighted table", crossed.linear_params, crossed.conf_int(clip=False), -np.inf, np.inf
+
+
+@pytest.mark.parametrize(
+    "mechanism", [*MECHANISMS.values(), *IN_GROUPS.values()], ids=[*MECHANISMS, *IN_GROUPS]
+)
+def test_an_interval_contains_its_estimate(mechanism: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ldp.LDPWarning)  # of short lists and weak channels
+        for what, estimate, interval, least, most in interval_estimates(mechanism):
+            value = np.clip(np.asarray(estimate, dtype=float), least, most)
+            lower, upper = np.asarray(interval, dtype=float).T
+            known = ~np.isnan(value + lower)
+            assert known.any() or what == "weighted ratio"
+            slack = 1e-9 * (1.0 + np.abs(value[known]))
+            assert np.all(lower[known] <= value[known] + slack), what
+            assert np.all(value[known] <= upper[known] + slack), what

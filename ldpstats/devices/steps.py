@@ -244,15 +244,18 @@ def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> D
     """Draw one of several devices; which it was is reported too.
 
     Reports are text such as "3:yes": the number of the device, from 0, or its name, and what it
-    said. The cohort is drawn without regard to the answer, and is public. Where devices have
-    unknown parameters, all cohorts together estimate them (see `FrequencyModel`).
+    said. The cohort is drawn without regard to the answer, and is public. All cohorts together
+    estimate frequencies, and parameters of devices that are unknown, as groups do: given how many
+    respondents each has (see `FrequencyModel`). With weights each report is decoded by the device
+    of its own cohort.
 
     Parameters
     ----------
     devices : sequence of Device, or mapping from name to Device
         Names are text without a colon, or whole numbers.
     shares : mapping from name to probability, or sequence of probabilities; optional
-        How likely each is drawn, in (0, 1], of sum one exactly; all the same by default.
+        How likely each is drawn, in (0, 1], of sum one exactly; all the same by default. They
+        serve simulations and plans: no estimate takes them for evidence.
 
     Raises
     ------

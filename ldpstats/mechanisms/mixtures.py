@@ -22,7 +22,9 @@ def mixture(shares: Mapping[Any, float]) -> CustomMechanism:
 
     ``Q[x, y] = sum_i s_i Q_i[x, y]``: a respondent draws a card that says which question to answer,
     or a share of the respondents misunderstands the device. If it is known which mechanism made a
-    report, fit the reports as groups instead: ``FrequencyModel([first, second])``.
+    report, fit the reports as groups instead: ``FrequencyModel([first, second])``, or ask with
+    `devices.cohorts`. The shares here are the law of the reports, which estimates rest on; those of
+    cohorts are not.
 
     Parameters
     ----------

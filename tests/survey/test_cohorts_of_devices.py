@@ -305,3 +305,168 @@ def test_coverage_of_both_estimates(replications: Callable[..., int]) -> None:
     ends = repeat(R, survey)["ends"]
     assert near(coverage(ends, [0.2, 0.4]), 0.95, R)
     assert not near(coverage(ends, [0.24, 0.35]), 0.95, R)
+
+
+# -- devices that are known: the size of a group is no evidence ---------------------------------
+
+WARNERS = {"A": library.warner("9/10"), "B": library.warner("7/10")}
+SAID = cohorts(WARNERS).mechanism(NO_YES)
+FIRST, SECOND = (device.mechanism(NO_YES) for device in WARNERS.values())
+
+
+def published(n_a: int = 100, n_b: int = 300) -> pd.DataFrame:
+    """26% of group A and 38% of group B say yes: both are exactly a share of .2."""
+    found = [("A", 0.26, n_a), ("B", 0.38, n_b)]
+    rows = [
+        (group, f"{group}:{answer}")
+        for group, share, n in found
+        for answer, size in (("yes", round(share * n)), ("no", n - round(share * n)))
+        for _ in range(size)
+    ]
+    return pd.DataFrame(rows, columns=["design", "said"]).assign(w=1.0)
+
+
+def places_of(table: pd.DataFrame, tmp_path: Path) -> dict[str, Any]:
+    """The same table in each kind of place."""
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    path = str(tmp_path / "t.parquet")
+    return {
+        "frame": table,
+        "csv": str(tmp_path / "t.csv"),
+        "parquet": path,
+        "polars": pytest.importorskip("polars").scan_parquet(path),
+        "duckdb": pytest.importorskip("duckdb").connect().read_parquet(path),
+    }
+
+
+@pytest.mark.parametrize("shares", [None, {"A": "1/4", "B": "3/4"}, {"A": "9/10", "B": "1/10"}])
+def test_shares_are_no_evidence(shares: Any, tmp_path: Path) -> None:
+    """Estimate, errors and tests are those of `FrequencyModel` with a group for each device."""
+    hand = ldp.FrequencyModel([FIRST.counts([74, 26]), SECOND.counts([186, 114])]).fit()
+    assert round(hand.bse["yes"], 4) == 0.0432
+    said = cohorts(WARNERS, shares).mechanism(NO_YES)
+    for place, table in places_of(published(), tmp_path).items():
+        found = ldp.Survey(table, {"said": said}).frequencies("said")
+        for mine, own in (
+            (found.params, hand.params),
+            (found.bse, hand.bse),
+            (found.conf_int(), hand.conf_int()),
+            (found.llf, hand.llf),
+            (found.goodness_of_fit.pvalue, hand.goodness_of_fit.pvalue),
+        ):
+            np.testing.assert_allclose(mine, own, rtol=0, atol=1e-9, err_msg=place)
+    again = type(found).from_json(found.to_json())
+    assert str(again.summary()) == str(found.summary())
+    assert [source[:2] for source in found.sources] == ["A:", "B:"]
+
+
+def test_domains_of_groups_do_not_differ(tmp_path: Path) -> None:
+    said = cohorts(WARNERS, {"A": "1/4", "B": "3/4"}).mechanism(NO_YES)
+    for table in places_of(published(), tmp_path).values():
+        found = ldp.Survey(table, {"said": said}).frequencies("said", by="design")
+        np.testing.assert_allclose(found.params.loc[:, "yes"], 0.2, atol=1e-9)
+        interval = found.conf_int()
+        assert (interval["lower"] <= found.params).all() and (
+            found.params <= interval["upper"]
+        ).all()
+        assert (found.differences()["pvalue"] > 0.9).all()
+        assert found.test_equal().pvalue > 0.9
+
+
+def test_weighted_reports_are_decoded_by_their_own_device() -> None:
+    """Whatever the weights of the groups are: each says .2; with weights of one and by hand."""
+    for weight in (1.0, 5.0):
+        table = published()
+        table["w"] = np.where(table["design"] == "A", weight, 1.0)
+        survey = ldp.Survey(table, {"said": SAID}, weights="w")
+        for results in (survey.frequencies("said"), survey.frequencies("said", by="design")):
+            for share in np.ravel(results.params.to_numpy().reshape(-1, 2)[:, 1]):
+                assert isclose(share, 0.2, abs_tol=1e-12)
+    table = published()
+    survey = ldp.Survey(table, {"said": SAID}, weights="w")
+    own = {"A": (0.1, 0.8), "B": (0.3, 0.4)}
+    phi = [((said[2:] == "yes") - own[said[0]][0]) / own[said[0]][1] for said in table["said"]]
+    assert isclose(survey.frequencies("said").bse["yes"], np.std(phi, ddof=1) / 20, rel_tol=1e-12)
+    likeliest = survey.frequencies("said", method="mle")
+    hand = ldp.FrequencyModel([FIRST.counts([74, 26]), SECOND.counts([186, 114])]).fit()
+    assert isclose(likeliest.llf, hand.llf, abs_tol=1e-9)
+    assert isclose(likeliest.params["yes"], 0.2, abs_tol=1e-9)
+
+
+def test_the_finite_population_adds_the_noise_of_each_group_to_its_weights() -> None:
+    """All of both strata were asked: what varies is the randomisation of each device."""
+    table = published().assign(size=lambda t: t["design"].map({"A": 100, "B": 300}))
+    how = {"strata": "design", "fpc": "size"}
+    found = ldp.Survey(table, {"said": SAID}, **how).frequencies("said")
+    variance = 100 * 0.9 * 0.1 / 0.8**2 + 300 * 0.7 * 0.3 / 0.4**2
+    assert isclose(found.bse["yes"], variance**0.5 / 400, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_tables_are_those_of_the_groups(both: bool) -> None:
+    """A table, with the second question in cohorts or not, equals that of groups of reports."""
+    rng, sizes = np.random.default_rng(3), {"A": 300, "B": 1200}
+    paid = ldp.KRR(NO_YES, epsilon=1.5)
+    others = {"u": library.warner(0.8), "v": library.warner(0.65)}
+    devices = {"u": others["u"].mechanism(NO_YES), "v": others["v"].mechanism(NO_YES)}
+    first, second, rows = [], [], []
+    for (group, n), own, name in zip(sizes.items(), (FIRST, SECOND), devices, strict=True):
+        answers = rng.choice(NO_YES, n, p=[0.7, 0.3])
+        first.append(own.privatize(answers, rng))
+        second.append((devices[name] if both else paid).privatize(answers, rng))
+        said = [f"{group}:{y}" for y in own.report_labels(first[-1])]
+        prefix = f"{name}:" if both else ""
+        late = [f"{prefix}{y}" for y in second[-1].mechanism.report_labels(second[-1])]
+        rows.append(pd.DataFrame({"said": said, "late": late, "w": 1.0}))
+    table = pd.concat(rows, ignore_index=True)
+    asked = {"said": SAID, "late": cohorts(others).mechanism(NO_YES) if both else paid}
+    found = ldp.Survey(table, asked).association("said", "late")
+    hand = ldp.AssociationModel(first, second, names=("said", "late")).fit()
+    np.testing.assert_allclose(found.table, hand.table, atol=1e-9)
+    np.testing.assert_allclose(found.conf_int(), hand.conf_int(), atol=1e-9)
+    assert isclose(found.test_independence().pvalue, hand.test_independence().pvalue, rel_tol=1e-6)
+    several = ldp.Survey(table, asked).associations(["said", "late"])
+    assert isclose(
+        several.pvalues.loc["said", "late"], found.test_independence().pvalue, rel_tol=1e-9
+    )
+    weighted = ldp.Survey(table, asked, weights="w")
+    np.testing.assert_allclose(
+        weighted.association("said", "late").params.to_numpy().reshape(2, 2).sum(axis=1),
+        weighted.frequencies("said").linear_params,
+        atol=1e-9,
+    )
+
+
+def test_groups_in_groups_and_groups_that_no_device_tells_alone() -> None:
+    nested = cohorts({"x": cohorts(WARNERS), "y": truth}).mechanism(NO_YES)
+    n = {"x:A:no": 74, "x:A:yes": 26, "x:B:no": 186, "x:B:yes": 114, "y:no": 8, "y:yes": 2}
+    counts = nested.counts([n[label] for label in nested.outputs])
+    exact = truth.mechanism(NO_YES)
+    hand = ldp.FrequencyModel(
+        [FIRST.counts([74, 26]), SECOND.counts([186, 114]), exact.counts([8, 2])]
+    )
+    np.testing.assert_allclose(ldp.FrequencyModel(counts).fit().bse, hand.fit().bse, atol=1e-9)
+    part = [truth.when({"a": "1", "b": "0", "c": "0"}), truth.when({"a": "0", "b": "1", "c": "0"})]
+    asked = cohorts({"a?": part[0], "b?": part[1]}).mechanism(("a", "b", "c"))
+    table = pd.DataFrame({"q": ["a?:1"] * 50 + ["a?:0"] * 50 + ["b?:1"] * 90 + ["b?:0"] * 210})
+    survey = ldp.Survey(table.assign(w=1.0), {"q": asked}, weights="w")
+    for results in (survey.frequencies("q"), ldp.Survey(table, {"q": asked}).frequencies("q")):
+        np.testing.assert_allclose(results.params, [0.5, 0.3, 0.2], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., int]) -> None:
+    """Groups of 100 and 300 by devices of equal shares; shares taken for evidence the control."""
+    R, rng = replications(1000, 200), np.random.default_rng(8)
+    old = ldp.CustomMechanism(np.array(SAID.exact, dtype=float), NO_YES, SAID.outputs.tolist())
+
+    def survey(r: int) -> dict[str, Any]:
+        a, b = rng.binomial(100, 0.26), rng.binomial(300, 0.38)
+        n = [100 - a, a, 300 - b, b]
+        fits = (ldp.FrequencyModel(made_by.counts(n)).fit("inversion") for made_by in (SAID, old))
+        return {"ends": np.array([fit.conf_int().loc["yes"] for fit in fits])}
+
+    ends = repeat(R, survey)["ends"]
+    assert near(coverage(ends[:, :1], [0.2]), 0.95, R)
+    assert not near(coverage(ends[:, 1:], [0.2]), 0.95, R)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,54 @@ def test_analyses_that_would_ignore_the_design() -> None:
             call()
     assert survey.reports("ill").tally().vector().tolist() == [3, 3]
     assert survey.joint_counts("ill", "sex").nobs == 6
+
+
+def lonely(clusters: tuple[int, ...] = (3, 2, 1)) -> tuple[pd.DataFrame, np.ndarray]:
+    """Strata of so many clusters of 12, whose last stratum has one; and their decoded reports."""
+    rng = np.random.default_rng(6)
+    rows = [(s, f"{s}.{c}") for s, n in enumerate(clusters) for c in range(n) for _ in range(12)]
+    table = pd.DataFrame(rows, columns=["s", "c"])
+    table = table.assign(ill=rng.choice(["no", "yes"], len(table)), w=rng.uniform(1, 3, len(table)))
+    table = table.assign(rest=table.s < len(clusters) - 1, end=table.s >= len(clusters) - 2)
+    q = 1.0 / (1.0 + np.exp(2.0))
+    return table, ((table["ill"] == "yes") - q) / (1.0 - 2.0 * q)
+
+
+def averaged(table: pd.DataFrame, phi: Any, inside: Any) -> float:
+    """R's standard error of a domain's mean: its strata over those of them of several clusters."""
+    w = table["w"].where(inside, 0.0)
+    z = w * (phi - (w @ phi) / w.sum()) / w.sum()
+    totals = z.groupby([table["s"], table["c"]]).sum()
+    own = [totals[s] for s in table["s"][inside].unique()]
+    several = [t for t in own if len(t) > 1]
+    return float(np.sqrt(sum(len(t) * t.var() for t in several) * len(own) / len(several)))
+
+
+@pytest.mark.parametrize("clusters", [(3, 2, 1), (4, 2, 3, 2, 1)])
+@pytest.mark.parametrize("method", ["inversion", "mle"])
+def test_the_average_of_single_units_is_that_of_the_domain(
+    clusters: tuple[int, ...], method: str
+) -> None:
+    table, phi = lonely(clusters)
+    how = {"weights": "w", "strata": "s", "clusters": "c", "single_unit": "average"}
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, **how)
+    everyone = averaged(table, phi, table["w"] > 0)
+    assert math.isclose(survey.frequencies("ill", method=method).bse["yes"], everyone, rel_tol=1e-6)
+    for column in ("rest", "end"):
+        found = survey.frequencies("ill", by=column, method=method).bse
+        for inside in (False, True):
+            if column == "rest" and not inside:
+                assert math.isnan(found[inside, "yes"])  # of the single unit nothing is known
+                continue
+            own = averaged(table, phi, table[column] == inside)
+            assert math.isclose(found[inside, "yes"], own, rel_tol=1e-6)
+            alone = survey.where(f"{column} == {str(inside).lower()}")
+            assert math.isclose(alone.frequencies("ill").bse["yes"], own, rel_tol=1e-9)
+
+
+def test_a_regression_in_strata_of_single_units_has_no_average() -> None:
+    table, _ = lonely()
+    how = {"weights": "w", "strata": "s", "clusters": "c", "single_unit": "average"}
+    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, **how)
+    with pytest.raises(ldp.InvalidArgument, match="choose 'certainty' or 'centered'"):
+        survey.where("s == 2").regression("ill ~ 1").fit()
