@@ -162,7 +162,7 @@ class Mechanism(Instrument[Client, Collector]):
     def _report_names(self, size: int) -> Array:
         """All reports as they are in files, in the order of the columns of Q."""
         C = max(self.n_cohorts, 1)
-        y = np.arange(size // C)
+        y: Array = np.arange(size // C)
         if self.n_bits:
             width = -(-self.format.packed_bits // 8)
             y = y.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :width]

@@ -330,18 +330,35 @@ class BooleanRAPPOR(Enumerated):
     p: float
     q: float
     categories: Any = (False, True)
-    outputs = pd.RangeIndex(2)  # type: ignore[assignment]
+    outputs = pd.RangeIndex(2)
     n_cells = 1
 
     def __post_init__(self) -> None:
         _check_noise(self)
         object.__setattr__(self, "categories", _truth_values("categories", self.categories))
 
-    p1 = RAPPOR.p1
-    p0 = RAPPOR.p0
-    permanent = RAPPOR.permanent
-    permanent_thresholds = RAPPOR.permanent_thresholds
-    report_thresholds = RAPPOR.report_thresholds
+    @property
+    def p1(self) -> float:
+        """P(report 1) of a true answer."""
+        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def p0(self) -> float:
+        """P(report 1) of a false answer."""
+        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a true and of a false answer, out of 2^64."""
+        return _steps(self)[:2]
+
+    def report_thresholds(self) -> tuple[int, int]:
+        """P(report 1) where the permanent bit is 1, and where it is 0, out of 2^64."""
+        return _steps(self)[2:]
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
