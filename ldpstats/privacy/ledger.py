@@ -385,7 +385,7 @@ class Ledger(Specified):
 
     def summary(self) -> str:
         """Total, what remains, and epsilon by question and wave, as text."""
-        lines = [f"Spent in {len(self.entries)} entries: epsilon {self.total:.6g}"]
+        lines = [f"Spent in {self._size()}: epsilon {self.total:.6g}"]
         if self.limit is not None:
             over = self.total > self.limit * (1.0 + _ROUNDING)
             left = "WARNING: more than the limit" if over else f"{self.remaining:.6g} remain"
@@ -398,12 +398,15 @@ class Ledger(Specified):
             lines.append(f"  NOTE: only sensitive categories are protected of {', '.join(partly)}")
         return "\n".join(lines)
 
+    def _size(self) -> str:
+        return "1 entry" if len(self) == 1 else f"{len(self)} entries"
+
     def __len__(self) -> int:
         return len(self.entries)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f" of {self.limit:.6g}"
-        return f"Ledger({len(self.entries)} entries; epsilon={self.total:.6g}{limit})"
+        return f"Ledger({self._size()}; epsilon={self.total:.6g}{limit})"
 
     def __str__(self) -> str:
         return "\n".join([repr(self), entries_text(self.entries)] if self.entries else [repr(self)])

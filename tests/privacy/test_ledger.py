@@ -311,7 +311,7 @@ def test_entries_of_documents_are_checked() -> None:
 
 def test_words() -> None:
     ledger = Ledger(limit=2.0).spend("ill", 0.5)
-    assert repr(ledger) == "Ledger(1 entries; epsilon=0.5 of 2)"
+    assert repr(ledger) == "Ledger(1 entry; epsilon=0.5 of 2)"
     assert "1.5 remain" in ledger.summary() and "<table>" in ledger._repr_html_()
     assert Ledger().total == 0.0 and Ledger().table().empty and Ledger().remaining == np.inf
 
@@ -321,7 +321,7 @@ def test_a_ledger_prints_its_entries_on_narrow_lines() -> None:
     device = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
     ledger = Ledger(limit=9.0).spend("late", device.mechanism(("no", "yes")), "2024", reports=2)
     assert str(ledger).split() == (
-        "Ledger(1 entries; epsilon=3.21888 of 9) question wave reports epsilon added "
+        "Ledger(1 entry; epsilon=3.21888 of 9) question wave reports epsilon added "
         "late 2024 2 3.21888 3.21888".split()
     )
     ledger = ledger.spend("url", rappor, "2024", permanent="home page")
