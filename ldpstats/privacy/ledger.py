@@ -339,7 +339,7 @@ class Ledger(Specified):
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     @property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         """Of what the ledger holds now."""
         return portable.fingerprint(self._specification())
 
