@@ -39,9 +39,14 @@ def add_client(commands: Any) -> None:
     command.set_defaults(run=_client)
     add = command.add_argument
     add("survey", metavar="SURVEY", nargs="?", help="a specification (JSON), for client.json")
-    add("--language", choices=sorted(_FILES), help="the language of the client's files")
+    words = "the language of the client's files; javascript is js"
+    add("--language", type=_language, choices=sorted(_FILES), help=words)
     add("--to", metavar="DIR", required=True, help="the folder to write them to")
     add("--force", action="store_true", help="overwrite files that exist")
+
+
+def _language(name: str) -> str:
+    return "js" if name == "javascript" else name
 
 
 def _client(given: argparse.Namespace) -> int:

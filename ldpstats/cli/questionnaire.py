@@ -19,7 +19,8 @@ __all__ = ["add_questionnaire"]
 _QUESTIONNAIRE = """\
 Write the specification of a questionnaire: named questions, each by k-ary randomised response or
 with the specification of its mechanism or dictionary survey, and what all reports of an answer
-sheet together spend. Without questions, print the questionnaire that FILE holds.
+sheet together spend. The questions are asked in the order of the options. Without questions, print
+the questionnaire that FILE holds.
 
 Designs with unknown parameters ask two groups with different devices, --group for each. A report
 says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
@@ -28,16 +29,29 @@ Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnair
 """
 
 
+class _Asked(argparse.Action):
+    """Add a question to those of all options, in the order of the command line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.asked = [*namespace.asked, (self.option_strings[0], *values)]
+
+
 def add_questionnaire(commands: Any) -> None:
     words = "specify whole answer sheets, or print one that is specified"
     command = commands.add_parser("questionnaire", help=words, description=_QUESTIONNAIRE, **HOW)
-    command.set_defaults(run=_questionnaire)
+    command.set_defaults(run=_questionnaire, asked=[])
     add = command.add_argument
     add("file", metavar="FILE", help="the questionnaire (JSON)")
-    two: dict[str, Any] = {"nargs": 2, "action": "append", "default": []}
+    two: dict[str, Any] = {"nargs": 2, "action": _Asked, "dest": "asked"}
     words = "a question, which is a column of the table, and the specification of its mechanism"
     add("--question", metavar=("NAME", "SPEC"), help=words, **two)
-    three: dict[str, Any] = {"nargs": 3, "action": "append", "default": []}
+    three: dict[str, Any] = {"nargs": 3, "action": _Asked, "dest": "asked"}
     words = "a question by k-ary randomised response: its labels, separated by commas, or their "
     words += "number k, and epsilon"
     add("--krr", metavar=("NAME", "LABELS", "EPSILON"), help=words, **three)
@@ -56,10 +70,10 @@ def add_questionnaire(commands: Any) -> None:
 
 
 def _questionnaire(given: argparse.Namespace) -> int:
-    specs = [path for _, path in given.question] + [path for _, _, path in given.group]
-    for path in specs:  # several questions may have one specification
-        distinct(given.file, path)
-    if specs or given.krr or given.observed:
+    for flag, *_, last in given.asked:
+        if flag in ("--question", "--group"):  # several may have one specification
+            distinct(given.file, last)
+    if given.asked:
         _written(given)
     else:
         for name in ("ask", "refused"):
@@ -72,22 +86,23 @@ def _questionnaire(given: argparse.Namespace) -> int:
 def _written(given: argparse.Namespace) -> None:
     """Write the questionnaire that the options describe."""
     mechanisms: dict[str, Any] = {}
-    for name, path in given.question:
-        _check_new(name, mechanisms, "--question")
-        mechanisms[name] = read_specification(path)
-    for name, labels, epsilon in given.krr:
-        _check_new(name, mechanisms, "--krr")
-        mechanisms[name] = _krr(name, labels, epsilon)
     groups: dict[str, dict[str, Any]] = {}
-    for name, group, path in given.group:
-        _check_new(name, mechanisms, "--group")
-        if group in groups.setdefault(name, {}):
-            raise InvalidArgument("--group", group, f"is twice a group of {name}")
-        groups[name][group] = read_specification(path)
+    for flag, name, *values in given.asked:
+        if name in mechanisms and not (flag == "--group" and name in groups):
+            raise InvalidArgument(flag, name, "is the name of two questions: rename one")
+        if flag == "--krr":
+            mechanisms[name] = _krr(name, *values)
+        elif flag == "--observed":
+            mechanisms[name] = ldp.Observed(label_list(values[0], flag))
+        elif flag == "--question":
+            mechanisms[name] = read_specification(values[0])
+        else:
+            group, path = values
+            own = mechanisms[name] = groups.setdefault(name, {})  # the first has the place
+            if group in own:
+                raise InvalidArgument(flag, group, f"is twice a group of {name}")
+            own[group] = read_specification(path)
     mechanisms |= {name: _in_groups(name, own) for name, own in groups.items()}
-    for name, labels in given.observed:
-        _check_new(name, mechanisms, "--observed")
-        mechanisms[name] = ldp.Observed(label_list(labels, "--observed"))
     sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
     sheet.to_json(given.file, force=given.force)
 
@@ -116,8 +131,3 @@ def _in_groups(name: str, groups: dict[str, Any]) -> Any:
             raise InvalidArgument(f"--group {name}", group, remedy)
         steps[group] = ldp.devices.Device(made_by.device)
     return ldp.devices.cohorts(steps).mechanism(first.categories)
-
-
-def _check_new(name: str, mechanisms: dict[str, Any], flag: str) -> None:
-    if name in mechanisms:
-        raise InvalidArgument(flag, name, "is the name of two questions: rename one")

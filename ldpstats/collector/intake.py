@@ -100,7 +100,8 @@ class Intake:
         try:
             made = await loop.run_in_executor(self._batcher, self.store.batch, least)
             if made:
-                _say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
+                sheets = "sheet" if made == 1 else "sheets"
+                _say(f"{made:,} {sheets} in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
             _say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")

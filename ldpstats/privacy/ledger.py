@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import listed, one_of, probability, real_number
 from ldpstats.arguments.markup import html_table
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
 from ldpstats.privacy.budget import compose
 from ldpstats.privacy.ledger_entries import (
+    LedgerFile,
     Spending,
     spending_from_dict,
     spending_of,
@@ -30,11 +33,12 @@ _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
 _ROUNDING = 1e-12  # relative, of sums
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Ledger(Specified):
-    """What one respondent has spent over questions and waves: entries that are only ever added.
+    """What one respondent has spent over questions and waves: a record that only ever grows.
 
-    It holds no answer and no report, only which mechanisms ran. A changed ledger is a new one.
+    `spend` adds to this ledger, so that what was spent counts whatever becomes of the value that it
+    returns. The ledger holds no answer and no report, only which mechanisms ran. Threads may share
+    it; processes share one by its `state` file.
 
     Parameters
     ----------
@@ -42,11 +46,16 @@ class Ledger(Specified):
         As `spend` makes them.
     limit : float, optional
         The largest total epsilon, in nats; `spend` refuses what would exceed it.
+    state : path-like, optional
+        A file that keeps the ledger. It is made if there is none. If it exists, its entries and its
+        limit hold. An entry is on the disk before `spend` returns, and all that use the file spend
+        together. Without a file, the ledger ends with the process.
 
     Raises
     ------
     InvalidArgument
-        If an entry is not a Spending, or the limit is not positive.
+        If an entry is not a Spending, the limit is not positive, or the file is no ledger, has
+        another limit, or cannot be used.
 
     Notes
     -----
@@ -63,8 +72,9 @@ class Ledger(Specified):
     Examples
     --------
     >>> import ldpstats as ldp
-    >>> ledger = Ledger(limit=2.0).spend("job", ldp.KRR(("cook", "nurse"), 1.0), wave="2024")
-    >>> ledger = ledger.spend("ill", ldp.Warner(epsilon=0.5), wave="2024")
+    >>> ledger = Ledger(limit=2.0)
+    >>> _ = ledger.spend("job", ldp.KRR(("cook", "nurse"), epsilon=1.0), wave="2024")
+    >>> _ = ledger.spend("ill", ldp.Warner(epsilon=0.5), wave="2024")
     >>> ledger.total, ledger.remaining
     (1.5, 0.5)
     >>> print(ledger)
@@ -74,17 +84,29 @@ class Ledger(Specified):
          ill 2024        1      0.5    0.5
     """
 
-    entries: tuple[Spending, ...] = ()
-    limit: float | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, entries: Iterable[Spending] = (), limit: float | None = None, state: Any = None
+    ) -> None:
         remedy = "must be a sequence of Spending, as spend() makes them"
-        made = listed("entries", self.entries, remedy)
+        made = listed("entries", entries, remedy)
         for i, entry in enumerate(made):
             if not isinstance(entry, Spending):
                 raise InvalidArgument(f"entries[{i}]", entry, remedy)
-        object.__setattr__(self, "entries", tuple(made))
-        object.__setattr__(self, "limit", _checked_limit(self.limit))
+        self._entries, self._limit = tuple(made), _checked_limit(limit)
+        self._lock, self._process = threading.RLock(), os.getpid()
+        self._file = None if state is None else LedgerFile(state)
+        if self._file is not None:
+            self._limit = _checked_limit(self._file.opened_with(self._entries, self._limit))
+
+    @property
+    def entries(self) -> tuple[Spending, ...]:
+        """All entries, in order: those in the file, where there is one."""
+        return self._entries if self._file is None else self._file.entries()
+
+    @property
+    def limit(self) -> float | None:
+        """The largest total epsilon, in nats; None for no limit."""
+        return self._limit
 
     # -- what was spent ----------------------------------------------------------------------
 
@@ -116,7 +138,7 @@ class Ledger(Specified):
         --------
         >>> ledger = Ledger()
         >>> for year in range(2000, 2020):
-        ...     ledger = ledger.spend("ill", 0.2, wave=str(year))
+        ...     _ = ledger.spend("ill", 0.2, wave=str(year))
         >>> round(ledger.total, 12), round(ledger.epsilon(delta=1e-6), 3)
         (4.0, 3.829)
         """
@@ -175,8 +197,8 @@ class Ledger(Specified):
         *,
         reports: int = 1,
         permanent: str | None = None,
-    ) -> Ledger:
-        """A ledger with one more entry.
+    ) -> Self:
+        """Add an entry to this ledger.
 
         Parameters
         ----------
@@ -195,13 +217,15 @@ class Ledger(Specified):
         Returns
         -------
         Ledger
+            This ledger.
 
         Raises
         ------
         BudgetSpent
-            If the total would exceed the limit.
+            If the total would exceed the limit; then nothing is added.
         InvalidArgument
-            If `mechanism` is neither a mechanism nor an epsilon, or another argument is invalid.
+            If `mechanism` is neither a mechanism nor an epsilon, or another argument is invalid; if
+            the state file cannot be used; or, without a file, in a forked process.
 
         Examples
         --------
@@ -209,16 +233,16 @@ class Ledger(Specified):
         >>> rappor = ldp.RAPPOR(128, 2, 8, f=0.5, p=0.5, q=0.75)
         >>> ledger = Ledger()
         >>> for day in range(100):
-        ...     ledger = ledger.spend("url", rappor, wave=f"day {day}", permanent="home page")
+        ...     _ = ledger.spend("url", rappor, wave=f"day {day}", permanent="home page")
         >>> round(ledger.total, 3), round(100 * rappor.epsilon, 1)
         (4.394, 107.4)
         """
-        return self._with([spending_of(question, mechanism, wave, reports, permanent)])
+        return self._add([spending_of(question, mechanism, wave, reports, permanent)])
 
     def spend_sheet(
         self, questionnaire: Any, wave: str = "", asked: Iterable[str] | None = None
-    ) -> Ledger:
-        """A ledger with the private questions of an answer sheet, an entry each.
+    ) -> Self:
+        """Add the private questions of an answer sheet to this ledger, an entry each.
 
         Parameters
         ----------
@@ -227,6 +251,11 @@ class Ledger(Specified):
         asked : sequence of str, optional
             The questions that she was asked. By default all; needed where the questionnaire draws
             some of them.
+
+        Returns
+        -------
+        Ledger
+            This ledger.
 
         Raises
         ------
@@ -242,23 +271,43 @@ class Ledger(Specified):
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """
-        return self._with(spendings_of_sheet(questionnaire, wave, asked))
+        return self._add(spendings_of_sheet(questionnaire, wave, asked))
 
-    def _with(self, more: list[Spending]) -> Ledger:
-        grown = replace(self, entries=(*self.entries, *more))
-        if grown.limit is not None and grown.total > grown.limit * (1.0 + _ROUNDING):
+    def _add(self, more: list[Spending]) -> Self:
+        with self._lock:
+            if self._file is not None:
+                with self._file.growing() as (spent, write):
+                    self._check(spent, more)
+                    write(more)
+                return self
+            if os.getpid() != self._process:
+                remedy = "name a file: a ledger in memory does not see what other processes spend"
+                raise InvalidArgument("state", None, remedy)
+            self._check(self._entries, more)
+            self._entries = (*self._entries, *more)
+        return self
+
+    def _check(self, spent: tuple[Spending, ...], more: list[Spending]) -> None:
+        """Refuse what would exceed the limit."""
+        if self.limit is None:
+            return
+        before, after = (
+            compose([cost for _, cost in costs(some)]) for some in (spent, (*spent, *more))
+        )
+        if after > self.limit * (1.0 + _ROUNDING):
             names = ", ".join(repr(entry.question) for entry in more)
+            left = max(self.limit - before, 0.0)
             raise BudgetSpent(
-                f"question={names}: would spend {grown.total - self.total:.6g}, and "
-                f"{self.remaining:.6g} of epsilon={self.limit:.6g} remain. Ask less, or with a "
-                "smaller epsilon; a new Ledger(entries, limit) has another limit"
+                f"question={names}: would spend {after - before:.6g}, and {left:.6g} of "
+                f"epsilon={self.limit:.6g} remain. Ask less, "
+                "or with a smaller epsilon; a new Ledger(entries, limit) has another limit"
             )
-        return grown
 
     def merge(self, other: Ledger, repeated: str = "refuse") -> Ledger:
-        """The entries of two ledgers of one respondent, with the smaller of their limits.
+        """A new ledger, in memory, with the entries of two and the smaller of their limits.
 
-        If they exceed it together nothing remains, but that is no error.
+        Both are of one respondent, and stay as they are. If they exceed the limit together nothing
+        remains, but that is no error.
 
         Parameters
         ----------
@@ -286,6 +335,18 @@ class Ledger(Specified):
         return Ledger((*self.entries, *more), min(limits) if limits else None)
 
     # -- documents ---------------------------------------------------------------------------
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what the ledger holds now."""
+        return portable.fingerprint(self._specification())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._file is not None:
+            return Ledger, ((), self.limit, self._file.path)
+        return Ledger, (self.entries, self.limit)
 
     def _specification(self) -> dict[str, Any]:
         return {
@@ -324,7 +385,7 @@ class Ledger(Specified):
 
     def summary(self) -> str:
         """Total, what remains, and epsilon by question and wave, as text."""
-        lines = [f"Spent in {len(self.entries)} entries: epsilon {self.total:.6g}"]
+        lines = [f"Spent in {self._size()}: epsilon {self.total:.6g}"]
         if self.limit is not None:
             over = self.total > self.limit * (1.0 + _ROUNDING)
             left = "WARNING: more than the limit" if over else f"{self.remaining:.6g} remain"
@@ -337,12 +398,15 @@ class Ledger(Specified):
             lines.append(f"  NOTE: only sensitive categories are protected of {', '.join(partly)}")
         return "\n".join(lines)
 
+    def _size(self) -> str:
+        return "1 entry" if len(self) == 1 else f"{len(self)} entries"
+
     def __len__(self) -> int:
         return len(self.entries)
 
     def __repr__(self) -> str:
         limit = "" if self.limit is None else f" of {self.limit:.6g}"
-        return f"Ledger({len(self.entries)} entries; epsilon={self.total:.6g}{limit})"
+        return f"Ledger({self._size()}; epsilon={self.total:.6g}{limit})"
 
     def __str__(self) -> str:
         return "\n".join([repr(self), entries_text(self.entries)] if self.entries else [repr(self)])

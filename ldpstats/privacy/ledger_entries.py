@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,12 +14,21 @@ import numpy as np
 from ldpstats.arguments.checks import listed, positive_integer, real_number
 from ldpstats.arguments.documents import number_to_json
 from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, shorten
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.rappor import RAPPOR, BooleanRAPPOR
 from ldpstats.mechanisms.sensitive.pum import PUM
 
-__all__ = ["Spending", "spending_from_dict", "spending_of", "spendings_of_sheet", "unmatched"]
+__all__ = [
+    "LedgerFile",
+    "Spending",
+    "spending_from_dict",
+    "spending_of",
+    "spendings_of_sheet",
+    "unmatched",
+]
 
 _KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
 
@@ -184,6 +196,65 @@ def spendings_of_sheet(
             remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
             raise InvalidArgument(f"asked[{i}]", name, remedy)
     return [spending_of(name, questionnaire.mechanisms[name], wave, 1, None) for name in names]
+
+
+class LedgerFile(StateFile):
+    """A file of entries that is never rewritten: an object with the limit, then an entry a line."""
+
+    def opened_with(self, entries: tuple[Spending, ...], limit: float | None) -> float | None:
+        """Make the file with these if there is none; the limit that holds."""
+        head = {"format": "ldpstats-ledger-file", "version": 1, "limit": limit}
+        with self._failures():
+            if os.path.lexists(self.path) and not os.path.isfile(self.path):
+                raise self.refusal("is no regular file: give the name of a file")
+            if not os.path.lexists(self.path):
+                self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
+            found, kept = self._parsed(self._read())
+        if entries and kept[: len(entries)] != entries:
+            raise self.refusal("has other entries: give entries only for a file that is new")
+        if limit is not None and found != limit:
+            raise self.refusal(f"has the limit {found}: give this one, or none")
+        return found
+
+    def entries(self) -> tuple[Spending, ...]:
+        """All that are in the file now."""
+        with self._failures():
+            return self._parsed(self._read())[1]
+
+    @contextmanager
+    def growing(self) -> Iterator[tuple[tuple[Spending, ...], Callable[[list[Spending]], None]]]:
+        """The entries, and the function that writes more; others wait until the block ends."""
+        with self._failures(), open(self.path, "r+b", buffering=0) as file:
+            with portable._locked(file.fileno()):
+                content = file.read()
+
+                def write(more: list[Spending]) -> None:
+                    try:
+                        left = _lines(entry.to_dict() for entry in more)
+                        while left:
+                            left = left[file.write(left) or 0 :]
+                        os.fsync(file.fileno())
+                    except OSError:
+                        file.truncate(len(content))
+                        raise
+
+                yield self._parsed(content)[1], write
+
+    def _parsed(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
+        """The limit and the entries."""
+        try:
+            head, *rest = [json.loads(line) for line in content.decode("ascii").splitlines()]
+            whole = content.endswith(b"\n") and head["format"] == "ldpstats-ledger-file"
+            entries = tuple(spending_from_dict(i, entry) for i, entry in enumerate(rest))
+            if whole and repr(head["version"]) == "1":
+                return head["limit"], entries
+        except (ValueError, TypeError, KeyError, RecursionError):  # of JSON and of entries
+            pass
+        raise self.refusal("is no file of a ledger, or is damaged: restore it from a copy")
+
+
+def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
 
 
 def unmatched(

@@ -46,6 +46,11 @@ def test_the_files_of_each_language(tmp_path: Path) -> None:
     assert set(os.listdir(tmp_path)) == JAVASCRIPT | {"ldpstats_client.py"}
 
 
+def test_javascript_is_js(tmp_path: Path) -> None:
+    assert main(["client", "--language", "javascript", "--to", str(tmp_path)]) == 0
+    assert set(os.listdir(tmp_path)) == JAVASCRIPT
+
+
 def test_the_client_in_python_runs_alone(tmp_path: Path) -> None:
     io.write_mechanism(SURVEYS["mechanism"], tmp_path / "survey.json")
     argv = ["client", str(tmp_path / "survey.json"), "--language", "python"]

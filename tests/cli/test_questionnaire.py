@@ -45,6 +45,25 @@ def test_it_is_written_and_printed(folder: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == out
 
 
+def test_questions_are_asked_in_the_order_of_the_options(folder: Path) -> None:
+    die = ldp.devices.library.forced_dice().mechanism(("no", "yes"))
+    io.write_mechanism(die, "die.json")
+    red = ldp.devices.library.warner("1/5").mechanism(("no", "yes"))
+    io.write_mechanism(red, "red.json")
+    given = [
+        *("--krr", "job", "cook,nurse", "1", "--question", "used", "die.json"),
+        *("--group", "late", "A", "die.json", "--observed", "age", "3"),
+        *("--krr", "region", "n,s", "1", "--group", "late", "B", "red.json"),
+        *("--question", "last", "job.json"),
+    ]
+    assert main(["questionnaire", "s.json", *given]) == 0
+    sheet = ldp.Questionnaire.from_json("s.json")
+    assert list(sheet.mechanisms) == ["job", "used", "late", "age", "region", "last"]
+    assert sheet["used"] == die and sheet["late"].cohort_names == ("A", "B")
+    for more in (["--krr", "late", "a,b", "1"], ["--group", "used", "A", "die.json"]):
+        assert main(["questionnaire", "s.json", "--force", *given, *more]) == 2
+
+
 def test_refusals_and_labels_by_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = ("--question", "job", "job.json", "--question", "late", "late.json")
     argv = ["questionnaire", "s.json", *both, "--observed", "age", "4", "--refused", "refused"]

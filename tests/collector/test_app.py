@@ -105,6 +105,12 @@ def test_devices_send_messages_of_their_true_answers(tmp_path: Path) -> None:
     assert set(table["job"]) == {"nurse", "cook"}  # all alike with probability 1e-8
 
 
+def test_one_sheet_is_a_sheet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with collecting(tmp_path) as sender:
+        assert sender.send(message(SHEET, some_reports())).status == 200
+    assert capfd.readouterr().err == "ldpstats: 1 sheet in a file, 1 in all\n"
+
+
 def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
     """Else who knows a token could find out which sheet came with it."""
     token = "ab" * 16

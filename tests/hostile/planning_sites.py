@@ -67,7 +67,7 @@ def ledger_sites(e: Examples) -> Iterator[Site]:
         "fingerprint": "abc",
     }
     yield Site("privacy.Spending", privacy.Spending, fields)
-    ledger = privacy.Ledger((entry,), 100.0)
+    ledger = privacy.Ledger((entry,), 1e9)  # which grows
     spend = {"question": "job", "mechanism": e.krr, "wave": "", "reports": 1, "permanent": "x"}
     yield Site("Ledger.spend", ledger.spend, spend)
     sheet = ldp.Questionnaire({"job": e.krr, "ill": e.warner})

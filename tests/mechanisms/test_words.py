@@ -83,7 +83,7 @@ def test_a_class_without_fields_has_words_too() -> None:
     class Plain(ldp.Warner):
         pass
 
-    assert str(Plain(1.0)) == "Plain(epsilon=1)"
+    assert str(Plain(epsilon=1.0)) == "Plain(epsilon=1)"
 
 
 def test_a_device_is_shown_by_its_steps() -> None:

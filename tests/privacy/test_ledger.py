@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
+from shared.races import in_forks
 
 import ldpstats as ldp
 from ldpstats import privacy
@@ -92,6 +98,87 @@ def test_the_limit_holds() -> None:
         tenths.spend("ill", 1e-6)
     with pytest.raises(BudgetSpent):
         Ledger(limit=50.0).spend("seen", ldp.Observed(3))
+
+
+def test_a_forgotten_assignment_does_not_bypass_the_limit() -> None:
+    ledger, warner = Ledger(limit=4.0), ldp.Warner(epsilon=1.5)
+    ledger.spend("q", warner)
+    assert ledger.spend("q", warner) is ledger
+    for _ in range(2):
+        with pytest.raises(BudgetSpent, match=r"would spend 1\.5, and 1 of epsilon=4 remain"):
+            ledger.spend("q", warner)
+    sheet = ldp.Questionnaire({"a": ldp.Warner(epsilon=0.4), "b": ldp.Warner(epsilon=0.5)})
+    ledger.spend_sheet(sheet)
+    with pytest.raises(BudgetSpent):
+        ledger.spend_sheet(sheet)
+    assert ledger.total == pytest.approx(3.9) and len(ledger) == 4
+    with pytest.raises(AttributeError):
+        ledger.limit = 9.0  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        ledger.entries = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["memory", "file"])
+def test_threads_spend_together(kept: bool, tmp_path: Path) -> None:
+    ledger = Ledger(limit=1.0, state=tmp_path / "ledger" if kept else None)
+
+    def spend(i: int) -> bool:
+        try:
+            ledger.spend("q", 0.1, str(i))
+        except BudgetSpent:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(spend, range(40))) == 10
+    assert ledger.total == pytest.approx(1.0) and len(set(ledger.entries)) == 10
+
+
+def test_a_state_file_keeps_the_ledger(tmp_path: Path) -> None:
+    file = tmp_path / "ledger"
+    first = Ledger(limit=2.0, state=file).spend("q", ldp.Warner(epsilon=0.5), "2024")
+    second = Ledger(state=file)  # another process, or the next year
+    assert second.limit == 2.0 and second == first and second.entries == first.entries
+    second.spend("seen", ldp.RAPPOR(16, 2, 8, f=0.5, p=0.5, q=0.75), permanent="x")
+    assert first.total == second.total > 0.5 and len(first) == 2
+    for ledger in (first, second, pickle.loads(pickle.dumps(first)), copy.deepcopy(second)):
+        with pytest.raises(BudgetSpent):
+            ledger.spend("q", 1.9)
+    assert pickle.loads(pickle.dumps(Ledger((Spending("a", 1.0),), 3.0))).remaining == 2.0
+    with pytest.raises(
+        InvalidArgument, match=r"state=.* has the limit 2\.0: give this one, or none"
+    ):
+        Ledger(limit=3.0, state=file)
+    with pytest.raises(InvalidArgument, match="has other entries"):
+        Ledger((Spending("a", 1.0),), state=file)
+    assert len(Ledger((Spending("a", 1.0),), state=tmp_path / "other")) == 1
+    file.write_bytes(file.read_bytes()[:-2])
+    for call in (lambda: Ledger(state=file), lambda: first.spend("q", 0.1), lambda: first.total):
+        with pytest.raises(InvalidArgument, match="is damaged"):
+            call()
+    file.unlink()
+    with pytest.raises(InvalidArgument, match="cannot be used"):
+        first.spend("q", 0.1)
+    with pytest.raises(InvalidArgument, match="no regular file"):
+        Ledger(state=tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forked_processes_share_a_file_but_no_memory(tmp_path: Path) -> None:
+    in_memory, kept = Ledger(limit=1.0), Ledger(limit=1.0, state=tmp_path / "ledger")
+
+    def spends() -> list[bool]:
+        found = []
+        for ledger in (in_memory, kept):
+            try:
+                ledger.spend("q", 0.6)
+                found.append(True)
+            except (BudgetSpent, InvalidArgument):
+                found.append(False)
+        return found
+
+    assert in_forks(spends, 1) == [[False, True]]
+    assert spends() == [True, False]
 
 
 def test_permanent_answers_are_paid_for_once() -> None:
@@ -224,7 +311,7 @@ def test_entries_of_documents_are_checked() -> None:
 
 def test_words() -> None:
     ledger = Ledger(limit=2.0).spend("ill", 0.5)
-    assert repr(ledger) == "Ledger(1 entries; epsilon=0.5 of 2)"
+    assert repr(ledger) == "Ledger(1 entry; epsilon=0.5 of 2)"
     assert "1.5 remain" in ledger.summary() and "<table>" in ledger._repr_html_()
     assert Ledger().total == 0.0 and Ledger().table().empty and Ledger().remaining == np.inf
 
@@ -234,7 +321,7 @@ def test_a_ledger_prints_its_entries_on_narrow_lines() -> None:
     device = ldp.devices.roll(6).when({1: "yes", 6: "no"}, otherwise=ldp.devices.truth)
     ledger = Ledger(limit=9.0).spend("late", device.mechanism(("no", "yes")), "2024", reports=2)
     assert str(ledger).split() == (
-        "Ledger(1 entries; epsilon=3.21888 of 9) question wave reports epsilon added "
+        "Ledger(1 entry; epsilon=3.21888 of 9) question wave reports epsilon added "
         "late 2024 2 3.21888 3.21888".split()
     )
     ledger = ledger.spend("url", rappor, "2024", permanent="home page")

@@ -171,7 +171,8 @@ print(privacy.dominates(krr, subsets), privacy.dominates(subsets, krr))
 
 ledger = privacy.Ledger(limit=4.0)
 for wave in ("spring", "autumn"):
-    ledger = ledger.spend("work", subsets, wave=wave).spend("affair", warner, wave=wave)
+    ledger.spend("work", subsets, wave=wave)
+    ledger.spend("affair", warner, wave=wave)
 print(ledger.summary())
 try:
     ledger.spend("work", subsets, wave="winter")
