@@ -65,8 +65,10 @@ def homogeneity_test(
     method : {"default", "pearson", "wald"}
         "pearson": chi-square on the privatised g x l table; needs one mechanism for all groups.
         "wald": contrasts of the linear estimates with covariances pooled under the null; the groups
-        may have different mechanisms or epsilon. The default is "pearson" where it applies. Both
-        test categories together that are expected in fewer than five reports.
+        may have different mechanisms or epsilon. The default is "pearson" where it applies; for
+        whole reports of bits, or of blocks, by the same mechanisms in all groups a score test of
+        these reports; else "wald". Categories that are expected in fewer than five reports are
+        tested together.
     candidates : sequence of str or CandidateMap, optional
         Values to compare the frequencies of; for mechanisms with an open alphabet only.
 
@@ -74,6 +76,9 @@ def homogeneity_test(
     -------
     TestResult
         With (g - 1)(k - 1) degrees of freedom. For two groups it is that of `two_sample_test`.
+        Where groups are small its p-value is not that of chi-square, and `method` says so: it comes
+        from the moments that the statistic has if reports are permuted between groups, or those
+        under the pooled frequencies.
 
     Raises
     ------
@@ -120,7 +125,8 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     maker, mechanisms = sources[0].mechanism, [source.mechanism for source in sources]
     alike = len(sources) == len(models) and all(mechanism == maker for mechanism in mechanisms)
     # where cohorts differ in size by chance reports are no labels of one law
-    labels = alike and not maker.n_bits and maker.n_cohorts < 2
+    closed = maker.n_cohorts == 1 and not pooled.moments.is_open
+    labels = alike and not maker.n_bits and (closed or not maker.n_cohorts)
     if method == "pearson" and not labels:
         raise NotAvailable(
             "Pearson's test needs reports of one mechanism that are labels: use method='wald'"
@@ -133,6 +139,13 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
         return _score(sides, pooled.one_step, null)
     p = plug_in(pooled.moments) if pooled.reference is None else pooled.reference
     return _wald(sides, p, alike, null)
+
+
+def _same_makers(sides: Sequence[Evidence]) -> bool:
+    """Whether all groups have reports of the same mechanisms, whose laws are then the same."""
+    every = [[source.mechanism for source in side.sources] for side in sides]
+    first = every[0]
+    return all(len(one) == len(first) and all(q in one for q in first) for one in every)
 
 
 def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:

@@ -443,7 +443,9 @@ class FrequencyModel:
         Pearson's chi-square of the privatised counts against ``n p0 Q`` for k-RR, uRR and binary
         designs; in general a Wald test with the covariance under the null, which is the same there.
         Both have k - 1 degrees of freedom. Categories that are expected in fewer than five reports
-        are tested together, which leaves fewer.
+        are tested together, which leaves fewer. The p-value of a Wald test comes from the moments
+        that its statistic has under `p0`, where the possible reports can be listed. Reports of
+        several cohorts that each give every category a label of its own are those of k-RR.
 
         Parameters
         ----------

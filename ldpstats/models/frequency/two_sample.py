@@ -123,8 +123,9 @@ def two_sample_test(
     method : {"default", "pearson", "wald"}
         "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
         "wald": difference of the linear estimates with the covariance pooled under the null; the
-        groups may have different mechanisms or epsilon. The default is "pearson" where it
-        applies. Both test categories together that are expected in fewer than five reports.
+        groups may have different mechanisms or epsilon. The default is "pearson" where it applies,
+        a score test of whole reports of bits or blocks by the same mechanisms, and else "wald".
+        Categories that are expected in fewer than five reports are tested together.
     candidates : sequence of str or CandidateMap, optional
         Values to compare the frequencies of; for mechanisms with an open alphabet only.
 

@@ -23,7 +23,8 @@ def homogeneity_form(
 ) -> FormTest:
     """The default test of `homogeneity_test`, for groups of distributions p, shape (g, k).
 
-    Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's.
+    Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's, which
+    the score test of whole reports equals where groups are large.
     """
     first, pooled = mechanisms[0], shares @ p
     alike = all(one == first for one in mechanisms)
