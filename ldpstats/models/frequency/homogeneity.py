@@ -141,6 +141,26 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     return _wald(sides, p, alike, null)
 
 
+def _pearson(sources: Sequence[Any], null: str) -> TestResult:
+    """Pearson's chi-square of the g x l table of labels."""
+    seen = np.array([source.vector().reshape(-1) for source in sources])
+    share = seen.sum(axis=1).min() / seen.sum()
+    group = rare_groups(seen.sum(axis=0) * share)
+    table = np.array([group_sums(row, group) for row in seen])
+    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
+    how = "Pearson chi-square of the privatised reports"
+    smallest = smallest_expected(table)
+    if smallest >= SMALLEST_EXPECTED:
+        return TestResult.chi_square(null, statistic, df, how, together(group))
+    # the chi-square law fails where counts are small; that of permuted reports is as sparse
+    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
+    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
+    doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
+    note = "; ".join(filter(None, (together(group), doubt)))
+    how = f"{how}, p-value by the moments of permutations"
+    return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
+
+
 def _same_makers(sides: Sequence[Evidence]) -> bool:
     """Whether all groups have reports of the same mechanisms, whose laws are then the same."""
     every = [[source.mechanism for source in side.sources] for side in sides]
