@@ -183,7 +183,9 @@ def test_hashes_that_tell_all_answers_apart_are_tested_as_labels(n_cohorts: int)
     p = np.append(1.0 / np.arange(1, 21) ** 1.3, np.zeros(10))
     p /= p.sum()
     olh = ldp.OLH(labels, epsilon=8.0, n_cohorts=n_cohorts)
-    reports = olh.privatize(np.random.default_rng(3).choice(labels, 400, p=p), np.random.default_rng(4))
+    reports = olh.privatize(
+        np.random.default_rng(3).choice(labels, 400, p=p), np.random.default_rng(4)
+    )
     test = ldp.FrequencyModel(reports).test_distribution(p)
     assert test.method.startswith("Pearson") and "few reports" in test.note
     # the same statistic as of k-RR with the labels renamed

@@ -209,7 +209,11 @@ BITS = ldp.KRAPPOR(SIX, epsilon=8.0, theta=0.5)
 
 
 def small_groups(
-    makers: list[ldp.Mechanism], sizes: list[int], R: int, sums: bool = False, method: str = "default"
+    makers: list[ldp.Mechanism],
+    sizes: list[int],
+    R: int,
+    sums: bool = False,
+    method: str = "default",
 ) -> Array:
     """p-values of R surveys in which all groups have the rare frequencies."""
     rng, found = np.random.default_rng(11), []
