@@ -19,7 +19,7 @@ from ldpstats.inference.popcounts import (
     popcount_pvalue,
 )
 from ldpstats.inference.quadratic import form_cumulants
-from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess, count_array
 from ldpstats.problems.covariance import finite_array
 
@@ -140,7 +140,7 @@ def channel_distance(
     df : int
         Outputs that are possible under `law`, less the rank of their channel.
     pvalue : float
-        At least the probability of these very counts under `law`.
+        At least that of chi-square, and the probability of these very counts under `law`.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def channel_distance(
     each = (np.eye(c.size) - basis @ basis.T) / root[:, None] / np.sqrt(n)
     statistic = float(np.sum((c @ each) ** 2))
     pvalue = form_cumulants([(int(n), each, m)]).pvalue(statistic)
-    return statistic, df, max(pvalue, _probability(c, m))
+    return statistic, df, max(pvalue, float(chi2_pvalue(statistic, df)), _probability(c, m))
 
 
 def negative_estimates(

@@ -122,8 +122,8 @@ def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
 def _laws_fit(counts: Counts, problem: Moments, likeliest: Array | None) -> TestResult:
     """Labels: their distance from the laws of the channel, or else the most negative estimates.
 
-    Rare outputs are put together. A channel with no more outputs than categories can make any law
-    but for signs, and so can one of which too few outputs are left.
+    Rare outputs are put together, if enough are left. A channel with no more outputs than
+    categories can make any law but for signs.
     """
     n, Q = counts.vector(), counts.mechanism.channel().matrix()
     seen, possible = n > 0, Q.any(axis=0)
@@ -133,17 +133,16 @@ def _laws_fit(counts: Counts, problem: Moments, likeliest: Array | None) -> Test
     )[0].p
     law = best @ Q
     if possible.sum() > len(Q) and n.sum() >= _FEWEST:
-        group = goodness.rare_groups(n.sum() * law[possible])
-        pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
-        try:
-            statistic, df, p = goodness.channel_distance(
-                goodness.group_sums(n[possible], group), pooled, best @ pooled
-            )
-        except NotAvailable:  # no more groups than they tell apart
-            pass
-        else:
+        expected = n.sum() * law[possible]
+        for group in (goodness.rare_groups(expected), np.arange(expected.size)):
+            pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
+            seen_together = goodness.group_sums(n[possible], group)
+            try:
+                found = goodness.channel_distance(seen_together, pooled, best @ pooled)
+            except NotAvailable:  # no more groups than categories they tell apart
+                continue
             how = "distance from the laws of the channel, p-value by the moments of the statistic"
-            return TestResult(_NULL, statistic, float(df), p, how)
+            return TestResult(_NULL, found[0], float(found[1]), found[2], how)
     if problem.is_dense:
         z, p = goodness.negative_estimates(n[possible], problem.inverse, law[possible])
         return _most_negative(z, p, problem.exact_form())

@@ -207,7 +207,7 @@ def _score(sides: Sequence[Evidence], pooled: OneStep, null: str) -> TestResult:
     found = score(parts, space=space)
     p = score_cumulants(space, parts, x, y).pvalue(found.statistic)
     seen = [[side.sources[i] for side, i in zip(sides, row, strict=True)] for row in at]
-    p = max(p, math.exp(sum(map(_log_probability, seen))))
+    p = max(p, found.pvalue, math.exp(sum(map(_log_probability, seen))))
     return TestResult(null, found.statistic, float(found.df), p, how, together(group))
 
 

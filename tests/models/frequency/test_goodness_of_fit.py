@@ -134,3 +134,66 @@ def test_negative_estimates_by_hand() -> None:
     # what never varies is certain: below zero it is no chance, else all there is
     z, pvalue = goodness.negative_estimates([10, 0], [[-1.0, 2.0], [1.0, 1.0]], [1.0, 0.0])
     assert z[0] == -np.inf and pvalue[0] == 0.0 and pvalue[1] == 1.0
+
+
+def test_sparse_blocks_are_no_misfit() -> None:
+    # one unlikely label, expected in .2 of 100 reports, was a MisfitWarning in 68 of 600 surveys
+    blocks, rng = ldp.HadamardResponse(tuple("abcdef"), epsilon=8.0), np.random.default_rng(5)
+    p = np.array([0.95, 0.03, 0.01, 0.006, 0.004, 0.0])
+    R = 100
+    drawn = (blocks.draw(p, 100, rng) for _ in range(R))
+    found = [goodness_of_fit([counts], [blocks.moments(counts)]) for counts in drawn]
+    doubted = sum(test is not None and test.pvalue < MISFIT for test in found)
+    assert doubted <= 1  # Binomial(100, .001): more than one in 1 of 200
+    # control: reports of another epsilon are found
+    wrong = ldp.HadamardResponse(tuple("abcdef"), epsilon=1.0).draw(p, 300, rng)
+    read = ldp.Counts(wrong.y, wrong.n, blocks)
+    test = goodness_of_fit([read], [blocks.moments(read)])
+    assert test is not None and test.pvalue < MISFIT
+
+
+def test_channel_distance_has_the_exact_moments() -> None:
+    from itertools import product
+
+    from ldpstats.inference.quadratic import form_cumulants
+
+    rng, parts = np.random.default_rng(1), []
+    for n, kinds in ((3, 4), (2, 3)):
+        m = rng.dirichlet(np.ones(kinds))
+        parts.append((n, rng.normal(size=(kinds, 3)), m))
+    values, chances = [], []
+    spaces = [product(range(len(m)), repeat=n) for n, _, m in parts]
+    for seen in product(*map(list, spaces)):
+        total, chance = np.zeros(3), 1.0
+        for (_, z, m), y in zip(parts, seen, strict=True):
+            total = total + (z - m @ z)[list(y)].sum(axis=0)
+            chance *= float(np.prod(m[list(y)]))
+        values.append(total @ total)
+        chances.append(chance)
+    t, w = np.array(values), np.array(chances)
+    law, mean = form_cumulants(parts), w @ t
+    expected = mean, w @ (t - mean) ** 2, w @ (t - mean) ** 3
+    assert (law.mean, law.variance, law.third) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("n_cohorts", [1, 16])
+def test_hashes_that_tell_all_answers_apart_are_tested_as_labels(n_cohorts: int) -> None:
+    """Up to a permutation these are the labels of k-RR: sparse ones are put together."""
+    labels = tuple(f"c{i}" for i in range(30))
+    p = np.append(1.0 / np.arange(1, 21) ** 1.3, np.zeros(10))
+    p /= p.sum()
+    olh = ldp.OLH(labels, epsilon=8.0, n_cohorts=n_cohorts)
+    reports = olh.privatize(
+        np.random.default_rng(3).choice(labels, 400, p=p), np.random.default_rng(4)
+    )
+    test = ldp.FrequencyModel(reports).test_distribution(p)
+    assert test.method.startswith("Pearson") and "few reports" in test.note
+    # the same statistic as of k-RR with the labels renamed
+    counts = reports.tally()
+    names = olh.cells(None)[counts.cohort, :, 0]
+    codes = np.argmax(names == counts.y[:, None], axis=1)
+    krr = ldp.KRR(labels, epsilon=8.0)
+    same = krr.counts(np.bincount(codes, counts.n, 30).astype(int))
+    expected = ldp.FrequencyModel(same).test_distribution(p)
+    assert test.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert (test.df, test.pvalue) == (expected.df, pytest.approx(expected.pvalue, rel=1e-9))

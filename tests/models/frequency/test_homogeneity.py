@@ -199,3 +199,75 @@ def test_sparse_tables_have_the_p_value_of_permuted_reports() -> None:
     assert "moments of permutations" in test.method and "the p-value is approximate" in test.note
     plain = ldp.homogeneity_test([bare.counts([150, 90, 60]), bare.counts([40, 30, 20])])
     assert "permutations" not in plain.method and not plain.note
+
+
+# ---- small groups of bits
+
+
+SIX, RARE = tuple("abcdef"), np.array([0.9, 0.07, 0.02, 0.008, 0.002, 0.0])
+BITS = ldp.KRAPPOR(SIX, epsilon=8.0, theta=0.5)
+
+
+def small_groups(
+    makers: list[ldp.Mechanism],
+    sizes: list[int],
+    R: int,
+    sums: bool = False,
+    method: str = "default",
+) -> Array:
+    """p-values of R surveys in which all groups have the rare frequencies."""
+    rng, found = np.random.default_rng(11), []
+    for _ in range(R):
+        pairs = zip(makers, sizes, strict=True)
+        drawn = [m.privatize(rng.choice(SIX, n, p=RARE), rng).tally(bits=sums) for m, n in pairs]
+        found.append(ldp.homogeneity_test(drawn, method).pvalue)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("sums", [False, True], ids=["reports", "sums"])
+def test_small_groups_of_bits_are_not_found_to_differ(sums: bool) -> None:
+    # six groups of 50 were told apart at .05 in a quarter of all surveys, at .001 in a fifth
+    R = 40
+    pvalues = small_groups([BITS] * 6, [50] * 6, R, sums)
+    assert at_most(size(pvalues), 0.06, R) and at_most(size(pvalues, 0.001), 0.002, R)
+
+
+def test_the_result_says_which_law_its_p_value_has() -> None:
+    rng = np.random.default_rng(2)
+    drawn = [BITS.privatize(rng.choice(SIX, n, p=RARE), rng).tally() for n in (50, 400)]
+    assert "moments of permutations" in ldp.homogeneity_test(drawn).method
+    sums = [counts.bit_counts() for counts in drawn]
+    assert "by the moments of the statistic" in ldp.homogeneity_test(sums).method
+    mixed = [drawn[0], ldp.KRR(SIX, epsilon=8.0).draw(RARE, 400, rng)]
+    assert "by the moments of the statistic" in ldp.homogeneity_test(mixed).method
+
+
+def test_groups_whose_reports_are_all_alike_do_not_differ() -> None:
+    one = BITS.privatize(["a"], np.random.default_rng(1)).tally()
+    assert ldp.homogeneity_test([one, one]).pvalue == 1.0
+    assert ldp.homogeneity_test([one.bit_counts(), one.bit_counts()]).pvalue == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[50, 400], [50] * 6, [100] * 10, [200, 200]])
+@pytest.mark.parametrize("sums", [False, True])
+def test_size_of_small_groups_of_bits(
+    sizes: list[int], sums: bool, replications: Callable[[int], int]
+) -> None:
+    R = replications(1000)
+    pvalues = small_groups([BITS] * len(sizes), sizes, R, sums)
+    for alpha in (0.05, 0.01):
+        assert at_most(size(pvalues, alpha), 1.1 * alpha, R, errors=4.0)
+
+
+@pytest.mark.slow
+def test_power_of_the_score_test_of_bits() -> None:
+    rng, makers = np.random.default_rng(3), ldp.KRAPPOR(SIX, epsilon=2.0, theta=0.5)
+    other = np.array([0.6, 0.2, 0.1, 0.05, 0.03, 0.02])
+    found = [
+        ldp.homogeneity_test(
+            [makers.privatize(rng.choice(SIX, 400, p=p), rng) for p in (RARE, other)]
+        ).pvalue
+        for _ in range(100)
+    ]
+    assert at_least(size(found), 0.85, 100)
