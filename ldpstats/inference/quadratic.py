@@ -22,7 +22,7 @@ __all__ = ["ReportSums"]
 Array = npt.NDArray[np.float64]
 
 _KNOWN = 1e-10  # variance, relative to the largest, of a contrast that is known under the null
-_AGREES = 1e-6  # and how far it may be from its value
+_AGREES = 1e-5  # and how far it may be from its value
 _MOST_OPERATIONS = 2e10  # multiplications that third cumulants may take: about 2 s
 _LARGEST_GRAM = 1 << 24  # entries of a matrix of all pairs of reports
 

@@ -226,11 +226,15 @@ class FittedResults(Stored, Presented):
         return estimated
 
     def wald_test(self, hypothesis: Any) -> TestResult:
-        """Test several linear restrictions together (Wald chi-square).
+        """Test several linear restrictions together.
 
         Redundant restrictions are removed by rank; the covariance has rank k - 1. Where the law of
-        the reports is known it is the covariance under the null, which makes this a score test. To
-        test a whole distribution there is `FrequencyModel.test_distribution`.
+        the reports is known this is a score test: the covariance is that at the likeliest
+        frequencies under the null, and the p-value comes from the first three moments that the
+        statistic has there, which allow for few reports. With many reports its law is chi-square,
+        as it is taken to be where the law of the reports is not known (hashes, joint tables). The
+        p-value of a single restriction is that of `t_test`. To test a whole distribution there is
+        `FrequencyModel.test_distribution`.
 
         Parameters
         ----------
@@ -248,7 +252,7 @@ class FittedResults(Stored, Presented):
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> print(results.wald_test("a = b, b = c"))
-        Wald test on the unconstrained estimate
+        Wald test on the unconstrained estimate, p-value by the law under the null
           H0: a = b, b = c
           statistic 43.4, df 2, p-value 3.765e-10
         """
@@ -266,18 +270,19 @@ class FittedResults(Stored, Presented):
     def _score_test(self, R: Array, gap: Array, value: Array) -> tuple[float, int, float, str]:
         """Statistic, degrees of freedom, p-value and method of R p = value, R of unit variance."""
         how = "Wald test on the unconstrained estimate"
+        scored = f"{how}, p-value by the law under the null"
         row = np.zeros(self.k)
         row[self.linear.places] = R[0]
         one = self._contrast_law(row) if len(R) == 1 else None
         if one is not None:
             (se,), (skewness,) = one.at(np.clip(value, one.least, one.most))
             z = float(tests_.standardised(gap, se)[0])
-            return z**2, 1, float(two_sided(gap, se, skewness)[0]), how
+            return z**2, 1, float(two_sided(gap, se, skewness)[0]), scored
         law = self._null_law(R, gap)
         if law is None:
             statistic = float(np.sum(gap**2))
             return statistic, gap.size, float(chi2_pvalue(statistic, gap.size)), how
-        return *law.test(gap), how
+        return *law.test(gap), scored if law.parts else how
 
     @abstractmethod
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
