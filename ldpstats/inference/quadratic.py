@@ -33,7 +33,7 @@ Part = tuple[int, Array, Array]  # reports, coordinates of each, (u, r), and the
 
 _WORK = 2e9  # most multiplications for the third moments: about a second
 _KNOWN = 1e-10  # variance, relative to the largest, of a contrast that is known under the null
-_AGREES = 1e-6  # and how far it may be from its value
+_AGREES = 1e-5  # and how far it may be from its value
 
 
 def is_feasible(n_rows: int, r: int) -> bool:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ldpstats.channels.base import Channel
 from ldpstats.channels.incidence import Blocks
 from ldpstats.channels.structured import Uniformised
-from ldpstats.errors import NotAvailable
+from ldpstats.channels.subsets import Subsets
 from ldpstats.estimators.mle import MLE
 from ldpstats.inference.quadratic import ReportSums
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
@@ -45,8 +45,9 @@ _NEWTON = 4  # steps from the nearest of them
 _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
-_LARGEST_SPREAD = 100  # categories whose covariance is worth to be built entry by entry
 _LUMPED = 256  # categories that a contrast leaves out
+_MOST_PRODUCTS = 1e7  # of moments of pairs of contrasts
+_MOST_MEMBERS = 12  # categories of which all subsets are listed
 _LISTED = 4096  # reports up to which all are listed
 _DRAWN = 1 << 19  # entries of likelihoods of the reports of an answer that stand for all
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
@@ -143,7 +144,8 @@ class Answers:
     ``moments(row, at)`` gives ``SumLaw.moments`` of the categories `at`: all that the contrast
     `row`, shape (k,), is about, and some others. `alike` says that all others have the same.
     ``reports(R)`` lists, for each source, what reports count for each contrast of R, shape (q, l),
-    and the function of the frequencies that gives the probabilities of these reports.
+    and the function of the frequencies that gives the probabilities of these reports. They are all
+    that can be made, if `complete`, or a sample.
     """
 
     p: Array
@@ -151,6 +153,7 @@ class Answers:
     nobs: Array
     reports: Callable[[Array], Sequence[tuple[Array, Callable[[Array], Array]]]]
     alike: bool = False
+    complete: bool = True
 
     @cached_property
     def _seen(self) -> Array:
@@ -185,21 +188,23 @@ class Answers:
 
         return law
 
-    def null_law(self, R: Array, value: Array) -> ReportSums:
-        """The law of contrasts R, shape (q, k), of the estimate where they are `value`."""
+    def null_law(self, R: Array, value: Array) -> ReportSums | None:
+        """The law of contrasts R, shape (q, k), of the estimate where they are `value`.
+
+        None where there are too many of reports that cannot be listed.
+        """
+        if not self.complete and (len(R) * self.p.size) ** 2 > _MOST_PRODUCTS:
+            return None
         p = self._restricted(R, value)
         listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
         parts = [(u, law(p), n) for (u, law), n in listed]
-        return ReportSums(self._covariance(R, p), parts)
-
-    def spread(self) -> Array | None:
-        """Covariance, shape (k, k), of the estimate if all answers are held by somebody.
-
-        None for very many categories.
-        """
-        if self.p.size > _LARGEST_SPREAD:
-            return None
-        return self._covariance(np.eye(self.p.size), self._held)
+        if not self.complete:
+            return ReportSums(self._covariance(R, p), parts)
+        V = np.zeros((len(R), len(R)))
+        for u, m, n in parts:
+            centred = u - (u @ m)[:, None]
+            V += (centred * m) @ centred.T / n
+        return ReportSums(V, parts)
 
     @cached_property
     def _held(self) -> Array:
@@ -321,7 +326,8 @@ def _of_scores(linear: Uncertain, tally: PathLaw, makers: Sequence[Mechanism]) -
             found.append((n * weights @ (W / (W @ start)[:, None]).T, law))
         return found
 
-    return Answers(start, moments, nobs, reports)
+    complete = all(_lists(channel) for channel in channels)
+    return Answers(start, moments, nobs, reports, complete=complete)
 
 
 def _listed(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
@@ -330,16 +336,18 @@ def _listed(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
     Where there are too many patterns of bits, a sample stands for them.
     """
     channel = maker.channel()
-    if channel.shape[1] <= _LISTED:
-        try:
-            Q = channel.matrix()
-        except NotAvailable:  # a few patterns of many bits
-            pass
-        else:
-            Q = Q[:, Q.any(axis=0)]
-            return Q.T, lambda p: np.asarray(p @ Q)
+    if _lists(channel):
+        Q = channel.matrix()
+        Q = Q[:, Q.any(axis=0)]
+        return Q.T, lambda p: np.asarray(p @ Q)
     y, law = _sample(maker)
     return channel.rows(y).dense(), law
+
+
+def _lists(channel: Channel) -> bool:
+    """Whether all reports are listed."""
+    few = channel.shape[1] <= _LISTED
+    return few and not (isinstance(channel, Subsets) and channel.shape[0] > _MOST_MEMBERS)
 
 
 def _sample(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
@@ -361,8 +369,8 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
     channel = maker.channel()
     nobs, p = np.array([float(exact.nobs)]), project_simplex(linear.estimate)
     if isinstance(channel, Blocks):
-        G = channel.design.features(np.arange(channel.shape[1])).T - exact.offset[:, None]
-        G = G / exact.scale[:, None]
+        held = channel.design.features(np.arange(channel.shape[1])).T
+        G = (held - exact.offset[:, None]) / exact.scale[:, None]
         Q = channel.matrix()
 
         def label_moments(row: Array, at: Any = slice(None)) -> Array:
@@ -381,4 +389,4 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
         bits = np.unpackbits(y, axis=1, count=maker.n_bits, bitorder="little")
         return [((R / exact.scale) @ (bits - exact.offset).T, law)]
 
-    return Answers(p, moments, nobs, reports)
+    return Answers(p, moments, nobs, reports, complete=False)

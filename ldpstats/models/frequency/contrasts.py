@@ -72,11 +72,12 @@ def null_law(
         led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
         near = led and all(part.can_move(change) for part in laws.law.parts)
         if known is None or near:
-            law = laws.law.moved(change)
-            parts = [(part.contrasts(R), part.law, part.nobs) for part in law.parts]
-            return ReportSums(law.covariance(R), parts)
-    if known is not None:
-        return known.null_law(R, R @ linear.estimate - gap)
+            moved = laws.law.moved(change)
+            parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
+            return ReportSums(moved.covariance(R), parts)
+    law = None if known is None else known.null_law(R, R @ linear.estimate - gap)
+    if law is not None:
+        return law
     if laws.tally is None or not laws.tally.everywhere:
         return None
     inside = np.clip(linear.estimate, 0.0, 1.0)

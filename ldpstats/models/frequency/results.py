@@ -32,6 +32,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Unexplained
 from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.report_law import ReportLaw
+from ldpstats.problems.simplex import project_simplex
 from ldpstats.problems.tallies import Tallies
 
 if TYPE_CHECKING:
@@ -312,10 +313,13 @@ class FrequencyResults(CategoryResults):
         return contrasts.null_law(self.linear, self.laws, R, gap, self.answers)
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
-        unseen = not np.all(estimated.variances() > 0.0)  # that nobody was seen is not certain
-        known = self.answers if unseen and self.law is not None else None
-        spread = None if known is None else known.spread()
-        return estimated if spread is None else Covariance.dense(spread)
+        least = 0.5 / self.nobs**2  # that nobody was seen is not certain: half a report was
+        unseen = estimated.variances() < 1e-3 * least
+        if not unseen.any() or self.answers is None:
+            return estimated
+        k = self.k
+        more = Covariance(np.where(unseen, least, 0.0), np.zeros((0, 0)), np.zeros((k, 0)))
+        return (estimated + more).without_excess(project_simplex(self.linear.estimate))
 
     @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
