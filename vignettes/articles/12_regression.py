@@ -72,7 +72,7 @@ assert naive.loc[slopes, "ratio"].between(0.25, 0.5).all()
 # Tests, and what p-values and intervals are
 # ------------------------------------------
 #
-# ``pvalues`` are score tests, and ``conf_int()`` profiles a penalised likelihood. Wald tests and
+# ``pvalues`` and ``conf_int()`` are from one profile of a penalised likelihood. Wald tests and
 # intervals fail with few respondents or a small epsilon; ``conf_int(method="wald")`` and
 # ``wald_test`` still have them. ``term_tests`` has likelihood ratios of the model without each
 # term, here with religion as four categories. ``goodness_of_fit`` compares the reports with what

@@ -85,9 +85,14 @@ class PrivatizedRegression(RegressionStructure):
             estimate is then always finite.
         cov_type : {"nonrobust", "HC0", "cluster"}, optional
             "nonrobust" by default; "HC0" with sampling weights. With the design of a survey the
-            covariance is that of the design.
+            covariance is that of the design, with primary units less strata for degrees of freedom.
         cov_kwds : dict, optional
-            ``{"groups": labels}`` for "cluster"; ``use_correction`` as in statsmodels.
+            ``{"groups": labels}`` for "cluster". With up to 1,000 clusters the covariance is then
+            bias-reduced (CR2), and each coefficient has the t distribution with its own
+            Satterthwaite degrees of freedom (``results.df_inference``): few where few clusters
+            have information on it. ``"use_correction": True`` gives the covariance with a factor
+            for few clusters and normal quantiles, as in statsmodels, and False that without; beyond
+            1,000 clusters the default is True.
         start_params : array-like, optional
             Where iterations start.
         maxiter : int

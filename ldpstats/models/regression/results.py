@@ -71,7 +71,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
     level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
     fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
-    sampling weights, designs, and more than 30 coefficients.
+    sampling weights, designs, and more than 30 coefficients. With clusters `df_inference` has the
+    degrees of freedom of each coefficient; predictions and margins take the least of them.
 
     Examples
     --------

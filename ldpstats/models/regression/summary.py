@@ -224,8 +224,8 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
     if results.uses_likelihood:
         kind = "penalised " if results.penalises else ""
         notes = [
-            f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree about "
-            f"zero. Std err and {'t' if results.use_t else 'z'} are Wald."
+            f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
+            f"about zero. Std err and {'t' if results.use_t else 'z'} are Wald."
         ]
     else:
         law = quantiles_in_words(results.df_inference, results.use_t)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats as stats
 from models.regression.examples import fitted as of_examples
 from models.regression.examples import reports, table
 
@@ -217,3 +218,69 @@ def test_odds_ratios_that_do_not_exist_are_refused():
     ):
         with pytest.raises(InvalidArgument, match=words):
             of_examples("arrays").odds_ratios(per=per)
+
+
+def villages(n_groups: int = 12, size: int = 20, seed: int = 7):
+    """A covariate of villages and one of persons; groups."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), size)
+    X = pd.DataFrame({"const": 1.0, "u": rng.normal(size=groups.size)})
+    X["z"] = rng.normal(size=n_groups)[groups]
+    return X, groups
+
+
+@pytest.mark.parametrize("what", ["direct", "private"])
+def test_few_clusters_have_degrees_of_freedom_of_each_coefficient(what):
+    """The bias-reduced covariance of a logit, from its score totals and information."""
+    X, groups = villages()
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, len(X))
+    mechanism = ldp.Observed((0, 1)) if what == "direct" else ldp.KRR((0, 1), epsilon=1.5)
+    reports = mechanism.privatize(y, rng)
+    results = ldp.PrivatizedLogit(reports, X).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    # P(report 1) = a + c pi, and the information of a row is (c pi (1 - pi))^2 / m (1 - m)
+    e = np.exp(1.5)
+    a, c = (0.0, 1.0) if what == "direct" else (1.0 / (1.0 + e), (e - 1.0) / (1.0 + e))
+    design = X.to_numpy()
+    pi = 1.0 / (1.0 + np.exp(-design @ results.params.to_numpy()))
+    m, slope = a + c * pi, c * pi * (1.0 - pi)
+    scores = design * (slope * (reports.y - m) / (m * (1.0 - m)))[:, None]
+    weighted = design * (slope / np.sqrt(m * (1.0 - m)))[:, None]
+    B = results.model.fit().cov_params().to_numpy()  # inverse of the observed information
+    V = np.zeros((3, 3))
+    total = weighted.T @ weighted
+    for one in range(12):
+        at = groups == one
+        share = weighted[at].T @ weighted[at] @ np.linalg.inv(total)
+        size, axes = np.linalg.eig(np.eye(3) - share)
+        grown = (axes / np.sqrt(size)) @ np.linalg.inv(axes)
+        along = B @ grown @ scores[at].sum(axis=0)
+        V += np.outer(along, along)
+    np.testing.assert_allclose(results.cov_params(), V, rtol=1e-5)
+    assert results.use_t and results.df_inference["z"] < results.df_inference["u"] < 12.0
+    assert results.test_of_coefficients == "Wald"
+    z, df = results.tvalues["z"], results.df_inference["z"]
+    np.testing.assert_allclose(results.pvalues["z"], 2.0 * stats.t.sf(abs(z), df))
+    far = stats.t.ppf(0.975, df) * results.bse["z"]
+    np.testing.assert_allclose(results.conf_int().loc["z", "upper"], results.params["z"] + far)
+    assert results.t_test("z = 0").pvalue == pytest.approx(results.pvalues["z"])
+    assert results.term_tests().loc["z", "pvalue"] == pytest.approx(results.pvalues["z"])
+    assert "CR2" in str(results.summary()) and "Satterthwaite" in str(results.summary())
+    plain = results.model.fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True}
+    )
+    assert not plain.use_t and plain.pvalues["z"] < results.pvalues["z"]
+
+
+@pytest.mark.parametrize("method", ["mle", "corrected"])
+def test_few_clusters_beside_a_private_predictor(method):
+    """Without the expected information shares are of the products of scores."""
+    X, groups = villages()
+    rng = np.random.default_rng(3)
+    X["late"] = rng.integers(0, 2, len(X))
+    use = ldp.KRR(("no", "yes"), epsilon=3.0).privatize(rng.choice(["no", "yes"], len(X)), rng)
+    model = ldp.regression("late ~ z + use", X, {"use": use})
+    results = model.fit(method=method, cov_type="cluster", cov_kwds={"groups": groups})
+    df = results.df_inference
+    assert (df > 1.0).all() and df["z"] < df["use[T.yes]"] < 12.0
+    assert np.isfinite(results.wald_test("z = 0, use[T.yes] = 0").pvalue)

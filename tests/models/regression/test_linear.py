@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+import scipy.stats
 import simulate
 import statsmodels.api as sm
 
@@ -341,3 +342,100 @@ def test_reports_that_all_agree_are_not_certain() -> None:
     reports = ldp.KRR(("n", "y"), 1.0).parse("q", ["y"] * 10)
     with pytest.raises(ldp.NotAvailable, match="show no variance"):
         ldp.PrivatizedOLS(reports, np.ones((10, 1))).fit()
+
+
+def reduced(X: Array, y: Array, groups: Array, L: Array) -> tuple[Array, float]:
+    """CR2 of least squares and its degrees of freedom, with all matrices written out."""
+    n, B = len(X), np.linalg.inv(X.T @ X)
+    M, V, parts = np.eye(n) - X @ B @ X.T, np.zeros((X.shape[1], X.shape[1])), []
+    for one in np.unique(groups):
+        at = np.flatnonzero(groups == one)
+        size, axes = np.linalg.eigh(M[np.ix_(at, at)])
+        grown = np.where(size > 1e-9, 1.0 / np.sqrt(np.maximum(size, 1e-9)), 0.0)
+        part = B @ X[at].T @ ((axes * grown) @ axes.T) @ M[at]
+        V += np.outer(part @ y, part @ y)
+        parts.append(L @ part)
+    size, axes = np.linalg.eigh(sum(one @ one.T for one in parts))
+    parts = [(axes / np.sqrt(size)).T @ one for one in parts]
+    total = 0.0
+    for one in parts:
+        for other in parts:
+            moved = one @ other.T
+            total += np.trace(moved) ** 2 + np.trace(moved @ moved)
+    q = len(L)
+    return V, q * (q + 1.0) / total
+
+
+def rare(n: int = 80, k: int = 9, seed: int = 4) -> tuple[pd.DataFrame, ldp.Reports, Array]:
+    """A covariate that few have, reports, and clusters of unlike size."""
+    rng = np.random.default_rng(seed)
+    rows = {"const": 1.0, "x": rng.normal(size=n), "rare": (np.arange(n) < n // 10) + 0.0}
+    groups = np.sort(rng.choice(k, n, p=np.arange(1, k + 1) / (k * (k + 1) / 2)))
+    answers = rng.integers(0, 2, n)
+    reports = ldp.Warner(epsilon=2.0, categories=(0, 1)).privatize(answers, rng)
+    return pd.DataFrame(rows), reports, groups
+
+
+@pytest.mark.parametrize("by", ["respondents", "clusters"])
+def test_few_bear_the_information_on_a_coefficient(by: str) -> None:
+    """HC2 and CR2 and their degrees of freedom are those of the definitions."""
+    X, reports, groups = rare()
+    model = ldp.PrivatizedOLS(reports, X)
+    if by == "respondents":
+        result, groups = model.fit(), np.arange(len(X))
+        assert result.cov_type == "HC2"
+    else:
+        result = model.fit("cluster", {"groups": groups})
+    matrix, places = X.to_numpy(), np.eye(3)
+    for j in range(3):
+        V, df = reduced(matrix, model.endog, groups, places[[j]])
+        np.testing.assert_allclose(result.df_inference.iloc[j], df, EXACT)
+    np.testing.assert_allclose(result.cov_params(), V, EXACT)
+    assert result.df_inference["rare"] < (9.0 if by == "respondents" else 3.0)
+    far = -scipy.stats.t.ppf(0.025, result.df_inference)
+    np.testing.assert_allclose(result.conf_int()["upper"], result.params + far * result.bse, EXACT)
+    np.testing.assert_allclose(
+        result.t_test("rare = 0, x = 0").pvalue, result.pvalues[["rare", "x"]], EXACT
+    )
+    assert "Satterthwaite" in str(result.summary())
+    if by == "respondents":
+        _, df = reduced(matrix, model.endog, groups, places[1:])
+        test = result.f_test("x = 0, rare = 0")
+        b, V = result.params.iloc[1:], result.cov_params().iloc[1:, 1:]
+        np.testing.assert_allclose(test.df_denom, df - 1.0, EXACT)
+        statistic = b @ np.linalg.solve(V, b) * (df - 1.0) / (2.0 * df)
+        np.testing.assert_allclose(test.statistic, statistic, EXACT)
+
+
+def test_what_one_cluster_determines_has_no_variance() -> None:
+    X, reports, groups = rare()
+    X["one"] = (groups == 8) + 0.0
+    result = ldp.PrivatizedOLS(reports, X).fit("cluster", {"groups": groups})
+    assert np.isnan(result.df_inference["one"]) and np.isnan(result.pvalues["one"])
+    assert np.isfinite(result.pvalues["x"])
+    assert "alone determines most of one" in str(result.summary()).replace("\n  ", " ")
+
+
+def test_respondents_with_a_frequency_have_the_degrees_of_freedom_of_each() -> None:
+    X, reports, _ = rare()
+    times = np.random.default_rng(3).integers(1, 4, len(X))
+    every = np.repeat(np.arange(len(X)), times)
+    short = ldp.PrivatizedOLS(reports, X, freq_weights=times).fit()
+    long = ldp.PrivatizedOLS(reports[every], X.iloc[every]).fit()
+    np.testing.assert_allclose(short.df_inference, long.df_inference, EXACT)
+
+
+def test_other_corrections_go_by_name() -> None:
+    X, reports, groups = rare()
+    model = ldp.PrivatizedOLS(reports, X)
+    assert (model.fit("HC3").df_inference == len(X) - 3).all()
+    plain = model.fit("cluster", {"groups": groups, "use_correction": False})
+    factor = model.fit("cluster", {"groups": groups, "use_correction": True})
+    assert (plain.df_inference == 8.0).all() and (factor.bse > plain.bse).all()
+    many = np.repeat(np.arange(1001), 2)
+    answers = np.arange(2002) % 2
+    reports = ldp.Warner(epsilon=2.0, categories=(0, 1)).privatize(
+        answers, np.random.default_rng(5)
+    )
+    ones = ldp.PrivatizedOLS(reports, np.ones((2002, 1)))
+    assert ones.fit("cluster", {"groups": many}).df_inference.iloc[0] == 1000.0
