@@ -36,7 +36,6 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _NAIVE = 6  # coefficients that a note shows
-_FEW = 4  # degrees of freedom below which intervals are rough
 _MECHANISMS = 4
 _WIDEST = 1e6  # beyond, coefficients have an exponent
 _KINDS = {
@@ -269,11 +268,18 @@ def quantiles_in_words(df: Any, use_t: bool) -> str:
     return f"t with degrees of freedom of each coefficient (Satterthwaite{ends})"
 
 
-def few_notes(df: Any) -> list[str]:
-    """What is said of coefficients on which few clusters or respondents have information."""
+def few_notes(df: Any, least: float = 4.0) -> list[str]:
+    """What is said of coefficients on which few clusters or respondents have information.
+
+    Parameters
+    ----------
+    df : Series or DataFrame
+    least : float
+        Degrees of freedom below which normal theory is doubtful.
+    """
     frame = df.stack() if isinstance(df, pd.DataFrame) else df
     none = [str(name) for name, value in frame.items() if np.isnan(value)]
-    few = [str(name) for name, value in frame.items() if value < _FEW]
+    few = [str(name) for name, value in frame.items() if value < least]
     notes = []
     if none:
         notes.append(
@@ -282,8 +288,9 @@ def few_notes(df: Any) -> list[str]:
         )
     if few:
         notes.append(
-            f"NOTE: fewer than {_FEW} degrees of freedom: {', '.join(few[:_NAIVE])}: few clusters "
-            "or respondents have information on it, and its interval is only about right."
+            f"WARNING: few clusters or respondents have information on {', '.join(few[:_NAIVE])} "
+            f"(fewer than {least:g} degrees of freedom): where answers are skewed or rare among "
+            "them, intervals cover less often than stated."
         )
     return notes
 

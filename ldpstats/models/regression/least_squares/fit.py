@@ -153,9 +153,11 @@ class LinearFit:
         tested = np.delete(np.eye(p), [] if at is None else [at], axis=0)
         if not len(tested) or (self.k_constant and at is None) or not np.any(self.covariance):
             return float("nan"), float("nan")
-        test = wald_contrast(
-            self.fitted.beta, self.covariance, tested, np.zeros(len(tested)), self.degrees
-        )
+        zero = np.zeros(len(tested))
+        try:
+            test = wald_contrast(self.fitted.beta, self.covariance, tested, zero, self.degrees)
+        except NotAvailable:  # too few clusters for so many coefficients together
+            return float("nan"), float("nan")
         return float(test.statistic), float(test.pvalue)
 
     @property

@@ -42,6 +42,7 @@ __all__ = ["PrivatizedOLS"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
+FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
 
 
@@ -168,7 +169,9 @@ class PrivatizedOLS:
             pseudo-response for the same in all rows, which a randomisation makes it not.
         cov_kwds : mapping, optional
             "df_correction" (True), of "HC2" and "cluster": whether degrees of freedom are as below;
-            else they are n - p. Those of "HC2" are of Bell and McCaffrey, for each coefficient.
+            else they are n - p. Those of "HC2" are of Bell and McCaffrey, for each coefficient;
+            where they are fewer than 30 its variance is at least that of equal variances, as of
+            few respondents all residuals may be alike (not with survey weights).
             "groups", for "cluster": the cluster of each row. "use_correction", for "cluster": by
             default the covariance of up to 1,000 clusters is bias-reduced (CR2), with Satterthwaite
             degrees of freedom of each coefficient. True gives it the factor
@@ -217,6 +220,8 @@ class PrivatizedOLS:
             if kind == "HC2":
                 X = fit.X * np.sqrt(fit.weights)[:, None]
                 shares = InformationShares.of_rows(X, fit.inverse, fit.times)
+                if own and not self.is_weighted and fit.df_resid > 0.0:
+                    V = _at_least_equal(V, fit.covariance("nonrobust"), shares)
         return PrivatizedOLSResults(
             model=self,
             fitted=fit,
@@ -306,6 +311,16 @@ class PrivatizedOLS:
         if correct is not None:
             correct = boolean("cov_kwds['use_correction']", correct)
         return clusters, correct, own
+
+
+def _at_least_equal(V: Array, equal: Array, shares: InformationShares) -> Array:
+    """V, where few respondents tell a coefficient with at least the variance of `equal`.
+
+    Few residuals may be all alike, as where nobody of ten says yes, and show no variance.
+    """
+    few = np.array([shares.degrees(row[None, :]) < FEW_RESPONDENTS for row in np.eye(len(V))])
+    lacking = np.maximum(np.diagonal(equal) - np.diagonal(V), 0.0)
+    return V + np.diag(np.where(few, lacking, 0.0))
 
 
 def _by_cluster(

@@ -25,6 +25,7 @@ __all__ = ["linear_summary"]
 
 _SCORES = 8  # scores that a note shows
 _NAIVE = 6  # and naive coefficients
+_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
 _WORDS = {
     "nonrobust": "equal variances",
     "HC0": "robust (HC0)",
@@ -101,7 +102,8 @@ def _share(value: float) -> str:
 def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
     model = result.model
     law = quantiles_in_words(result.df_inference, result.use_t)
-    notes = [f"Intervals and p-values: Wald, {law}.", *few_notes(result.df_inference)]
+    least = 4.0 if result.n_clusters is not None else _FEW
+    notes = [f"Intervals and p-values: Wald, {law}.", *few_notes(result.df_inference, least)]
     if n_shown < n:
         notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
     if not np.isnan(result.fvalue):
