@@ -31,5 +31,7 @@ def nearest_label(text: str, known: Iterable[object]) -> object | None:
     if given in folded or any(letter.isdigit() for letter in given):
         return folded.get(given)
     absent = given in _NO_ANSWER
-    alike = get_close_matches(given, [t for t in folded if not absent or t in _NO_ANSWER], 1, _ALIKE)
+    alike = get_close_matches(
+        given, [t for t in folded if not absent or t in _NO_ANSWER], 1, _ALIKE
+    )
     return folded[alike[0]] if alike else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from ldpstats.arguments.labels import as_labels
 from ldpstats.devices.tree import tree_of
 from ldpstats.devices.tree_plot import draw_tree
-from ldpstats.arguments.labels import as_labels
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.device import DeviceMechanism
@@ -102,7 +102,9 @@ class Device:
 
     def __rshift__(self, other: object) -> Device:
         if not isinstance(other, Device):
-            remedy = "must be a device: say('yes') makes one of a label, recode({'yes': 1}) of a dict"
+            remedy = (
+                "must be a device: say('yes') makes one of a label, recode({'yes': 1}) of a dict"
+            )
             raise InvalidArgument(">>", other, remedy)
         return Device(Then(self._step, other._step))
 
@@ -259,7 +261,9 @@ def as_step(name: str, value: object) -> Step:
         )
         raise InvalidArgument(name, value, remedy)
     if isinstance(value, Mechanism):
-        remedy = "is a mechanism: give the device, without .mechanism(...); of other mechanisms the "
+        remedy = (
+            "is a mechanism: give the device, without .mechanism(...); of other mechanisms the "
+        )
         remedy += "design of devices.library, or the steps"
         raise InvalidArgument(name, value, remedy)
     if value is None or isinstance(value, list | set | tuple):

@@ -98,9 +98,7 @@ def test_a_yes_that_is_listed_first_is_the_yes_all_the_same(codes: Any) -> None:
     device = library.forced_response("1/3", "1/6")
     yes, no = codes
     own = device.mechanism(codes)
-    assert own.exact[::-1] == tuple(
-        row[::-1] for row in device.mechanism(("no", "yes")).exact
-    )
+    assert own.exact[::-1] == tuple(row[::-1] for row in device.mechanism(("no", "yes")).exact)
     assert f"If it stops at “say {yes}”, say “{yes}”." in " ".join(own.instructions())
     assert own.categories.tolist() == [yes, no]
 
