@@ -54,9 +54,10 @@ def said(device: devices.Device, n: dict[Any, int], categories: Any = ("no", "ye
 
 
 KNOWN: dict[str, Any] = {
-    **vars(devices), "np": np, "pd": pd, "ldp": ldp, "replace": replace, "Fraction": Fraction,
+    **vars(devices), "devices": devices, "TABLE": TABLE, "np": np, "pd": pd, "ldp": ldp,
+    "replace": replace, "Fraction": Fraction,
     "planning": ldp.planning, "privacy": ldp.privacy, "rng": rng, "survey": survey, "said": said,
-    "KRR": KRR, "BITS": BITS, "WARNER": WARNER, "HASHED": HASHED, "CHEATING": CHEATING, "TABLE": TABLE,
+    "KRR": KRR, "BITS": BITS, "WARNER": WARNER, "HASHED": HASHED, "CHEATING": CHEATING,
     "counts": KRR.counts([500, 300, 200]), "others": KRR.counts([400, 300, 300]),
     "bits": BITS.counts([476, 463, 439], nobs=1000),
     "reports": KRR.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
