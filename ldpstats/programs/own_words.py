@@ -15,10 +15,10 @@ __all__ = ["in_own_words", "own_outputs"]
 
 _NO, _YES = "no", "yes"
 # words that mean yes wherever they are listed: before their no, they are the yes all the same
-_MEAN_YES = {"yes", "y", "true", "ja", "oui", "si", "sí", "sì", "sim", "tak", "ano", "да", "evet"}
+_MEAN_YES = {"yes", "y", "true", "ja", "oui", "si", "sí", "sì", "sim", "tak", "ano", "да"}
 _MEAN_YES |= {"jah", "igen", "kyllä", "1"}
 _MEAN_NO = {"no", "n", "false", "nein", "non", "nee", "nej", "nei", "não", "nao", "nie", "ne"}
-_MEAN_NO |= {"нет", "hay\u0131r", "ei", "nem", "0"}
+_MEAN_NO |= {"нет", "ei", "nem", "0"}
 
 
 def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:

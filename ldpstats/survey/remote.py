@@ -26,6 +26,8 @@ from ldpstats.survey.waves import Waves
 
 __all__ = ["Part", "Read", "Remote"]
 
+_NULL = "make it null first, in SQL with NULLIF(column, code)"
+
 Array = npt.NDArray[Any]
 
 

@@ -177,3 +177,11 @@ def test_a_wide_file_goes_through_survey_in_one_call(tmp_path: Path) -> None:
         assert fit.params[1] == ldp.FrequencyModel(expected).fit().params["yes"]
     with pytest.raises(ldp.LDPError, match=r"pandas.read_csv\(file, sep=';'\)"):
         ldp.Survey(tmp_path / "wide.csv", {"Was ill": designs["Was ill"].mechanism((2, 1))})
+
+
+@pytest.mark.parametrize(
+    "make", [library.warner, lambda p, answers: library.mangat_singh(0.5, p, answers)]
+)
+def test_designs_without_answers_of_their_own_take_them_like_others(make: Any) -> None:
+    own = make("8/10", answers=(2, 1)).mechanism((2, 1))
+    assert own.exact == make("8/10", answers=("no", "yes")).mechanism(("no", "yes")).exact
