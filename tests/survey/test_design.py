@@ -241,6 +241,7 @@ def averaged(table: pd.DataFrame, phi: Any, inside: Any) -> float:
     return float(np.sqrt(sum(len(t) * t.var() for t in several) * len(own) / len(several)))
 
 
+@pytest.mark.filterwarnings("ignore:the domain rest=False is in one sampling unit")
 @pytest.mark.parametrize("clusters", [(3, 2, 1), (4, 2, 3, 2, 1)])
 @pytest.mark.parametrize("method", ["inversion", "mle"])
 def test_the_average_of_single_units_is_that_of_the_domain(
