@@ -130,10 +130,11 @@ def write_rappor_params(rappor: RAPPOR, path: FilePath, *, force: bool = False) 
     ...     Path(f"{folder}/params.csv").read_text()
     'k,h,m,p,q,f\\n16,2,64,0.5,0.75,0.5\\n'
     """
-    rappor = check_rappor("rappor", rappor)
-    one = dict.fromkeys(("n_bits", "n_hashes", "n_cohorts"), 1)  # of a Boolean one
-    own = one if isinstance(rappor, BooleanRAPPOR) else {}
-    values = [repr(own.get(name) or getattr(rappor, name)) for name in _FIELDS.values()]
+    checked = check_rappor("rappor", rappor)
+    own: dict[str, int] = {}
+    if isinstance(checked, BooleanRAPPOR):
+        own = dict.fromkeys(("n_bits", "n_hashes", "n_cohorts"), 1)
+    values = [repr(own.get(name) or getattr(checked, name)) for name in _FIELDS.values()]
     write_rows(path, [list(_FIELDS), values], force)
 
 
