@@ -228,8 +228,8 @@ def negative_estimates(
     pvalue = np.maximum(pvalue, np.where(np.isneginf(z), 0.0, _probability(c, m)))
     for i in np.flatnonzero((pvalue < _DOUBTED) & np.isfinite(z)):
         kinds = np.unique(np.round(G[i] / size[i], 9), return_inverse=True)[1].reshape(-1)
-        seen = _probability(np.bincount(kinds, weights=c), np.bincount(kinds, weights=m))
-        pvalue[i] = max(pvalue[i], seen)
+        seen, together = (np.bincount(kinds, weights=w).astype(np.float64) for w in (c, m))
+        pvalue[i] = max(pvalue[i], _probability(seen, together))
     return z, pvalue
 
 

@@ -165,7 +165,7 @@ class GroupedDecoding(Decoding):
     respondents a cohort has says nothing of their answers.
     """
 
-    parts: tuple[tuple[Codes, LinearDecoding], ...]
+    parts: tuple[tuple[Codes, Decoding], ...]
     shares: Array
 
     @property

@@ -55,7 +55,13 @@ def laws_between(
         return known.between(first, second)
     if laws.law is None or linear.at is not None:
         return None
-    return lambda v: contrast_law(linear, laws, (1.0 - v) * first - v * second)
+
+    def law(v: float) -> ContrastLaw:
+        found = contrast_law(linear, laws, (1.0 - v) * first - v * second)
+        assert found is not None  # the law of the reports is known
+        return found
+
+    return law
 
 
 def null_law(

@@ -26,6 +26,7 @@ from ldpstats.models.frequency.chi_square import (
 )
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import block_diagonal
+from ldpstats.problems.equations import Equations
 from ldpstats.problems.exact_counts import ExactForm
 from ldpstats.problems.moments import Check, Moments
 from ldpstats.problems.pooled import joined
@@ -111,9 +112,9 @@ def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
         histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
         statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
         law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
-        p = goodness.popcount_pvalue(float(statistic), *law)
+        pvalue = goodness.popcount_pvalue(float(statistic), *law)
         how = "chi-square of the number of ones in a report, p-value by its moments"
-        return TestResult(_NULL, float(statistic), float(df), p, how)
+        return TestResult(_NULL, float(statistic), float(df), pvalue, how)
     total = int(counts.ones.sum())
     z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
     return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
@@ -144,7 +145,9 @@ def _laws_fit(counts: Counts, problem: Moments, likeliest: Array | None) -> Test
             how = "distance from the laws of the channel, p-value by the moments of the statistic"
             return TestResult(_NULL, found[0], float(found[1]), found[2], how)
     if problem.is_dense:
-        z, p = goodness.negative_estimates(n[possible], problem.inverse, law[possible])
+        assert isinstance(problem, Equations)
+        inverse = np.asarray(problem.inverse)
+        z, p = goodness.negative_estimates(n[possible], inverse, law[possible])
         return _most_negative(z, p, problem.exact_form())
     listed = problem.influences(best) if problem.exact_form() is None else None
     if listed is None:

@@ -80,8 +80,8 @@ def ratio(
             return float(one_sided(gap, se, skewness, upper)[0])
 
         low, high = _limit(tail, centre, low, True, alpha), _limit(tail, centre, high, False, alpha)
-    ends = [v / (1.0 - v) if v < 1.0 else np.inf for v in (low, high)]
-    return FiellerInterval(*ends, "bounded" if ends[1] < np.inf else "unbounded")
+    least, most = (v / (1.0 - v) if v < 1.0 else np.inf for v in (low, high))
+    return FiellerInterval(least, most, "bounded" if most < np.inf else "unbounded")
 
 
 def _limit(

@@ -149,7 +149,8 @@ def at_zero(results: Any, index: int) -> Tested:
         objective, top = results.profiled
         nothing = start(results.model.likelihood)
         known[index] = profile_at(objective, top, index, 0.0, [nothing], results.model.units)
-    return known[index]
+    tested: Tested = known[index]
+    return tested
 
 
 def profiled(results: Any) -> tuple[Objective, Maximum]:
