@@ -99,7 +99,7 @@ assert beside["truth"].between(beside["lower"], beside["upper"]).sum() >= 4
 
 # %%
 # Hypotheses are written as in statsmodels. Very good marriages are commoner than good ones, and by
-# how much; the ratio has Fieller's interval. Which answers occur at all is tested exactly, with
+# how much; the ratio has a score interval. Which answers occur at all is tested exactly, with
 # Bonferroni's correction.
 
 print(results.difference("very good", "good").round(4).to_string())

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.quadratic import ReportSums
-from ldpstats.models.frequency.answers import Answers, SumLaw
+from ldpstats.models.frequency.answers import Answers
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.report_law import ReportLaw
@@ -49,7 +49,7 @@ def contrast_law(
 
 def laws_between(
     linear: Uncertain, laws: Laws, first: Array, second: Array, known: Answers | None = None
-) -> Callable[[float], SumLaw | ContrastLaw] | None:
+) -> Callable[[float], Any] | None:
     """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
     if known is not None:
         return known.between(first, second)

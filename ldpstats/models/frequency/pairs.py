@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
-from ldpstats.models.frequency.answers import SumLaw
 from ldpstats.problems.estimates import Uncertain
-
-if TYPE_CHECKING:
-    from ldpstats.models.shared.contrasts import ContrastLaw
 
 __all__ = ["difference", "ratio"]
 
@@ -51,7 +47,7 @@ def ratio(
     linear: Uncertain,
     first: Sequence[int],
     second: Sequence[int],
-    law_of: Callable[[Array, Array], Callable[[float], SumLaw | ContrastLaw] | None],
+    law_of: Callable[[Array, Array], Callable[[float], Any] | None],
     alpha: float,
 ) -> FiellerInterval:
     """All ratios of the frequencies at some places over those at others that are not rejected.

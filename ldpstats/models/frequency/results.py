@@ -348,7 +348,10 @@ class FrequencyResults(CategoryResults):
 
     @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
-        """Fieller's interval of the ratio of two frequencies; it may be unbounded, and says so.
+        """Score interval of the ratio of two frequencies; it may be unbounded, and says so.
+
+        All ratios from zero on that a score test does not reject, with the law of the reports at
+        each ratio; Fieller's set where that law is not known (hashed candidates).
 
         Parameters
         ----------
@@ -369,9 +372,9 @@ class FrequencyResults(CategoryResults):
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> print(results.ratio("a", "b"))
-        [1.254, 2.581]
+        [1.252, 2.569]
         >>> print(results.ratio("a", ["a", "b"]))
-        [0.5563, 0.7208]
+        [0.5559, 0.7198]
         """
         above = positions("first", first, self.categories)
         below = positions("second", second, self.categories)

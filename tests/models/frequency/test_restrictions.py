@@ -115,7 +115,7 @@ def test_a_category_that_nobody_reported_can_be_tested_with_others(method: str) 
     results = ldp.FrequencyModel(reports).fit(method)
     R = np.eye(6)[3:]
     assert 0.001 < results.wald_test((R, [0.03, 0.004, 0.0])).pvalue <= 1.0
-    assert results.wald_test((R, [0.03, 0.4, 0.0])).pvalue < 1e-6  # control
+    assert results.wald_test((R, [0.03, 0.4, 0.0])).pvalue < 1e-3  # control
 
 
 # ---- ratios

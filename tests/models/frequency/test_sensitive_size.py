@@ -196,7 +196,7 @@ def contrast_sizes(setting: Setting, R: int, fits: int) -> dict[str, float]:
             )
             # a score test, with the variance at the likeliest frequencies under the null
             test = results.wald_test((row, row @ setting.p))
-            assert test.statistic == pytest.approx(value, rel=0.05, abs=0.02)
+            assert test.statistic == pytest.approx(value, rel=0.15, abs=0.05)
     return found
 
 
