@@ -154,7 +154,7 @@ def channel_distance(
     >>> Q, law = [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]], [0.35, 0.2, 0.45]
     >>> statistic, df, pvalue = channel_distance([300, 260, 440], Q, law)
     >>> round(statistic, 4), df, round(pvalue, 7)
-    (22.5, 1, 2.1e-06)
+    (22.5, 1, 2.2e-06)
     """
     c, m = count_array("counts", counts), finite_array("law", law, 1)
     channel = finite_array("Q", Q, 2)

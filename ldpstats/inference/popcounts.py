@@ -98,7 +98,7 @@ def popcount_pvalue(statistic: float, nobs: int, k: int, p1: float, p0: float) -
     Examples
     --------
     >>> round(popcount_pvalue(9.21034, 100, k=2, p1=0.75, p0=0.25), 4)   # chi-square: .01
-    0.0103
+    0.0102
     """
     if not np.isfinite(statistic):
         return 0.0
