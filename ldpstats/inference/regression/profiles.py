@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.estimators.regression.newton import Maximum, maximise
 from ldpstats.estimators.regression.search import Objective
 
-__all__ = ["Tested", "profile_at", "profile_interval"]
+__all__ = ["Probed", "profile_at", "profile_interval"]
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +24,7 @@ _CLOSER = 1e-9  # of those that a test rests on
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Probed:
     """A value of a parameter, and the profile there.
 
     Parameters
@@ -48,7 +48,7 @@ def profile_at(
     value: float,
     others: Sequence[Array] = (),
     units: Array | None = None,
-) -> Tested:
+) -> Probed:
     """The profile at a value of a parameter: the highest maximum met from several starts.
 
     Parameters
@@ -77,9 +77,9 @@ def profile_at(
                 )
             )
     if not met:
-        return Tested(value, float("inf"), top.theta)
+        return Probed(value, float("inf"), top.theta)
     best = max(met, key=lambda one: one.value)
-    return Tested(value, float(np.sqrt(max(0.0, 2.0 * (top.value - best.value)))), best.theta)
+    return Probed(value, float(np.sqrt(max(0.0, 2.0 * (top.value - best.value)))), best.theta)
 
 
 def profile_interval(
@@ -89,7 +89,7 @@ def profile_interval(
     drop: float,
     step: float,
     units: Array | None = None,
-    tested: Tested | None = None,
+    tested: Probed | None = None,
 ) -> tuple[float, float]:
     """Values of a parameter at which the profile lies at most `drop` below its top.
 
@@ -108,7 +108,7 @@ def profile_interval(
         About the distance of the limits from the top.
     units : array, shape (p, p), optional
         As for `maximise`.
-    tested : Tested, optional
+    tested : Probed, optional
 
     Returns
     -------
@@ -148,7 +148,7 @@ def _limit(
     step: float,
     along: Array,
     units: Array | None,
-    tested: Tested | None,
+    tested: Probed | None,
 ) -> float:
     """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
     center = float(top.theta[index])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.regression.newton import Maximum
 from ldpstats.estimators.regression.search import Objective, ascend, search
-from ldpstats.inference.regression.profiles import Tested, profile_at, profile_interval
+from ldpstats.inference.regression.profiles import Probed, profile_at, profile_interval
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.problems.regression.outcomes import Normal
@@ -142,7 +142,7 @@ def profile_intervals(results: Any, indices: Sequence[int], quantile: float) -> 
     return found
 
 
-def at_zero(results: Any, index: int) -> Tested:
+def at_zero(results: Any, index: int) -> Probed:
     """The profile where a coefficient is zero: p-value and interval both rest on it."""
     known = results.tested_at_zero
     if index not in known:

@@ -15,7 +15,7 @@ from ldpstats.arguments.checks import one_of, probability
 from ldpstats.estimators.regression.newton import Maximum
 from ldpstats.estimators.regression.search import Objective
 from ldpstats.inference.outcome import TestResult
-from ldpstats.inference.regression.profiles import Tested
+from ldpstats.inference.regression.profiles import Probed
 from ldpstats.models.regression.answers.fitted_law import FittedLaw
 from ldpstats.models.regression.answers.reported import Devices
 from ldpstats.models.regression.comparing import compare_naive, question_test
@@ -214,7 +214,7 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return profiled(self)
 
     @cached_property
-    def tested_at_zero(self) -> dict[int, Tested]:
+    def tested_at_zero(self) -> dict[int, Probed]:
         """Profiles at zero that were made, by place of the coefficient."""
         return {}
 
