@@ -80,11 +80,12 @@ def unbiased_indicators(
     """
     given = np.ones(len(reports)) if weights is None else weights
     decoded = decode(reports, given, candidates)
-    total = np.bincount(decoded.place, given, len(decoded.phi)) @ decoded.phi
+    seen = np.bincount(decoded.place, given, len(decoded.phi))
+    spread: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
     lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
     share = float(given @ lacking / given.sum())
     se = float(np.sqrt(given**2 @ (lacking - share) ** 2) / given.sum())
-    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), decoded.noise(total))
+    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), spread)
     unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
     return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
 

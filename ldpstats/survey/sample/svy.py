@@ -108,7 +108,7 @@ def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]
         coded = held.coded(name)
         mechanism = coded.reports.mechanism
         pum = name in held.questionnaire and isinstance(held.questionnaire[name], PUM)
-        if pum or mechanism.n_cohorts or mechanism.is_open:
+        if pum or mechanism.n_cohorts or mechanism.is_open or not mechanism.is_separable:
             remedy = "single reports do not tell its categories: estimate here"
             raise NotAvailable(f"to_svy of {name!r}: {remedy}")
         decoded = decode(coded.reports)
