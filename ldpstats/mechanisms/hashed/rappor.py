@@ -115,7 +115,7 @@ class RAPPOR(HashedBits):
                 raise InvalidArgument("n_hashes", n_hashes, remedy)
             positive_integer("n_cohorts", n_cohorts)
             categories = _truth_values("alphabet", (False, True) if alphabet is None else alphabet)
-            return BooleanRAPPOR(f, p, q, categories)  # type: ignore[return-value]
+            return BooleanRAPPOR(f=f, p=p, q=q, categories=categories)  # type: ignore[return-value]
         return super().__new__(cls)
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -297,6 +297,7 @@ class RAPPOR(HashedBits):
         return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
 
 
+@named_only("BooleanRAPPOR(f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
 class BooleanRAPPOR(Enumerated):
     """RAPPOR of a truth value: one bit, which a true answer owns and a false one does not.
@@ -326,6 +327,7 @@ class BooleanRAPPOR(Enumerated):
     (0.511, 1.099)
     """
 
+    _: KW_ONLY
     f: float
     p: float
     q: float
