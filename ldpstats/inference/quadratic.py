@@ -115,7 +115,7 @@ class ReportSums:
     >>> sums = ReportSums((np.diag(p) - np.outer(p, p))[1:, 1:] / n, [(u, p, n)])
     >>> statistic, df, pvalue = sums.test(np.array([0.0, 0.015]))
     >>> round(statistic, 2), df, round(pvalue, 3)
-    (9.09, 2, 0.033)
+    (9.05, 2, 0.022)
     """
 
     covariance: Array
