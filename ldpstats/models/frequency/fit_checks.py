@@ -120,7 +120,7 @@ def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
-def _laws_fit(counts: Counts, problem: Moments, likeliest: Array | None) -> TestResult:
+def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
     """Labels: their distance from the laws of the channel, or else the most negative estimates.
 
     Rare outputs are put together, if enough are left. A channel with no more outputs than
