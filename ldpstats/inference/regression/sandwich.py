@@ -138,7 +138,7 @@ class InformationShares:
             return float("nan")
         if q == 1 and known[0, 0] >= _NORMAL * largest:
             return float(known[0, 0] / largest)  # a bound from below
-        return q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide)))
+        return float(q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide))))
 
     def _variance(self, ell: Array) -> float:
         """Sum of the variances of the entries of the estimated covariance of contrasts, (p, q).
