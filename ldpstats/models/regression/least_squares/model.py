@@ -320,7 +320,7 @@ def _at_least_equal(V: Array, equal: Array, shares: InformationShares) -> Array:
     """
     few = np.array([shares.degrees(row[None, :]) < FEW_RESPONDENTS for row in np.eye(len(V))])
     lacking = np.maximum(np.diagonal(equal) - np.diagonal(V), 0.0)
-    return V + np.diag(np.where(few, lacking, 0.0))
+    return np.asarray(V + np.diag(np.where(few, lacking, 0.0)))
 
 
 def _by_cluster(
