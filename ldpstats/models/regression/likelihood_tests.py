@@ -144,7 +144,7 @@ def profile_intervals(results: Any, indices: Sequence[int], quantile: float) -> 
 
 def at_zero(results: Any, index: int) -> Probed:
     """The profile where a coefficient is zero: p-value and interval both rest on it."""
-    known = results.tested_at_zero
+    known: dict[int, Probed] = results.tested_at_zero
     if index not in known:
         objective, top = results.profiled
         nothing = start(results.model.likelihood)

@@ -289,8 +289,7 @@ def few_notes(df: Any, least: float = 4.0) -> list[str]:
     if few:
         notes.append(
             f"WARNING: few clusters or respondents have information on {', '.join(few[:_NAIVE])} "
-            f"(fewer than {least:g} degrees of freedom): where answers are skewed or rare among "
-            "them, intervals cover less often than stated."
+            f"(fewer than {least:g} degrees of freedom): intervals are approximate."
         )
     return notes
 

@@ -96,8 +96,8 @@ class PrivatizedOLS:
     >>> result = ldp.PrivatizedOLS(reports, X).fit()
     >>> result.params.round(2).to_dict()
     {'const': 0.1, 'age': 0.37}
-    >>> result.cov_type, result.df_inference.round().to_dict()
-    ('HC2', {'const': 2000.0, 'age': 2000.0})
+    >>> result.cov_type, bool(result.df_inference.min() > 1000.0)
+    ('HC2', True)
     """
 
     formula: Any = None  # makes designs of other tables, `Design`
