@@ -116,7 +116,7 @@ def test_a_client_that_fails(change: str, expected: str) -> None:
     assert not result.agrees and result.missing == ("same 4",)
     assert [one.place for one in result.differences] == ["line"] * 3
     assert result.differences[0].got.startswith(expected)
-    assert "1 vectors were not sent, because the client failed 3 times" in str(result)
+    assert "1 vector was not sent, because the client failed 3 times" in str(result)
     assert str(result).isascii() or str(result).isprintable()
 
 

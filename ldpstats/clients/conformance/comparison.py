@@ -120,7 +120,8 @@ def _lines(result: Conformance, most: int) -> Iterator[str]:
     yield from (f"the client {one}" for one in result.faults)
     if result.missing:
         why = f"the client failed {MOST_FAULTS} times"
-        yield f"{len(result.missing):,} vectors were not sent, because {why}"
+        one = len(result.missing) == 1
+        yield f"{len(result.missing):,} vector{' was' if one else 's were'} not sent, because {why}"
     if result.answered and all(one.place == "line" for one in wrong) and not total[1]:
         yield "It answered no vector. Does it need an option to read them? Clients that ldpstats"
         yield "writes have one: COMMAND --conformance, with no other argument."
