@@ -149,8 +149,7 @@ def at_zero(results: Any, index: int) -> Probed:
         objective, top = results.profiled
         nothing = start(results.model.likelihood)
         known[index] = profile_at(objective, top, index, 0.0, [nothing], results.model.units)
-    tested: Tested = known[index]
-    return tested
+    return known[index]
 
 
 def profiled(results: Any) -> tuple[Objective, Maximum]:
