@@ -108,7 +108,7 @@ def _interval_notes(
             f"Standard errors of {len(frame)} candidates at once were not computed: use method "
             "'lasso', or fewer candidates."
         ]
-    uncut = uncut.loc[frame.index]
+    uncut = uncut.reindex(frame.index)  # .loc would take labels True and False for a mask
     is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
     notes = [interval_note(alpha, interval_kind(fit, laws), is_cut, source)]
     if source and laws.linear_method == "one step":

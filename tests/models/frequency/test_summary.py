@@ -244,3 +244,10 @@ def test_intervals_cut_to_a_point_are_named() -> None:
 def test_the_largest_of_boolean_labels_is_shown() -> None:
     text = fitted((True, False), [300, 700]).summary(max_rows=1).as_text()
     assert "\nFalse " in text and "\nTrue " not in text
+
+
+def test_labels_that_are_truth_values_are_no_mask() -> None:
+    """An interval that lay wholly below zero is named, of the answers False and True too."""
+    counts = ldp.KRR((False, True), epsilon=1.0).counts([3142, 1058])
+    text = str(ldp.FrequencyModel(counts).fit().summary())
+    assert "of True lay wholly below 0" in " ".join(text.split())
