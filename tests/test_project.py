@@ -178,7 +178,8 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
         checks += ["own python -m pytest -q tests/site/test_built.py"]
         checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
         checks += ["own python -m pytest -q tests/clients -k javascript"]
-    second = [*checks, "own python -m pytest -q -n 2 -m slow"]
+    speed = "own python benchmarks/run.py --quick privatise estimate million dense uldp"
+    second = [*checks, speed, "own python -m pytest -q -n 2 -m slow"]
     both = fault in ("", LAYERS)
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
     assert said == first + second * both
