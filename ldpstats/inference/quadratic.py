@@ -145,4 +145,10 @@ class ReportSums:
         kinds = sum(m.size for _, _, m in parts)
         if not kinds or not whitened.size or not is_feasible(kinds, len(whitened)):
             return None
-        return form_cumulants(parts)
+        # the identity, but for reports that are drawn to stand for all, and others than these
+        S = sum(n * np.atleast_2d(np.cov(z.T, aweights=m, ddof=0)) for n, z, m in parts)
+        spread = np.linalg.eigvalsh(S)
+        if spread[0] < 0.5 or spread[-1] > 2.0:
+            return None
+        root = np.linalg.inv(np.linalg.cholesky(S))
+        return form_cumulants([(n, z @ root.T, m) for n, z, m in parts])

@@ -117,6 +117,7 @@ CASES = [
         {"n_bits": 8, "n_hashes": 2, "n_cohorts": 4, "f": 0.0, "p": 0.2, "q": 0.7},
         {
             **BLOOM,
+            "n_bits": NO_COUNT,  # one bit is a truth value's
             "f": (*NO_PROBABILITY, 1.0),
             "p": NO_PROBABILITY,
             "q": (*NO_PROBABILITY, 0.2),

@@ -70,7 +70,7 @@ def cramers_v(
     Notes
     -----
     Let a normal deviate of mean d and variance 1 have the absolute value y. ``|d| = v`` has the
-    p-value P(||N| - v| >= |y - v|), which is the two-sided one at v = 0. The set of all v whose
+    p-value ``P(||N| - v| >= |y - v|)``, which is the two-sided one at v = 0. The set of all v whose
     p-value is above alpha says, at the y that goes with `pvalue`, how far both ends are from y, and
     which shares of alpha are beyond them.
 

@@ -107,7 +107,8 @@ class Permanent(InCohorts):
 
     def send(self, given: Any) -> str:
         rappor = self.made_by
-        owned, absent, one, zero = rappor._steps()
+        owned, absent = rappor.permanent_thresholds()
+        one, zero = rappor.report_thresholds()
         C = rappor.n_cohorts
         cohort = self.words_of(f"ldpstats cohort 1 {C}".encode(), 1)[0] * C >> 64
         head = f"ldpstats permanent 1 {cohort} {absent} {rappor.filter_digest}\0".encode()
