@@ -469,6 +469,6 @@ def test_ten_respondents_who_report_alike_show_no_effect() -> None:
 
 @pytest.mark.slow
 def test_rare_covariates_keep_the_level() -> None:
-    """400 surveys, error .011 at .05; HC3, the control, rejects twice as often."""
+    """400 surveys, error .011 at .05; HC3, the control, is two errors above."""
     found = np.array([alike(seed) for seed in range(400)]) < 0.05
-    assert found[:, 0].mean() < 0.05 + 3.0 * 0.011 < found[:, 1].mean()
+    assert found[:, 0].mean() < 0.05 + 2.0 * 0.011 < found[:, 1].mean()
