@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ldpstats.arguments.checks import boolean
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.association import estimates
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.variables import (
@@ -23,11 +22,11 @@ from ldpstats.models.change.estimates import change_fit, homogeneity
 from ldpstats.models.change.law import change_law, pair_features, turnover_law
 from ldpstats.models.change.record import Changes
 from ldpstats.models.change.results import ChangeResults
-from ldpstats.models.weighted.model import WeightedModel
-from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
+
+if TYPE_CHECKING:
+    from ldpstats.models.weighted.results import WeightedResults
 
 __all__ = ["change", "change_between"]
 
@@ -154,6 +153,10 @@ def margins_alone(
     counts: JointCounts, waves: tuple[str, ...], candidates: Any, name: str
 ) -> WeightedResults:
     """The frequencies of both waves, the two reports of a person being one sampling unit."""
+    from ldpstats.inference.designs.sample import Sample, Stage
+    from ldpstats.models.weighted.model import WeightedModel
+    from ldpstats.models.weighted.record import SampleFacts
+
     first, second = counts.reports
     if first.mechanism != second.mechanism:
         raise MechanismMismatch(
