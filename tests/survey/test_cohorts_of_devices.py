@@ -456,6 +456,7 @@ def test_groups_in_groups_and_groups_that_no_device_tells_alone() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ldpstats.MisfitWarning")  # of the control, rightly
 def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., int]) -> None:
     """Groups of 100 and 300 by devices of equal shares; shares taken for evidence the control."""
     R, rng = replications(1000, 200), np.random.default_rng(8)
