@@ -145,7 +145,7 @@ class ReportSums:
         kinds = sum(m.size for _, _, m in parts)
         if not kinds or not whitened.size or not is_feasible(kinds, len(whitened)):
             return None
-        # the identity, but for reports that are drawn to stand for all, and others than these
+        # the identity where all reports are listed; near it where a sample stands for them
         S = sum(n * np.atleast_2d(np.cov(z.T, aweights=m, ddof=0)) for n, z, m in parts)
         spread = np.linalg.eigvalsh(S)
         if spread[0] < 0.5 or spread[-1] > 2.0:
