@@ -1183,7 +1183,8 @@ def invitation_code(text: Any) -> str:
         if checked_with(code[:-1]) == code:
             return code
     raise Refused(
-        "invitation", "the invitation code has a typing error: compare it with the one you were given"
+        "invitation",
+        "the invitation code has a typing error: compare it with the one you were given",
     )
 
 
