@@ -79,7 +79,7 @@ def invite(
     -------
     Path
         The file for the collector, beside the table, ``codes.invitations.json`` for ``codes.csv``.
-        It has a hash of each code, in an order that says nothing.
+        It has a hash of each code, in an order that says nothing. Its owner alone may read it, too.
 
     Raises
     ------
@@ -111,8 +111,7 @@ def invite(
         "survey": survey,
         "codes": sorted(hashed(code, survey).hex() for code in codes),
     }
-    with replacing_all([table, hashes], force) as (own, other):
-        own.chmod(0o600)
+    with replacing_all([table, hashes], force, private=True) as (own, other):
         with own.open("w", encoding="ascii", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["code"] if link is None else ["code", "link"])
