@@ -17,18 +17,37 @@ from typing import Any
 import pytest
 
 from ldpstats.collector import store as storing
+from ldpstats.collector.files import About
 from ldpstats.collector.store import DiskFailure, Store, opened_store
 from ldpstats.errors import InvalidArgument
 
 
-def as_lines(sheets: Sequence[str], path: Path) -> None:
-    path.write_text("\n".join(sheets))
+class Lines:
+    """Files of text, with a sheet in a line; the first says which batch, and what was merged."""
+
+    def write(self, sheets: Sequence[str], path: Path) -> None:
+        path.write_text("\n".join([os.urandom(8).hex(), *sheets]))
+
+    def merge(self, files: Sequence[Path], path: Path) -> None:
+        texts = [file.read_text().splitlines() for file in files]
+        head = " ".join([os.urandom(8).hex(), *(batch for batch, *_ in texts)])
+        path.write_text("\n".join([head, *(line for _, *lines in texts for line in lines)]))
+
+    def about(self, path: Path) -> About:
+        head, *lines = path.read_text().splitlines()
+        batch, *merged = head.split()
+        return About(len(lines), batch, frozenset(merged))
+
+
+LINES = Lines()
 
 
 def written(folder: Path) -> Counter[str]:
-    """The sheets in the files of a folder."""
-    files = [file for file in folder.iterdir() if file.suffix == ".parquet"]
-    return Counter(line for file in files for line in file.read_text().splitlines())
+    """The sheets in the files of a folder, as a reader finds them at any moment."""
+    files = {file: LINES.about(file) for file in folder.iterdir() if file.suffix == ".parquet"}
+    merged = frozenset[str]().union(*(about.merged for about in files.values()))
+    lines = [f.read_text().splitlines()[1:] for f, about in files.items() if about.batch not in merged]
+    return Counter(line for sheets in lines for line in sheets)
 
 
 def pairs(first: int, last: int) -> list[tuple[bytes, str]]:
@@ -36,7 +55,7 @@ def pairs(first: int, last: int) -> list[tuple[bytes, str]]:
 
 
 def test_each_sheet_goes_into_one_file(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 5))
     store.add(pairs(3, 8))  # two of them again
     assert (store.waiting, store.stored) == (8, 0)
@@ -49,12 +68,12 @@ def test_each_sheet_goes_into_one_file(tmp_path: Path) -> None:
 
 
 def test_what_waits_outlives_the_process(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 3))
     store.batch()
     store.add(pairs(3, 5))
     store.close()
-    again = opened_store(tmp_path, as_lines)
+    again = opened_store(tmp_path, LINES)
     assert (again.waiting, again.stored) == (2, 3)
     again.add(pairs(0, 5))
     assert again.batch() == 2
@@ -63,20 +82,20 @@ def test_what_waits_outlives_the_process(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_collector(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     with pytest.raises(InvalidArgument, match="another collector uses it"):
-        opened_store(tmp_path, as_lines)
+        opened_store(tmp_path, LINES)
     store.close()
-    opened_store(tmp_path, as_lines).close()
+    opened_store(tmp_path, LINES).close()
 
 
 def test_another_process_is_refused_too(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 1))
 
     def open_too() -> None:
         with pytest.raises(InvalidArgument, match="another collector uses it"):
-            opened_store(tmp_path, as_lines)
+            opened_store(tmp_path, LINES)
         os._exit(7)
 
     assert in_a_process(open_too) == 7
@@ -84,7 +103,7 @@ def test_another_process_is_refused_too(tmp_path: Path) -> None:
 
 
 def test_times_are_whole_hours(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 3))
     store.batch()
     (file,) = tmp_path.glob("*.parquet")
@@ -95,7 +114,7 @@ def test_times_are_whole_hours(tmp_path: Path) -> None:
 
 
 def test_no_token_and_no_deleted_sheet_stays_in_the_database(tmp_path: Path) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     sheets = [(os.urandom(16), f"a long sheet of its own {i:05d}") for i in range(200)]
     store.add(sheets)
     database = tmp_path / storing.PRIVATE / "sheets.db"
@@ -112,12 +131,12 @@ def test_hashes_of_tokens_have_a_key_of_their_own(tmp_path: Path) -> None:
     hashes = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        store = opened_store(tmp_path / name, as_lines)
+        store = opened_store(tmp_path / name, LINES)
         store.add(pairs(0, 1))
-        found = store._database.execute("SELECT token FROM waiting").fetchone()
-        hashes.append(found[0])
+        store.batch()
+        hashes += store._database.execute("SELECT token FROM done").fetchall()
         store.close()
-    assert hashes[0] != hashes[1] and len(hashes[0]) == 16
+    assert hashes[0] != hashes[1] and len(hashes[0][0]) == 16
 
 
 # -- failures --------------------------------------------------------------------------------------
@@ -126,7 +145,7 @@ def test_hashes_of_tokens_have_a_key_of_their_own(tmp_path: Path) -> None:
 def test_a_batch_that_cannot_be_written_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
 
     def full(*given: Any) -> None:
@@ -145,10 +164,11 @@ def test_a_batch_that_cannot_be_written_waits(
 
 
 def test_an_error_shows_no_sheet(tmp_path: Path) -> None:
-    def spoilt(sheets: Sequence[str], path: Path) -> None:
-        raise ValueError(f"cannot be read: {sheets}")
+    class Spoilt(Lines):
+        def write(self, sheets: Sequence[str], path: Path) -> None:
+            raise ValueError(f"cannot be read: {sheets}")
 
-    store = opened_store(tmp_path, spoilt)
+    store = opened_store(tmp_path, Spoilt())
     store.add(pairs(0, 4))
     with pytest.raises(DiskFailure, match=r"^ValueError$"):
         store.batch()
@@ -158,7 +178,7 @@ def test_an_error_shows_no_sheet(tmp_path: Path) -> None:
 
 def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
     """The database may not grow: SQLite says of that what it says of a full disk."""
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
     (pages,) = store._database.execute("PRAGMA page_count").fetchone()
     store._database.execute(f"PRAGMA max_page_count={pages}")
@@ -177,25 +197,26 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / storing.PRIVATE).write_text("")
     with pytest.raises(InvalidArgument, match="cannot be written"):
-        opened_store(tmp_path, as_lines)
+        opened_store(tmp_path, LINES)
     database = tmp_path / "other" / storing.PRIVATE / "sheets.db"
-    database.parent.mkdir(parents=True)
+    database.parent.parent.mkdir()
+    database.parent.mkdir(mode=0o700)
     database.write_bytes(b"not a database" * 100)
     with pytest.raises(InvalidArgument, match="cannot be used"):
-        opened_store(tmp_path / "other", as_lines)
+        opened_store(tmp_path / "other", LINES)
 
 
 def test_nothing_is_acknowledged_in_a_folder_that_is_gone(tmp_path: Path) -> None:
     """A file that was removed can be written on: what is in it is lost when it is closed."""
     folder, moved = tmp_path / "sheets", tmp_path / "moved"
     folder.mkdir()
-    store = opened_store(folder, as_lines)
+    store = opened_store(folder, LINES)
     store.add(pairs(0, 4))
     folder.rename(moved)
     for replaced in (False, True):  # by a folder of the same name, with a collector of its own
         if replaced:
             folder.mkdir()
-            opened_store(folder, as_lines).close()
+            opened_store(folder, LINES).close()
         with pytest.raises(DiskFailure):
             store.add(pairs(4, 8))
         with pytest.raises(DiskFailure):
@@ -235,10 +256,11 @@ def crashing(owner: Any, place: str, before: bool) -> None:
     setattr(owner, place, called)
 
 
-def half_written(sheets: Sequence[str], path: Path) -> None:
-    text = "\n".join(sheets)
-    path.write_text(text[: len(text) // 2])
-    os.kill(os.getpid(), signal.SIGKILL)
+class HalfWritten(Lines):
+    def write(self, sheets: Sequence[str], path: Path) -> None:
+        text = "\n".join(sheets)
+        path.write_text(text[: len(text) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 POINTS = [(Store, "_marked"), (Store, "_placed"), (Store, "_settle"), (os, "rename"),
@@ -253,14 +275,14 @@ def test_a_crash_in_the_middle_of_a_batch(
     tmp_path: Path, owner: Any, place: str, before: bool
 ) -> None:
     def crash() -> None:
-        store = opened_store(tmp_path, half_written if place == "write" else as_lines)
+        store = opened_store(tmp_path, HalfWritten() if place == "write" else LINES)
         store.add(pairs(0, 50))
         if owner is not None:
             crashing(owner, place, before)
         store.batch()
 
     assert in_a_process(crash) == -signal.SIGKILL
-    store = opened_store(tmp_path, as_lines)
+    store = opened_store(tmp_path, LINES)
     assert store.waiting + store.stored == 50
     store.add(pairs(0, 60))  # senders that were not answered send again
     store.batch()
@@ -272,18 +294,18 @@ def test_a_crash_in_the_middle_of_a_batch(
 
 def test_a_crash_in_a_transaction(tmp_path: Path) -> None:
     """The journal that it leaves is rolled back."""
-    store: Store = opened_store(tmp_path, as_lines)
+    store: Store = opened_store(tmp_path, LINES)
     store.add(pairs(0, 4))
     store.close()
     crash = "import os, sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
     crash += "d.execute('PRAGMA cache_size=1'); d.execute('BEGIN')\n"
-    crash += "for i in range(2000): d.execute('INSERT INTO waiting VALUES (?, ?, NULL)',"
-    crash += " (os.urandom(16), 'x' * 500))\n"
-    crash += "d.execute('DELETE FROM waiting WHERE sheet LIKE ?', ['sheet%']); os._exit(9)"
+    crash += "for i in range(2000): d.execute('INSERT INTO sheets VALUES (?, ?)',"
+    crash += " (1000 + i, b'x' * 500))\n"
+    crash += "d.execute('DELETE FROM sheets WHERE place < 1000'); os._exit(9)"
     database = tmp_path / storing.PRIVATE / "sheets.db"
     assert subprocess.run([sys.executable, "-c", crash, database]).returncode == 9
     assert os.path.getsize(f"{database}-journal") > 0
-    again = opened_store(tmp_path, as_lines)
+    again = opened_store(tmp_path, LINES)
     assert again.waiting == 4 and again.batch() == 4
     again.close()
 
