@@ -106,8 +106,7 @@ class Intake:
         try:
             made = await loop.run_in_executor(self._batcher, self.store.batch, least)
             if made:
-                sheets = "sheet" if made == 1 else "sheets"
-                _say(f"{made:,} {sheets} in a file, {self.store.stored:,} in all")
+                _say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
             _say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
