@@ -14,7 +14,8 @@ __all__ = ["add_collect"]
 _COLLECT = """\
 Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
 and Survey(DIR) read. Sheets wait until --batch of them have come, until the hour turns and a tenth
-of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file.
+of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file, if they are
+20 or more. Fewer wait for the next start. At the end of the survey --finish writes them.
 
   GET /              the questionnaire as a page
   GET /client.json   the client document, for other clients
@@ -57,8 +58,17 @@ def add_collect(commands: Any) -> None:
     words += "a code alone, and a code takes one; may be repeated"
     add("--invitations", action="append", default=[], metavar="FILE", help=words)
     add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
-    words = "sheets in a file (default: 1000); fewer at the turn of the hour and at the end"
+    words = (
+        "sheets in a file, 20 or more (default: 1000); fewer at the turn of the hour and at the end"
+    )
     add("--batch", type=int, default=1000, metavar="N", help=words)
+    words = "write the sheets that wait, however few, merge small files, and end; takes no sheet"
+    add("--finish", action="store_true", help=words)
+    words = (
+        "begin a new record where that of DIR was lost or does not fit its files; sheets that were "
+    )
+    words += "taken before would count again if they are sent again"
+    add("--forget-tokens", action="store_true", help=words)
 
 
 def _collect(given: argparse.Namespace) -> int:
@@ -74,5 +84,7 @@ def _collect(given: argparse.Namespace) -> int:
         limits=Limits(given.max_per_minute, given.max_per_address),
         invitations=given.invitations,
         max_sheets=given.max_sheets,
+        finish=given.finish,
+        forget_tokens=given.forget_tokens,
     )
     return 0

@@ -186,7 +186,10 @@ class Desk:
         return _response(self.client, 200, "application/json")
 
     async def health(self, request: Request) -> Response:
-        """GET /health: whether sheets can be kept."""
+        """GET /health: whether sheets can be kept, and files are as they were written.
+
+        The status is about the first alone.
+        """
         store = self.intake.store
         loop = asyncio.get_running_loop()
         shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
@@ -200,6 +203,7 @@ class Desk:
             if wrong
         ]
         status = 503 if errors else 200
+        errors += [f"{name}: {why}" for name, why in sorted(store.faults.items())]
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)
 
     async def counts(self, request: Request) -> Response:

@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ldpstats.collector.store import HOUR, DiskFailure, Sent, Store
+from ldpstats.collector.files import HOUR
+from ldpstats.collector.store import FEWEST, DiskFailure, Sent, Store
 
 __all__ = ["Intake", "NotTaken"]
 
+DAY = 24 * HOUR
 _RETRY = 10.0  # seconds after a batch could not be written
 
 
@@ -29,7 +31,8 @@ class Intake:
     """Takes sheets in an event loop, and answers when they are on the disk.
 
     One thread writes to the database, another the batches: one when `size` sheets wait, one at the
-    turn of the hour if a tenth of that do, and one when it is closed.
+    turn of the hour if a tenth of that do, and one when it is closed; none has fewer than `FEWEST`.
+    Small files are merged at the turn of the day, and when it is closed.
     """
 
     store: Store
@@ -66,14 +69,17 @@ class Intake:
         await sender
 
     async def close(self) -> None:
-        """Write all that waits, and give the folder back."""
+        """Write what waits if that is enough for a file, merge files, and give the folder back."""
         if self._hours is not None:
             self._hours.cancel()
         if self._adding is not None:
             await self._adding
         if self._batching is not None:
             await self._batching
-        await self._batch(1)
+        await self._batch(FEWEST)
+        await self._merge()
+        if 0 < self.store.waiting < FEWEST:
+            _say(f"fewer than {FEWEST} sheets wait for the next start, or for --finish")
         self._writer.shutdown()
         self._batcher.shutdown()
         self.store.close()
@@ -113,19 +119,31 @@ class Intake:
         try:
             made = await loop.run_in_executor(self._batcher, self.store.batch, least)
             if made:
-                sheets = "sheet" if made == 1 else "sheets"
-                _say(f"{made:,} {sheets} in a file, {self.store.stored:,} in all")
+                _say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
             _say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
 
+    async def _merge(self) -> None:
+        try:
+            merged = await asyncio.get_running_loop().run_in_executor(
+                self._batcher, self.store.merge
+            )
+            if merged:
+                _say(f"{merged:,} small files were merged")
+        except DiskFailure as error:
+            _say(f"small files cannot be merged ({error}): they stay as they are")
+
     async def _each_hour(self) -> None:
-        """Write what waits at each turn of the hour, and retry what failed."""
+        """Write what waits as the hour turns, merge as the day does, and retry what failed."""
         while True:
             now = time.time()
             await asyncio.sleep(min(_RETRY, HOUR - now % HOUR + 0.1))
-            turned = now // HOUR != time.time() // HOUR
-            self._batch_if(max(self.size // 10, 1) if turned else self.size)
+            later = time.time()
+            turned = now // HOUR != later // HOUR
+            self._batch_if(max(self.size // 10, FEWEST) if turned else self.size)
+            if now // DAY != later // DAY:
+                await self._merge()
 
 
 def _say(text: str) -> None:
