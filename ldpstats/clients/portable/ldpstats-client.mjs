@@ -1149,6 +1149,11 @@ function spentRappor({ owned, absent, one, zero, once, cells: m, hashes }) {
   return spentCells(...shown, m, hashes, W * W);
 }
 
+function spentParts({ parts }) {
+  if (parts.some(showsAnswers)) return Infinity;
+  return sum(parts.map(({ answers, draw }) => spentDraw(draw, answers)));
+}
+
 const SPENT = new Map([
   ["same", () => Infinity],
   ["keep", spentKeep],
@@ -1159,7 +1164,7 @@ const SPENT = new Map([
   ["band", spentBand],
   ["replace", spentReplace],
   ["block", spentBlock],
-  ["parts", ({ parts }) => sum(parts.map(({ answers, draw }) => spentDraw(draw, answers)))],
+  ["parts", spentParts],
   ["bits", spentBits],
   ["subset", spentSubset],
   ["reveal", spentReveal],
@@ -1196,7 +1201,7 @@ function spentDocument(opened) {
 function showsAnswers(question) {
   const { draw } = question;
   if (question.private === false || draw.kind === "personal") return true;
-  if (draw.kind === "parts") return draw.parts.some(showsAnswers);
+  if (draw.kind === "grams") return [draw.gram_question, draw.string_question].some(showsAnswers);
   const n = answersOf(question);
   const { kind, by, keep, told, sensitive } = draw;
   if (kind === "replace") return keep !== "0" && new Set(by.filter((y) => y < n)).size < n && n > 1;

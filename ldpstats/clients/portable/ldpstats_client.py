@@ -1088,7 +1088,11 @@ def spent_cells(own: int, other: int, m: int, hashes: int, total: int = W) -> fl
 
 def spent_rappor(draw: Fields, n: int) -> float:
     """Of the permanent response, which all reports come from; of the report, if there is one."""
-    owned, absent, m, hashes = *map(draw.threshold, ("owned", "absent")), draw["cells"], draw["hashes"]
+    owned, absent, m, hashes = (
+        *map(draw.threshold, ("owned", "absent")),
+        draw["cells"],
+        draw["hashes"],
+    )
     if not draw["once"]:
         return spent_cells(owned, absent, m, hashes)
     one, zero = map(draw.threshold, ("one", "zero"))
@@ -1097,7 +1101,11 @@ def spent_rappor(draw: Fields, n: int) -> float:
 
 
 def spent_parts(draw: Fields, n: int) -> float:
-    return sum(spent_draw(part.inner("draw"), part["answers"]) for part in map(Fields, draw["parts"]))
+    if any(shows_answers(Fields(part)) for part in draw["parts"]):
+        return math.inf
+    return sum(
+        spent_draw(part.inner("draw"), part["answers"]) for part in map(Fields, draw["parts"])
+    )
 
 
 _SPENT: dict[str, Callable[[Fields, int], float]] = {
@@ -1152,8 +1160,8 @@ def shows_answers(question: Fields) -> bool:
     draw = question.inner("draw")
     if not question.value.get("private", True):
         return True
-    if draw["kind"] == "parts":
-        return any(shows_answers(Fields(part)) for part in draw["parts"])
+    if draw["kind"] == "grams":
+        return any(shows_answers(draw.inner(name)) for name in ("gram_question", "string_question"))
     if draw["kind"] == "personal":
         return True  # no answer is protected but those under the respondent's tags
     n = 2 if question["answers"] is None else Texts(question["answers"]).size
@@ -1521,7 +1529,9 @@ class Client:
         """Refuse draws that spend more than the document says, or the device accepts (5.5)."""
         spent = spent_document(fields.value)
         if spent > self.epsilon + 1e-9 * max(1.0, self.epsilon):
-            why = f"its draws spend epsilon {spent:g}, more than the document says, {self.epsilon:g}"
+            why = (
+                f"its draws spend epsilon {spent:g}, more than the document says, {self.epsilon:g}"
+            )
             raise Refused("epsilon", why)
         if most is None:
             return

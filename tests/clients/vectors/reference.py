@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
@@ -243,6 +244,15 @@ class Sheets:
         return found
 
 
+def _shows(made_by: Any) -> bool:
+    """Whether a report may prove an answer that is not protected."""
+    if isinstance(made_by, ldp.DictionarySurvey):
+        return any(map(_shows, made_by.mechanisms))
+    if isinstance(made_by, ldp.PUM | ldp.Observed):
+        return True
+    return made_by.sensitive is not None and len(made_by.sensitive) < len(made_by.categories)
+
+
 def expected(
     instrument: Any,
     tape: Tape,
@@ -251,6 +261,7 @@ def expected(
     secret: str | None = None,
     tags: Any = None,
     max_epsilon: str | None = None,
+    unprotected: Sequence[str] = (),
     messages: bool = False,
 ) -> dict[str, Any]:
     """What a client answers, see section 11 of the specification; messages without tokens."""
@@ -262,6 +273,9 @@ def expected(
         )
         if max_epsilon is not None:
             if isinf(client.epsilon) or client.epsilon > float(max_epsilon):
+                raise Refused("epsilon")
+            asked = instrument.mechanisms if many else {"report": instrument}
+            if any(_shows(asked[name]) for name in set(asked) - set(unprotected)):
                 raise Refused("epsilon")
         client.begin()
     except Refused as refused:
