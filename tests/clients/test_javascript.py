@@ -134,10 +134,11 @@ def test_the_permanent_response_is_that_of_the_specification() -> None:
 @needs_node
 def test_what_is_refused_spends_nothing_and_draws_nothing() -> None:
     client = client_document(KEEP)
+    said = client_document(KEEP, epsilon="3.0")  # it spends ln 8
     budget, epsilon, most, short = answered(
         {"client": client, "random": ZEROS, "reports": 2, "answers": ["?", "\0", 3, "\0", "?"]},
-        {"client": client, "random": "", "max_epsilon": "0.99", "answers": []},
-        {"client": client, "random": "", "max_epsilon": "1", "answers": []},
+        {"client": said, "random": "", "max_epsilon": "2.99", "answers": []},
+        {"client": said, "random": "", "max_epsilon": "3", "answers": []},
         {"client": client, "random": "00" * 15, "answers": ["\0", "\0"]},
     )
     assert budget["reports"] == [

@@ -83,7 +83,7 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
     )
     survey = f"{dice.getrandbits(48):012x}"
     spent = spent_document(asked)
-    claims = "inf", "inf", repr(spent), repr(spent), repr(1.5 * spent + 0.25), repr(spent * 0.999)
+    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
     return _sealed(asked, dice.choice(claims), survey)
 
 
@@ -186,7 +186,7 @@ def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
         tags = _tags(dice, question)
     if tags:
         found["tags"] = tags
-    if dice.random() < 0.2:
+    if dice.random() < 0.1:
         found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
         names = [one["name"] for one in document.get("questions", ())] or ["report"]
         found["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))

@@ -1059,7 +1059,7 @@ def spent_subset(draw: Fields, n: int) -> float:
 
 
 def spent_reveal(draw: Fields, n: int) -> float:
-    """Of the sensitive answers: another one may be shown, and else looks like all bits of others."""
+    """Of the sensitive answers: another may be shown, and else its bits are those of others."""
     told, s = draw.threshold("told"), len(draw["sensitive"])
     if s == 0 or (s < n and told == W):
         return math.inf if told else 0.0
