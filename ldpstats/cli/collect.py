@@ -22,6 +22,9 @@ of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into 
   GET /health        200 while sheets can be kept, else 503
   GET /counts        how many sheets are in files
 
+Without --invitations anybody who reaches the collector can send any number of sheets, and a few
+hundred forged ones can decide a survey. --max-sheets bounds how many are taken in all.
+
 Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of the documentation
 (README.md in the package's folder collector/) shows how, and says what is protected against whom.
 """
@@ -50,6 +53,10 @@ def add_collect(commands: Any) -> None:
     add("--max-per-minute", type=int, default=limits.per_minute, metavar="N", help=words)
     words = f"{of} from one address (default: {limits.per_address})"
     add("--max-per-address", type=int, default=limits.per_address, metavar="N", help=words)
+    words = "codes of ldpstats invite, as it writes them for the collector: a sheet is taken with "
+    words += "a code alone, and a code takes one; may be repeated"
+    add("--invitations", action="append", default=[], metavar="FILE", help=words)
+    add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
     words = "sheets in a file (default: 1000); fewer at the turn of the hour and at the end"
     add("--batch", type=int, default=1000, metavar="N", help=words)
 
@@ -65,5 +72,7 @@ def _collect(given: argparse.Namespace) -> int:
         behind_proxy=given.behind_proxy,
         batch=given.batch,
         limits=Limits(given.max_per_minute, given.max_per_address),
+        invitations=given.invitations,
+        max_sheets=given.max_sheets,
     )
     return 0

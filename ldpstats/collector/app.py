@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ldpstats.collector.checks import Checks, NotASheet
-from ldpstats.collector.intake import Intake
+from ldpstats.collector.intake import Intake, NotTaken
 from ldpstats.collector.limits import Limits, Rates
 from ldpstats.collector.store import DiskFailure
 
@@ -35,15 +35,19 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _PLACES = {404: "no such page", 405: "no such method for this page"}
+_ONE_TOO_MANY = {
+    "spent": "invitation: another sheet came with this code, which takes one",
+    "complete": "this survey is complete: no more sheets are taken",
+}
 _FULL = "sheets cannot be kept at the moment: try again later"
 
 
 class Refused(Exception):
-    """An answer that is an error: its status, its text, and seconds to wait, if any."""
+    """An answer that is an error: its status and text, seconds to wait, and a reason, if any."""
 
-    def __init__(self, status: int, text: str, wait: int = 0) -> None:
+    def __init__(self, status: int, text: str, wait: int = 0, reason: str = "") -> None:
         super().__init__(text)
-        self.status, self.text, self.wait = status, text, wait
+        self.status, self.text, self.wait, self.reason = status, text, wait, reason
 
 
 @dataclass
@@ -92,11 +96,14 @@ class Desk:
             self._check_sender(request)
             body = await self._body(request)
             try:
-                token, sheet = self.checks.read(body)
+                sheet = self.checks.read(body)
             except NotASheet as error:
-                raise Refused(error.status, str(error)) from None
+                raise Refused(error.status, str(error), reason=error.reason) from None
             try:
-                await self.intake.take(token, sheet)
+                await self.intake.take(sheet)
+            except NotTaken as error:
+                text = _ONE_TOO_MANY[error.reason]
+                raise Refused(403, text, reason=error.reason) from None
             except DiskFailure:
                 raise Refused(503, _FULL, 30) from None
         finally:
@@ -208,8 +215,10 @@ class Desk:
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """The answer to what was refused, or failed."""
+        content: dict[str, Any] = {"accepted": False}
         if isinstance(error, Refused):
             status, text, wait = error.status, error.text, error.wait
+            content |= {"reason": error.reason} if error.reason else {}
         else:
             status = getattr(error, "status_code", 500)
             text, wait = _PLACES.get(status, "the request failed: try again later"), 0
@@ -220,7 +229,7 @@ class Desk:
             headers["Connection"] = "close"
         if status == 500:
             _say_error(error)
-        return self._answer(request, {"accepted": False, "error": text}, status, headers)
+        return self._answer(request, content | {"error": text}, status, headers)
 
     def _answer(
         self,

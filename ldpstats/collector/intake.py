@@ -9,11 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ldpstats.collector.store import HOUR, DiskFailure, Store
+from ldpstats.collector.store import HOUR, DiskFailure, Sent, Store
 
-__all__ = ["Intake"]
+__all__ = ["Intake", "NotTaken"]
 
 _RETRY = 10.0  # seconds after a batch could not be written
+
+
+class NotTaken(Exception):
+    """A sheet that is one too many: `reason` is "spent", of its invitation, or "complete"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass
@@ -26,7 +34,7 @@ class Intake:
 
     store: Store
     size: int
-    _sheets: list[tuple[bytes, str]] = field(default_factory=list)
+    _sheets: list[Sent] = field(default_factory=list)
     _senders: list[asyncio.Future[None]] = field(default_factory=list)
     _adding: asyncio.Task[None] | None = None
     _batching: asyncio.Task[None] | None = None
@@ -40,16 +48,18 @@ class Intake:
         self._hours = asyncio.create_task(self._each_hour())
         self._batch_if(self.size)
 
-    async def take(self, token: bytes, sheet: str) -> None:
+    async def take(self, sheet: Sent) -> None:
         """Return when a sheet is on the disk.
 
         Raises
         ------
         DiskFailure
             If it is not, and is not kept.
+        NotTaken
+            If its invitation was spent, or there are as many sheets as there may be.
         """
         sender = asyncio.get_running_loop().create_future()
-        self._sheets.append((token, sheet))
+        self._sheets.append(sheet)
         self._senders.append(sender)
         if self._adding is None or self._adding.done():
             self._adding = asyncio.create_task(self._add())
@@ -75,17 +85,20 @@ class Intake:
             sheets, self._sheets = self._sheets, []
             senders, self._senders = self._senders, []
             failure: Exception | None = None
+            refused: dict[int, str] = {}
             try:
-                await loop.run_in_executor(self._writer, self.store.add, sheets)
+                refused = await loop.run_in_executor(self._writer, self.store.add, sheets)
             except Exception as error:  # every sender hears of it
                 failure = error
-            for sender in senders:
+            for place, sender in enumerate(senders):
                 if sender.done():  # who sent it has gone
                     continue
-                if failure is None:
-                    sender.set_result(None)
-                else:
+                if failure is not None:
                     sender.set_exception(failure)
+                elif place in refused:
+                    sender.set_exception(NotTaken(refused[place]))
+                else:
+                    sender.set_result(None)
             self._batch_if(self.size)
 
     def _batch_if(self, least: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -14,6 +15,7 @@ from ldpstats.collector.batches import BatchWriter
 from ldpstats.collector.checks import Checks
 from ldpstats.collector.folder import opened_folder
 from ldpstats.collector.intake import Intake
+from ldpstats.collector.invitations import read_invitations
 from ldpstats.collector.limits import Limits
 from ldpstats.collector.server import listening, packages, server, stopping
 from ldpstats.collector.store import opened_store
@@ -39,6 +41,8 @@ def collect(
     behind_proxy: bool = False,
     batch: int = 1000,
     limits: Limits | None = None,
+    invitations: Sequence[FilePath] = (),
+    max_sheets: int | None = None,
 ) -> None:
     """Take answer sheets over HTTP until SIGTERM or SIGINT, and write them to Parquet files.
 
@@ -67,6 +71,11 @@ def collect(
         Sheets in a file. Fewer are written at the turn of the hour, if a tenth of that wait, and
         when the collector is stopped.
     limits : Limits, optional
+    invitations : sequence of path-like
+        Files that `invite` wrote for the collector. A sheet is then taken with a code alone, and a
+        code takes one sheet. Without them anybody can send any number of sheets.
+    max_sheets : int, optional
+        How many sheets are taken in all, those in files included.
 
     Raises
     ------
@@ -91,7 +100,25 @@ def collect(
     """
     packages()
     with closing(listening(host, port)) as where:
-        desk = opened_desk(questionnaire, folder, texts, origins, behind_proxy, batch, limits)
+        desk = opened_desk(
+            questionnaire,
+            folder,
+            texts,
+            origins,
+            behind_proxy,
+            batch,
+            limits,
+            invitations,
+            max_sheets,
+        )
+        if desk.checks.invitations is None and max_sheets is None:
+            rate = f"{desk.limits.per_address:,} sheets a minute from one address"
+            print(
+                f"ldpstats: without --invitations and --max-sheets anybody can send {rate}, and "
+                "decide the result: see ldpstats invite --help",
+                file=sys.stderr,
+                flush=True,
+            )
         with closing(desk.intake.store):
             running = server(application(desk), desk.limits.seconds, _CONNECTIONS)
             with stopping(running):
@@ -108,6 +135,8 @@ def opened_desk(
     behind_proxy: bool = False,
     batch: int = 1000,
     limits: Limits | None = None,
+    invitations: Sequence[FilePath] = (),
+    max_sheets: int | None = None,
 ) -> Desk:
     """The desk of a collector, with its folder open; see `collect`."""
     if not isinstance(questionnaire, Questionnaire):
@@ -118,12 +147,13 @@ def opened_desk(
     size, behind = positive_integer("batch", batch), boolean("behind_proxy", behind_proxy)
     allowed = tuple(map(_origin, listed("origins", origins, "must be a list of origins")))
     document = questionnaire.client_document()
-    checks = Checks.of(document)
+    checks = Checks.of(document, read_invitations(invitations, document["survey"]))
+    invited = None if checks.invitations is None else checks.invitations.hashes
+    most = None if max_sheets is None else positive_integer("max_sheets", max_sheets)
     _check_texts(document)
-    page = page_text(questionnaire, texts, "/sheets")
-    store = opened_store(
-        opened_folder(folder, questionnaire), BatchWriter(questionnaire, document).write
-    )
+    page = page_text(questionnaire, texts, "/sheets", invitations=invited is not None)
+    write = BatchWriter(questionnaire, document).write
+    store = opened_store(opened_folder(folder, questionnaire), write, invited, most)
     client = json.dumps(document).encode("ascii")
     intake = Intake(store, size)
     return Desk(checks, intake, limits, page.encode("utf-8"), client, allowed, behind)

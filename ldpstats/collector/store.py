@@ -8,6 +8,8 @@ found out from what is on the disk, whatever ended the program:
 2. the file is written under another name, flushed, and renamed to that name;
 3. in one transaction the sheets are deleted, and their tokens kept, against duplicates.
 
+A sheet by invitation and the mark that its code is spent are written in one transaction.
+
 If the file is there after a crash, step 3 is done; if not, the marks are removed.
 
 The rollback journal of the database is emptied after each transaction, and what is deleted is
@@ -29,9 +31,10 @@ from secrets import token_bytes, token_hex
 from threading import Lock
 
 from ldpstats.collector.folder import flush_folder
+from ldpstats.collector.invitations import INVITED, enrol, spend
 from ldpstats.io.storage.files import refusal
 
-__all__ = ["DiskFailure", "Store", "opened_store"]
+__all__ = ["DiskFailure", "Sent", "Store", "opened_store"]
 
 HOUR = 3600
 PRIVATE = ".collecting"
@@ -56,6 +59,9 @@ SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM done WHERE token = ?1)
 
 Write = Callable[[Sequence[str], Path], None]
 
+Sent = tuple[bytes, str] | tuple[bytes, str, bytes]
+"""A token, a sheet and, where sheets are taken by invitation, the hash of a code."""
+
 
 class DiskFailure(Exception):
     """The disk is full, or cannot be written: nothing was acknowledged, nothing is lost."""
@@ -76,6 +82,7 @@ class Store:
     stored: int = 0  # sheets in batches
     failing: bool = False  # whether the last sheets could not be written
     stuck: bool = False  # whether the last batch could not
+    most: int | None = None  # sheets that are taken in all
     _lock: Lock = field(default_factory=Lock)
     _batches: Lock = field(default_factory=Lock)
     _unsettled: str = ""  # a batch of which it is not known how far it got
@@ -84,21 +91,35 @@ class Store:
     def __post_init__(self) -> None:
         self._place = self._found()
 
-    def add(self, sheets: Iterable[tuple[bytes, str]]) -> None:
-        """Keep sheets with their tokens, all of them or none; those known already count once.
+    def add(self, sheets: Iterable[Sent]) -> dict[int, str]:
+        """Keep sheets, all of them or none; those whose token is known already count once.
 
-        When it returns they are on the disk.
+        When it returns they are on the disk, and their invitations are spent, except those that it
+        returns: places of sheets that are not taken, "spent" if their code was, and "complete"
+        where there are as many as there may be.
 
         Raises
         ------
         DiskFailure
             If they are not.
         """
-        rows = [(self._hashed(token), sheet) for token, sheet in sheets]
+        added, refused = 0, {}
         with self._transaction() as database:
-            added = database.executemany(_ADD, rows).rowcount
+            for place, (token, sheet, *code) in enumerate(sheets):
+                database.execute("SAVEPOINT sheet")
+                if database.execute(_ADD, [self._hashed(token), sheet]).rowcount:
+                    if self.most is not None and self.waiting + self.stored + added >= self.most:
+                        refused[place] = "complete"
+                    elif code and not spend(database, self._hashed(code[0])):
+                        refused[place] = "spent"
+                    else:
+                        added += 1
+                if place in refused:
+                    database.execute("ROLLBACK TO sheet")
+                database.execute("RELEASE sheet")
         with self._lock:
-            self.waiting += max(added, 0)
+            self.waiting += added
+        return refused
 
     def batch(self, least: int = 1) -> int:
         """Put all sheets that wait into a file, if there are `least`; return how many.
@@ -127,6 +148,21 @@ class Store:
                 raise DiskFailure(_reason(error)) from None
             self.stuck = False
             return self._settle(name)
+
+    def invite(self, codes: Iterable[bytes] | None) -> None:
+        """Take sheets with these codes; see `opened_store`.
+
+        Raises
+        ------
+        InvalidArgument
+            Without codes, for a folder whose sheets are taken by invitation.
+        """
+        if codes is not None:
+            with self._transaction() as database:
+                enrol(database, map(self._hashed, codes))
+        elif self._database.execute("SELECT EXISTS (SELECT 1 FROM invited)").fetchone() == (1,):
+            remedy = "takes sheets by invitation: pass the files of --invitations, as before"
+            raise refusal(self.folder, remedy)
 
     def shortage(self, largest: int) -> str:
         """What stands against more sheets of `largest` bytes; empty where nothing does."""
@@ -232,8 +268,16 @@ class Store:
         (self.stored,) = self._database.execute("SELECT COUNT(*) FROM done").fetchone()
 
 
-def opened_store(folder: Path, write: Write) -> Store:
+def opened_store(
+    folder: Path,
+    write: Write,
+    invited: Iterable[bytes] | None = None,
+    most: int | None = None,
+) -> Store:
     """The store of a folder, with what an earlier process left in it.
+
+    `invited` has the hashes of all codes, where sheets are taken by invitation; `most` is how many
+    sheets are taken in all.
 
     Raises
     ------
@@ -251,8 +295,9 @@ def opened_store(folder: Path, write: Write) -> Store:
     try:
         for setting in _SETTINGS:
             database.execute(setting)
-        database.executescript(f"BEGIN EXCLUSIVE; {_SCHEMA} COMMIT;")
-        store = Store(folder, write, database, _key(database))
+        database.executescript(f"BEGIN EXCLUSIVE; {_SCHEMA} {INVITED} COMMIT;")
+        store = Store(folder, write, database, _key(database), most=most)
+        store.invite(invited)
         store.recover()
         return store
     except (OSError, sqlite3.Error, DiskFailure) as error:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
+from ldpstats.arguments.checks import boolean
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath
@@ -33,6 +34,8 @@ def write_page(
     texts: Any = None,
     post: str | None = None,
     force: bool = False,
+    *,
+    invitations: bool = False,
 ) -> None:
     """Write a questionnaire as a page: one HTML file that works with or without network.
 
@@ -41,7 +44,7 @@ def write_page(
     questionnaire : Questionnaire
     path : path-like
         The file, such as ``survey.html``.
-    texts, post
+    texts, post, invitations
         As for `page_text`.
     force : bool
         Whether an existing file may be overwritten.
@@ -62,12 +65,18 @@ def write_page(
     ...     pathlib.Path(f"{folder}/survey.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    text = page_text(questionnaire, texts, post)
+    text = page_text(questionnaire, texts, post, invitations=invitations)
     with replacing(path, force) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None = None) -> str:
+def page_text(
+    questionnaire: Questionnaire,
+    texts: Any = None,
+    post: str | None = None,
+    *,
+    invitations: bool = False,
+) -> str:
     """The page of a questionnaire, as text.
 
     Parameters
@@ -79,6 +88,9 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
         Where reports are sent: the path ``/sheets`` of a collector that serves the page itself, or
         its whole address. Without it the page sends nothing: respondents save their reports as a
         file, or copy them.
+    invitations : bool
+        Whether respondents need a code, which `collector.invite` makes. The page takes it from the
+        fragment of its address, or asks for it, and puts it into what is sent.
 
     Raises
     ------
@@ -98,7 +110,7 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
     if not isinstance(questionnaire, Questionnaire):
         remedy = "must be a Questionnaire: give a mechanism a name, Questionnaire({'job': krr})"
         raise InvalidArgument("questionnaire", questionnaire, remedy)
-    origin = _origin(post)
+    origin, invited = _origin(post), boolean("invitations", invitations)
     client = questionnaire.client_document()
     words = checked_texts(texts, client)
     data = {
@@ -107,6 +119,7 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
         "questions": conclusions(questionnaire, client, words),
         "total": spent(questionnaire.epsilon),
         "post": post,
+        "invited": invited,
     }
     style, script = f"\n{_file('page.css')}", _script()
     parts = {

@@ -57,7 +57,9 @@ def test_it_has_every_mechanism_and_stays_small():
     assert PATH.stat().st_size < 660_000
 
 
-@pytest.mark.parametrize("reason", ["document", "epsilon", "tags", "budget", "answer", "random"])
+@pytest.mark.parametrize(
+    "reason", ["document", "epsilon", "tags", "budget", "answer", "random", "invitation"]
+)
 def test_every_reason_to_refuse_occurs(reason):
     found = [one["expected"] for one in shipped()["vectors"]]
     assert sum(f'"refused": "{reason}"' in json.dumps(one) for one in found) >= 3

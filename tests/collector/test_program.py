@@ -30,7 +30,14 @@ from ldpstats.collector.serving import opened_desk
 # every sheet has a label of its own, so that each can be found again
 N = 3_000
 NAMED = ldp.Questionnaire({"who": ldp.Observed(tuple(f"w{i}" for i in range(N)))})
-MANY = ["--max-per-address", "1000000000", "--max-per-minute", "1000000000"]
+MANY = [
+    "--max-per-address",
+    "1000000000",
+    "--max-per-minute",
+    "1000000000",
+    "--max-sheets",
+    "1000000",
+]
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def test_every_word_is_used_and_every_used_word_is_there() -> None:
     script = "\n".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     used = {word for word in known if re.search(rf'["`]{word}["`]', script)}
     made = {f"{verb}{rest}" for verb in ("choose", "write") for rest in ("", "_or_skip")}
-    made |= {f"{end}_help" for end in ("sent", "outdated", "withdrawn", "deleted")}
+    made |= {f"{end}_help" for end in ("sent", "outdated", "complete", "withdrawn", "deleted")}
     made |= {f"{end}_not_kept" for end in ("sent", "withdrawn", "deleted")}
     assert known - used - made == {"no_script", "tag_belief"}
     said = re.findall(r'(?:say|button)\("(\w+)"', script)

@@ -46,7 +46,9 @@ function answered({ id, client: document, random, answers, ...given }) {
   const reports = answers.map((answer) =>
     attempt(() => {
       const questions = client.asked;
-      const report = given.messages ? client.message(answer) : client.report(answer);
+      const report = given.messages
+        ? client.message(answer, given.invitation)
+        : client.report(answer);
       asked.push(questions);
       return report;
     }),

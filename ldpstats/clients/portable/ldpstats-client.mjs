@@ -1209,6 +1209,26 @@ function showsAnswers(question) {
   return kind === "same" && n > 1;
 }
 
+// ---- Invitations (section 10.1) ------------------------------------------------------------------
+
+const LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"; // 31, a prime number; none looks like another
+
+/**
+ * An invitation code in 20 letters, of one that may be typed in another way. Refused where a letter,
+ * or two that changed places, show that it was typed wrong.
+ */
+export function invitationCode(given) {
+  const code = typeof given === "string" ? given.replace(/[ \-\u2010-\u2015]/g, "") : "";
+  if (/^[2-9A-HJKMNP-Za-hjkmnp-z]{20}$/.test(code)) {
+    const places = Array.from(code.toUpperCase(), (letter) => LETTERS.indexOf(letter));
+    const check = places.pop();
+    if (places.reduce((sum, place, i) => sum + (i + 1) * place, 0) % LETTERS.length === check) {
+      return code.toUpperCase();
+    }
+  }
+  return refuse("invitation", "the invitation code has a typing error: compare it with the one given");
+}
+
 // ---- The client (sections 7, 9 and 10) -----------------------------------------------------------
 
 const MADE_BY = new WeakMap(); // the client of each sheet, which so is told from answers
@@ -1290,8 +1310,12 @@ export class Client {
    * Make the report of true answers, as `report` does, and return what is sent to a collector.
    * In place of answers it takes an object that `report` of this client returned, which is sent as
    * it was made. A text is an answer always.
+   *
+   * `invitation` is the code of a survey that takes one sheet for each; one with a typing error is
+   * refused before anything is spent.
    */
-  message(answers) {
+  message(answers, invitation = null) {
+    const invited = invitation === null ? {} : { invitation: invitationCode(invitation) };
     const maker = MADE_BY.get(answers);
     if (maker !== undefined && maker !== this) {
       refuse("answer", "this is a report that another client made");
@@ -1299,7 +1323,8 @@ export class Client {
     const report = maker === this ? answers : this.report(answers);
     const token = hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));
     const sheet = this.#single ? { report } : report;
-    return { format: "ldpstats-sheet", version: 1, survey: this.#survey, token, sheet };
+    const survey = this.#survey;
+    return { format: "ldpstats-sheet", version: 1, survey, token, ...invited, sheet };
   }
 
   #one(answer) {

@@ -1407,6 +1407,35 @@ def check_state(document: dict[str, Any], expected: dict[str, Any], file: StateF
         raise file.refusal("is of another client: another survey needs another file")
 
 
+# --- Invitations (section 10.1) -------------------------------------------------------------------
+
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # 31, a prime number; none that looks like another
+CODE_LENGTH = 20  # the last letter checks the others
+_SKIPPED = dict.fromkeys([0x20, 0x2D, *range(0x2010, 0x2016)])  # the space, hyphens and dashes
+
+
+def checked_with(letters: str) -> str:
+    """The letters of an invitation code, and the one that checks them."""
+    total = sum(i * LETTERS.index(letter) for i, letter in enumerate(letters, 1))
+    return letters + LETTERS[total % len(LETTERS)]
+
+
+def invitation_code(text: Any) -> str:
+    """An invitation code in 20 letters, of one that may be typed in another way.
+
+    Refused where a letter, or two that changed places, show that it was typed wrong.
+    """
+    code = text.translate(_SKIPPED) if type(text) is str else ""
+    code = code.upper() if code.isascii() else ""
+    if len(code) == CODE_LENGTH and not set(code) - set(LETTERS):
+        if checked_with(code[:-1]) == code:
+            return code
+    raise Refused(
+        "invitation",
+        "the invitation code has a typing error: compare it with the one you were given",
+    )
+
+
 # --- The client -----------------------------------------------------------------------------------
 
 
@@ -1664,7 +1693,7 @@ class Client:
             self._asked = self._drawn_asked()
         return sheet
 
-    def message(self, answers: Any) -> dict[str, Any]:
+    def message(self, answers: Any, invitation: str | None = None) -> dict[str, Any]:
         """Make the report of true answers, and return what is sent to a collector (section 10).
 
         It privatises the answers and spends the budget, as `report` does, and raises what that
@@ -1672,7 +1701,11 @@ class Client:
 
         In place of answers it takes an object that `report` of this client returned: that report
         is sent as it was made, and nothing more is spent.
+
+        `invitation` is the code of a survey that takes one sheet for each; one with a typing error
+        is refused before anything is spent.
         """
+        invited = {} if invitation is None else {"invitation": invitation_code(invitation)}
         made = answers
         if type(answers) not in (TextReport, ObjectReport):
             made = self.report(answers)
@@ -1684,6 +1717,7 @@ class Client:
             "version": 1,
             "survey": self.survey,
             "token": secrets.token_hex(16),
+            **invited,
             "sheet": {"report": report} if self.is_single else report,
         }
 
@@ -1733,7 +1767,9 @@ def conformance_answer(case: dict[str, Any]) -> dict[str, Any]:
         )
     except Refused as error:
         return {"id": case.get("id"), "refused": error.reason}
-    make = client.message if case.get("messages") else client.report
+    make = client.report
+    if case.get("messages"):
+        make = partial(client.message, invitation=case.get("invitation"))
     reports: list[Any] = []
     asked: list[Any] = []
     next_asked: tuple[str, ...] = ()
@@ -1774,6 +1810,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="answers and reports are JSON texts")
     parser.add_argument("--message", action="store_true", help="write what a collector is sent")
+    parser.add_argument(
+        "--invitation",
+        metavar="FILE",
+        help="file with the code of an invitation, which goes into the message",
+    )
     parser.add_argument("--asked", action="store_true", help="only say what the next sheet asks")
     parser.add_argument("--conformance", action="store_true", help="answer the conformance test")
     options = parser.parse_args(arguments)
@@ -1809,8 +1850,12 @@ def _report_lines(options: Any) -> int:
         print(json.dumps(client.asked))
         return 0
     as_json = options.json or not client.is_single
+    make = client.report
+    if options.message:
+        make = partial(client.message, invitation=_read_code(options.invitation))
+    elif options.invitation is not None:
+        raise Refused("invitation", "--invitation goes with --message")
     for line in sys.stdin.buffer:
-        make = client.message if options.message else client.report
         report = make(_read_answer(line, as_json))
         text = report if isinstance(report, str) and not options.json else json.dumps(report)
         # a name may have half a character, and the report is spent
@@ -1826,6 +1871,20 @@ def _read_json(path: str, reason: str) -> Any:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or "is not JSON in UTF-8"
         raise Refused(reason, f"{path}: {why}") from None
+
+
+def _read_code(path: str | None) -> str | None:
+    """The code in a file: arguments show in lists of processes."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return invitation_code(file.read().strip())
+    except (OSError, ValueError) as error:
+        if isinstance(error, Refused):
+            raise
+        why = getattr(error, "strerror", None) or "is not text in UTF-8"
+        raise Refused("invitation", f"{path}: {why}") from None
 
 
 def _read_answer(line: bytes, as_json: bool) -> Any:

@@ -3,13 +3,13 @@
 const PATIENCE = [0, 1000, 2000]; // milliseconds before each attempt
 const LONGEST = 30000; // milliseconds of one
 
-/** Post reports; the status of the answer, 0 if there was none. */
+/** Post reports; the status of the answer, or the reason that it gives; 0 if there was none. */
 async function posted(text) {
   let status = 0;
   for (const wait of PATIENCE) {
     await pause(wait);
     status = await attempt(text);
-    if (status !== 0 && status !== 429 && status < 500) return status;
+    if (status !== 0 && status !== 429 && !(status >= 500)) return status;
   }
   return status;
 }
@@ -28,6 +28,7 @@ async function attempt(text) {
       redirect: "error",
       signal: late.signal,
     });
+    if (answer.status === 403) return (await answer.json()).reason ?? 403;
     if (answer.status !== 200) return answer.status;
     return (await answer.json()).accepted === true ? 200 : 0; // another page may answer 200, too
   } catch {

@@ -31,6 +31,8 @@ function forget() {
 
 function introduction() {
   const { title, introduction: words } = DATA.texts;
+  const code = DATA.invited ? codeField(invitation ?? linkedCode()) : null;
+  const start = () => (code === null || code.read() ? ask(0) : null);
   const happens = ["happens_device", "happens_review"].map((key) => say(key));
   const chance = QUESTIONS.filter((question) => question.isPrivate);
   if (chance.length > 0 && chance.every(bounded)) happens.push(say("happens_anybody"));
@@ -47,7 +49,8 @@ function introduction() {
     totalTexts(),
     make("h2", {}, say("what_is_kept")),
     paragraph(sayKept("kept", "kept_not")),
-    make("div", { class: "buttons" }, button("start", () => ask(0), "main")),
+    code?.element ?? null,
+    make("div", { class: "buttons" }, button("start", start, "main")),
   );
 }
 
@@ -228,5 +231,5 @@ function message() {
   for (const [name, tag] of own) {
     if (tag !== null && given[name] !== null) tags[name] = { [tag]: [given[name]] };
   }
-  return (Object.keys(tags).length ? open(tags) : client).message(given);
+  return (Object.keys(tags).length ? open(tags) : client).message(given, invitation);
 }

@@ -14,43 +14,54 @@ function reports(text, again) {
     make("h2", { id: "exact" }, say("exact")),
     paragraph(say("exact_help"), "soft small"),
     exact,
-    DATA.post === null ? handing(text, exact) : sending(text),
+    DATA.post === null ? handing(text, exact) : sending({ text, exact, code: null }),
   );
   announce("");
 }
 
-function sending(text) {
+/** What is sent: its text, the element that shows it, and the field of its code if it was refused. */
+function sending(sheet) {
   const state = make("p", { role: "status" });
-  const unsent = () => current(text) && !recalled()?.left; // another window may have sent them
+  const field = make("div", {});
+  const retype = () => {
+    sheet.code ??= codeField(JSON.parse(sheet.text).invitation);
+    field.replaceChildren(sheet.code.element);
+    field.querySelector("input").focus();
+  };
+  const unsent = () => current(sheet.text) && !recalled()?.left; // another window may have sent them
   const withdraw = button("withdraw", () => (unsent() ? gone("withdrawn") : arrive()), "quiet");
   if (recalled()?.left) withdraw.hidden = true;
-  const send = button("send", () => deliver(text, send, withdraw, state), "main");
-  return [state, make("div", { class: "buttons" }, send, withdraw)];
+  const send = button("send", () => deliver(sheet, send, withdraw, state, retype), "main");
+  return [state, field, make("div", { class: "buttons" }, send, withdraw)];
 }
 
-async function deliver(text, send, withdraw, state) {
-  if (busy) return;
+async function deliver(sheet, send, withdraw, state, retype) {
+  if (busy || sheet.code?.read() === false) return;
   busy = true;
   send.disabled = true;
   withdraw.hidden = true;
   state.textContent = say("sending");
   const status = await alone(async () => {
-    if (!current(text)) return -1;
-    keep(text, true);
-    return posted(text);
+    if (!current(sheet.text)) return -1;
+    if (sheet.code !== null) sheet.text = sheet.exact.textContent = withCode(sheet.text);
+    keep(sheet.text, true);
+    return posted(sheet.text);
   });
   busy = false;
   if (status === false) return show(headline(say("other_tab")), paragraph(say("other_tab_help")));
   if (status === -1) return arrive();
   if (status === 200) return gone("sent");
   if (status === 409) return gone("outdated");
+  if (status === "complete") return gone("complete");
   send.disabled = false;
   send.textContent = say("again");
   state.textContent = problem(status);
-  return send.focus();
+  return status === "code" || status === "spent" ? retype() : send.focus();
 }
 
 function problem(status) {
+  if (status === "code") return say("code_unknown");
+  if (status === "spent") return say("code_spent");
   if (status === 0) return sayKept("offline", "offline_not_kept");
   if (status === 429 || status >= 500) return sayKept("busy", "busy_not_kept");
   return sayKept("not_accepted", "not_accepted_not_kept", { status });
@@ -82,6 +93,7 @@ function gone(how) {
   keep(null, true);
   waiting = false;
   const thanks = how === "sent" || how === "deleted" ? paragraphs(DATA.texts.thanks) : null;
-  const words = how === "outdated" ? say("outdated_help") : sayKept(`${how}_help`, `${how}_not_kept`);
+  const plainly = how === "outdated" || how === "complete";
+  const words = plainly ? say(`${how}_help`) : sayKept(`${how}_help`, `${how}_not_kept`);
   show(headline(say(how)), thanks, paragraph(words));
 }

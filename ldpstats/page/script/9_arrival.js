@@ -29,6 +29,12 @@ addEventListener("pagehide", () => {
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
+addEventListener("hashchange", () => {
+  if (DATA.invited && !busy && !ended && answers.size === 0) {
+    invitation = null; // another link
+    arrive();
+  }
+});
 addEventListener("storage", (event) => {
   if (event.key === PLACE && !busy && !ended) arrive(); // another window has made reports
 });

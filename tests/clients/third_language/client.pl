@@ -267,8 +267,23 @@ sub make_report {
     return \%sheet;
 }
 
+sub invitation_code { # section 10.1
+    my ($text) = @_;
+    refuse('invitation') if ref $text;
+    $text =~ s/[ \-\x{2010}-\x{2015}]//g;
+    refuse('invitation') unless $text =~ /\A[2-9A-HJKMNP-Za-hjkmnp-z]{20}\z/;
+    $text =~ tr/a-z/A-Z/;
+    my @places = map { index '23456789ABCDEFGHJKMNPQRSTUVWXYZ', $_ } split //, $text;
+    my $check  = pop @places;
+    my $sum    = 0;
+    $sum += ($_ + 1) * $places[$_] for 0 .. $#places;
+    refuse('invitation') if $sum % 31 != $check;
+    return $text;
+}
+
 sub message {         # section 10
-    my ($client, $document, $answer) = @_;
+    my ($client, $document, $answer, $invitation) = @_;
+    my @invited = defined $invitation ? (invitation => invitation_code($invitation)) : ();
     my $report = make_report($client, $answer);
     open my $random, '<:raw', '/dev/urandom' or die $!;
     read($random, my $token, 16) == 16 or die $!;
@@ -277,6 +292,7 @@ sub message {         # section 10
         version => number(1),
         survey  => $document->{survey},
         token   => unpack('H*', $token),
+        @invited,
         sheet   => $client->{question} ? { report => $report } : $report,
     };
 }
@@ -301,7 +317,7 @@ sub answer_line {
     for my $answer (@{$request->{answers}}) {
         push @{$out{reports}}, or_refused(sub {
             $request->{messages}
-                ? message($client, $request->{client}, $answer)
+                ? message($client, $request->{client}, $answer, $request->{invitation})
                 : make_report($client, $answer);
         });
     }

@@ -253,6 +253,19 @@ def _shows(made_by: Any) -> bool:
     return made_by.sensitive is not None and len(made_by.sensitive) < len(made_by.categories)
 
 
+def sent_code(text: str) -> str:
+    """An invitation code, as section 10.1 has it sent."""
+    letters = "".join(c for c in text if c not in " -\u2010\u2011\u2012\u2013\u2014\u2015")
+    letters = "".join(chr(ord(c) - 32) if "a" <= c <= "z" else c for c in letters)
+    alphabet = "".join(c for c in "23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in "ILO")
+    places = [alphabet.find(c) for c in letters]
+    if len(places) != 20 or -1 in places:
+        raise Refused("invitation")
+    if (sum(i * places[i - 1] for i in range(1, 20)) - places[19]) % 31:
+        raise Refused("invitation")
+    return letters
+
+
 def expected(
     instrument: Any,
     tape: Tape,
@@ -263,6 +276,7 @@ def expected(
     max_epsilon: str | None = None,
     unprotected: Sequence[str] = (),
     messages: bool = False,
+    invitation: str | None = None,
 ) -> dict[str, Any]:
     """What a client answers, see section 11 of the specification; messages without tokens."""
     words = system_words(tape)
@@ -287,12 +301,13 @@ def expected(
     made, found = 0, []
     for answer in answers:
         try:
+            invited = {} if invitation is None else {"invitation": sent_code(invitation)}
             if made == reports:
                 raise Refused("budget")
             report = client.report(answer)
             if messages:
                 head = {"format": "ldpstats-sheet", "version": 1, "survey": instrument.fingerprint}
-                report = head | {"sheet": report if many else {"report": report}}
+                report = head | invited | {"sheet": report if many else {"report": report}}
             found.append(report)
             made += 1
         except Refused as refused:
