@@ -1197,13 +1197,16 @@ function spentDocument(opened) {
   return sum(each.slice(0, opened.ask ?? each.length));
 }
 
+/** Whether draws spend more than is said, beyond rounding. */
+const exceeds = (spent, said) => spent > said + 1e-9 * Math.max(1, said);
+
 /** Whether a report can be the proof of an answer that the question does not protect. */
 function showsAnswers(question) {
   const { draw } = question;
-  if (question.private === false || draw.kind === "personal") return true;
+  if (question.private === false) return true;
   if (draw.kind === "grams") return [draw.gram_question, draw.string_question].some(showsAnswers);
-  const n = answersOf(question);
-  const { kind, by, keep, told, sensitive } = draw;
+  const { kind, by, keep, told, sensitive } = draw.kind === "personal" ? draw.draw : draw;
+  const n = answersOf(question) + (draw.kind === "personal" ? draw.tags.length : 0);
   if (kind === "replace") return keep !== "0" && new Set(by.filter((y) => y < n)).size < n && n > 1;
   if (kind === "reveal") return told !== "0" && sensitive.length < n;
   return kind === "same" && n > 1;
@@ -1396,7 +1399,7 @@ function openedDocument(document) {
 function accepted(opened, most, unprotected) {
   const said = opened.epsilon === "inf" ? Infinity : Number(opened.epsilon);
   const spent = spentDocument(opened);
-  if (spent > said + 1e-9 * Math.max(1, said)) {
+  if (exceeds(spent, said)) {
     refuse("epsilon", `its draws spend epsilon ${spent}, more than the document says, ${said}`);
   }
   if (most === undefined || most === null) return said;

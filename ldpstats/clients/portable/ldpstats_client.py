@@ -1162,9 +1162,9 @@ def shows_answers(question: Fields) -> bool:
         return True
     if draw["kind"] == "grams":
         return any(shows_answers(draw.inner(name)) for name in ("gram_question", "string_question"))
-    if draw["kind"] == "personal":
-        return True  # no answer is protected but those under the respondent's tags
     n = 2 if question["answers"] is None else Texts(question["answers"]).size
+    if draw["kind"] == "personal":
+        draw, n = draw.inner("draw"), n + draw.texts("tags").size
     if draw["kind"] == "replace":
         return n > 1 and draw.threshold("keep") > 0 and not set(range(n)) <= set(draw["by"])
     if draw["kind"] == "reveal":

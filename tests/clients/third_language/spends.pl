@@ -212,8 +212,9 @@ sub question_spends {
 sub shows_answers {
     my ($question) = @_;
     my ($draw, $n) = ($question->{draw}, texts_of($question->{answers}));
+    return 1 if exists $question->{private} && !${$question->{private}};
+    ($draw, $n) = ($draw->{draw}, $n + texts_of($draw->{tags})) if $draw->{kind} eq 'personal';
     my $kind = $draw->{kind};
-    return 1 if $kind eq 'personal' or exists $question->{private} && !${$question->{private}};
     return !!grep { shows_answers($_) } @$draw{qw(gram_question string_question)} if $kind eq 'grams';
     my %by = map { $$_ < $n ? ($$_ => 1) : () } @{$draw->{by} // []};
     return $draw->{keep} ne '0' && $n > 1 && keys %by < $n if $kind eq 'replace';

@@ -248,7 +248,9 @@ def _shows(made_by: Any) -> bool:
     """Whether a report may prove an answer that is not protected."""
     if isinstance(made_by, ldp.DictionarySurvey):
         return any(map(_shows, made_by.mechanisms))
-    if isinstance(made_by, ldp.PUM | ldp.Observed):
+    if isinstance(made_by, ldp.PUM):
+        return _shows(made_by.common)
+    if isinstance(made_by, ldp.Observed):
         return True
     return made_by.sensitive is not None and len(made_by.sensitive) < len(made_by.categories)
 
