@@ -119,6 +119,9 @@ export declare class Client {
     invitation?: string | null,
   ): Message;
 
+  /** What a collector is sent at /withdrawn for a report that its respondent saw and deleted. */
+  withdrawal(): { format: "ldpstats-withdrawal"; version: 1; survey: string };
+
   /** The fingerprint of the survey, which goes with every report. */
   readonly survey: string;
   /** What one report, or one sheet, spends, in nats. */

@@ -1330,6 +1330,15 @@ export class Client {
     return { format: "ldpstats-sheet", version: 1, survey, token, ...invited, sheet };
   }
 
+  /**
+   * What a collector is sent at /withdrawn for a report that its respondent saw and deleted: that it
+   * happened, and nothing else. To make no such choice possible explain what may be sent first, send
+   * the `message`, and show it afterwards (section 10).
+   */
+  withdrawal() {
+    return { format: "ldpstats-withdrawal", version: 1, survey: this.#survey };
+  }
+
   #one(answer) {
     const { read, send } = this.#questions[0];
     return send(read(answer), this.#words);

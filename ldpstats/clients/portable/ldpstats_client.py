@@ -1722,6 +1722,15 @@ class Client:
         }
 
 
+    def withdrawal(self) -> dict[str, Any]:
+        """What a collector is sent at /withdrawn for a report that its respondent saw and deleted.
+
+        It says so, and nothing else. To make no such choice possible explain what may be sent
+        first, send the `message`, and show it afterwards (section 10).
+        """
+        return {"format": "ldpstats-withdrawal", "version": 1, "survey": self.survey}
+
+
 def _hidden(error: BaseException) -> BaseException:
     """An error that may show an answer, without it."""
     if isinstance(error, Exception):

@@ -67,8 +67,7 @@ function sending(sheet) {
 /** Delete reports that were shown; the receiver hears that some were, and nothing else. */
 function withdrawn() {
   gone("withdrawn");
-  const { survey } = DATA.client;
-  attempt(JSON.stringify({ format: "ldpstats-withdrawal", version: 1, survey }), DATA.withdraw);
+  attempt(JSON.stringify(new Client(DATA.client).withdrawal()), DATA.withdraw);
 }
 
 async function deliver(sheet, send, hide, state, retype) {
