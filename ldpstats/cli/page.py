@@ -35,6 +35,8 @@ def add_page(commands: Any) -> None:
     add("--post", metavar="URL", help="where the page sends reports (default: nowhere)")
     words = "ask for an invitation code, which goes with the reports"
     add("--invitations", action="store_true", help=words)
+    words = "show reports before they are sent, which biases estimates: see page_text"
+    add("--show-first", action="store_true", help=words)
     add("--texts", metavar="FILE", help="words that replace those of the page (JSON)")
     add("--write-texts", metavar="FILE", help="write all words of the page, to be replaced")
     add("--force", action="store_true", help="overwrite files that exist")
@@ -47,12 +49,14 @@ def _page(given: argparse.Namespace) -> int:
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     if given.to is not None:
         ldp.page.write_page(
-            sheet, given.to, given.texts, given.post, given.force, invitations=given.invitations
+            *(sheet, given.to, given.texts, given.post, given.force),
+            invitations=given.invitations,
+            show_first=given.show_first,
         )
         return 0
-    for name in ("post", "texts", "invitations"):
+    for name in ("post", "texts", "invitations", "show_first"):
         if getattr(given, name):
-            raise LDPError(f"--{name} goes with --to: it is for a page")
+            raise LDPError(f"--{name.replace('_', '-')} goes with --to: it is for a page")
     with replacing(given.write_texts, given.force) as temporary:
         text = json.dumps(ldp.page.page_texts(sheet), indent=2, ensure_ascii=False) + "\n"
         temporary.write_text(text, encoding="utf-8")

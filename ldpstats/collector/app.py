@@ -18,6 +18,7 @@ from ldpstats.collector.checks import Checks, NotASheet
 from ldpstats.collector.intake import Intake, NotTaken
 from ldpstats.collector.limits import Limits, Rates
 from ldpstats.collector.store import DiskFailure
+from ldpstats.collector.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -62,6 +63,8 @@ class Desk:
         The questionnaire as a page.
     client : bytes
         The client document as JSON.
+    withdrawals : Withdrawals
+        How many reports were deleted after they had been shown.
     origins : sequence of str
         Origins of other pages that may send sheets; "null" for pages opened from a disk.
     behind_proxy : bool
@@ -73,6 +76,7 @@ class Desk:
     limits: Limits
     page: bytes
     client: bytes
+    withdrawals: Withdrawals
     origins: Sequence[str] = ()
     behind_proxy: bool = False
     _dealing: int = 0
@@ -108,6 +112,21 @@ class Desk:
                 raise Refused(503, _FULL, 30) from None
         finally:
             self._dealing -= 1
+        return self._answer(request, {"accepted": True})
+
+    async def withdrawn(self, request: Request) -> Response:
+        """POST /withdrawn: somebody deleted reports that a page had shown; OPTIONS as of sheets."""
+        if request.method == "OPTIONS":
+            return await self.preflight(request)
+        self._check_sender(request)
+        try:
+            self.checks.withdrawal(await self._body(request))
+        except NotASheet as error:
+            raise Refused(error.status, str(error)) from None
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self.withdrawals.add)
+        except DiskFailure:
+            raise Refused(503, _FULL, 30) from None
         return self._answer(request, {"accepted": True})
 
     def _check_sender(self, request: Request) -> None:
@@ -207,12 +226,13 @@ class Desk:
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)
 
     async def counts(self, request: Request) -> Response:
-        """GET /counts: sheets in files.
+        """GET /counts: sheets in files, and reports that were deleted, in steps.
 
         Sheets that wait are not counted: a count that grows with each sheet would tell when each
         came.
         """
         found = {"survey": self.checks.survey, "sheets": self.intake.store.stored}
+        found["withdrawn"] = self.withdrawals.shown
         return self._answer(request, found)
 
     # -- answers -------------------------------------------------------------------------------
@@ -303,6 +323,7 @@ def application(desk: Desk) -> Starlette:
         ("/health", desk.health, ["GET"]),
         ("/counts", desk.counts, ["GET"]),
         ("/sheets", desk.sheets, ["POST", "OPTIONS"]),
+        ("/withdrawn", desk.withdrawn, ["POST", "OPTIONS"]),
     ]
     routes = [Route(path, guarded(answer), methods=methods) for path, answer, methods in answers]
     handlers: Any = {HTTPException: desk.refuse}

@@ -20,7 +20,7 @@ from ldpstats.collector.store import Sent
 
 __all__ = ["Checks", "NotASheet"]
 
-FORMAT, VERSION = "ldpstats-sheet", 1
+FORMAT, WITHDRAWAL, VERSION = "ldpstats-sheet", "ldpstats-withdrawal", 1
 _FIELDS = ("format", "version", "survey", "token", "sheet")
 _TOKEN = re.compile("[0-9a-fA-F]{32}")
 _FRAME = 1_000  # bytes of a sheet beside its questions and reports, with room for spaces
@@ -119,6 +119,21 @@ class Checks:
         text = json.dumps(reports, separators=(",", ":"))
         taken = bytes.fromhex(token), text
         return taken if known is None else (*taken, known)
+
+    def withdrawal(self, body: bytes) -> None:
+        """Whether a page says that its reports were deleted.
+
+        Raises
+        ------
+        NotASheet
+            For anything else.
+        """
+        sent = _object(_json(body), "the message")
+        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
+        if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
+            raise NotASheet(_OUTDATED, 409)
+        if sent != expected or not _is(sent["version"], VERSION):
+            raise NotASheet(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
     def _reports(self, sheet: dict[str, Any]) -> list[Any]:
         """The reports of a sheet, in the order of the questions."""

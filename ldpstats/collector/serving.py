@@ -19,6 +19,7 @@ from ldpstats.collector.invitations import read_invitations
 from ldpstats.collector.limits import Limits
 from ldpstats.collector.server import listening, packages, server, stopping
 from ldpstats.collector.store import FEWEST, DiskFailure, Store, opened_store
+from ldpstats.collector.withdrawals import opened_withdrawals
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.page.page import page_text
@@ -196,13 +197,15 @@ def opened_desk(
     _check_texts(document)
     page = page_text(questionnaire, texts, "/sheets", invitations=checks.invitations is not None)
     tables = BatchWriter(questionnaire, document)
-    store = opened_store(opened_folder(folder, questionnaire), tables, forget_tokens)
+    opened = opened_folder(folder, questionnaire)
+    deleted = opened_withdrawals(opened)
+    store = opened_store(opened, tables, forget_tokens)
     store.most = most
     if checks.invitations is not None:
         store.invite(checks.invitations.hashes)
     client = json.dumps(document).encode("ascii")
     intake = Intake(store, size)
-    return Desk(checks, intake, limits, page.encode("utf-8"), client, allowed, behind)
+    return Desk(checks, intake, limits, page.encode("utf-8"), client, deleted, allowed, behind)
 
 
 def _check_texts(document: Mapping[str, Any]) -> None:

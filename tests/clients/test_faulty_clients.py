@@ -123,8 +123,18 @@ FAULTS = (
     ),
     Fault(
         "an infinite epsilon is below an infinite limit", ("rows",),
-        ("self.epsilon <= most or math.isinf(self.epsilon):", "self.epsilon <= most:"),
-        ("spent === Infinity || !(spent <= limit)", "!(spent <= limit)"),
+        (') or math.isinf(self.epsilon):', "):"),
+        ("said === Infinity || !(said <= limit)", "!(said <= limit)"),
+    ),
+    Fault(
+        "what draws spend is taken from the text", ("keep", "rows", "personal"),
+        ("spent = spent_document(fields.value)", "spent = self.epsilon"),
+        ("spent = spentDocument(opened);", "spent = said;"),
+    ),
+    Fault(
+        "questions that are not protected pass a limit", ("questionnaire", "replace", "personal"),
+        ("if name not in unprotected and shows_answers(question):", "if False:"),
+        ("if (showsAnswers(question) && !unprotected.includes(name)) {", "if (false) {"),
     ),
     Fault(
         "questions are drawn with replacement", ("questionnaire",),

@@ -134,10 +134,11 @@ def test_the_permanent_response_is_that_of_the_specification() -> None:
 @needs_node
 def test_what_is_refused_spends_nothing_and_draws_nothing() -> None:
     client = client_document(KEEP)
+    said = client_document(KEEP, epsilon="3.0")  # it spends ln 8
     budget, epsilon, most, short = answered(
         {"client": client, "random": ZEROS, "reports": 2, "answers": ["?", "\0", 3, "\0", "?"]},
-        {"client": client, "random": "", "max_epsilon": "0.99", "answers": []},
-        {"client": client, "random": "", "max_epsilon": "1", "answers": []},
+        {"client": said, "random": "", "max_epsilon": "2.99", "answers": []},
+        {"client": said, "random": "", "max_epsilon": "3", "answers": []},
         {"client": client, "random": "00" * 15, "answers": ["\0", "\0"]},
     )
     assert budget["reports"] == [
@@ -162,7 +163,8 @@ def test_declarations_agree_with_what_the_module_exports() -> None:
     declared = (PORTABLE / "ldpstats-client.d.mts").read_text("utf-8")
     exported = set(re.findall(r"^export (?:const|class|function) (\w+)", module, re.M))
     values = re.findall(r"^export declare (?:const|class|function) (\w+)", declared, re.M)
-    assert exported == set(values) == {"VERSION", "Refused", "Client", "fingerprint"}
+    known = {"VERSION", "Refused", "Client", "fingerprint", "invitationCode"}
+    assert exported == set(values) == known
     client = module[module.index("export class Client") :].split("\n}\n")[0]
     members = set(re.findall(r"^  (?:get )?(\w+)\(", client, re.M))
     types = declared[declared.index("class Client") :].split("\n}\n")[0]

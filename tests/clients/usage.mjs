@@ -11,7 +11,7 @@ const sealed = (fields) => {
     format: "ldpstats-client",
     version: VERSION,
     survey: "s",
-    epsilon: "1.5",
+    epsilon: "inf",
     ...fields,
   };
   return { ...made, fingerprint: fingerprint(made) };
@@ -38,7 +38,7 @@ document.question.draw.keep = "0";
 document.question.answers.reverse();
 for (const label of labels) assert.equal(client.report(label), label);
 assert.throws(() => client.report("nurse"), refusal("budget"));
-assert.deepEqual([client.made, client.survey, client.epsilon], [labels.length, "s", 1.5]);
+assert.deepEqual([client.made, client.survey, client.epsilon], [labels.length, "s", Infinity]);
 assert.deepEqual([client.asked, client.secret], [null, null]);
 assert.throws(() => (client.made = 0), TypeError);
 assert.equal(JSON.stringify(client), "{}");
@@ -166,10 +166,7 @@ for (const random of [() => new Uint8Array(7), () => [0, 0, 0, 0, 0, 0, 0, 0], (
   assert.throws(() => failing.report("nurse"), refusal("random"));
   assert.equal(failing.made, 0);
 }
-for (const maxEpsilon of [0, -1, NaN, "", "much"]) {
-  assert.throws(() => new Client(sealed({ question }), { maxEpsilon }), refusal("epsilon"));
-}
-const endless = sealed({ question, epsilon: "inf" });
+const endless = sealed({ question });
 assert.equal(new Client(endless).epsilon, Infinity);
 assert.throws(() => new Client(endless, { maxEpsilon: "inf" }), refusal("epsilon"));
 
@@ -247,11 +244,24 @@ for (const broken of [...damaged, { answers: 5, reports: 5, draw: block }]) {
   assert.throws(() => new Client(sealed({ question: broken })), refusal("document"));
 }
 
-// the largest epsilon is a decimal number, as in documents
-for (const most of ["1.5", 2, "inf", Infinity, "2e0"]) {
-  new Client(sealed({ question }), { maxEpsilon: most });
+// the largest epsilon is a decimal number, as in documents, and what draws spend is computed
+const noisy = { ...question, draw: { ...question.draw, keep: String(2n ** 63n) } }; // spends ln 6
+for (const most of ["1.8", 2, "inf", Infinity, "2e0"]) {
+  new Client(sealed({ question: noisy, epsilon: "1.8" }), { maxEpsilon: most });
 }
-for (const most of ["", "1", "0x10", " 2 ", "much", NaN, -1, true, []]) {
+for (const most of ["", "1", 0, "0x10", " 2 ", "much", NaN, -1, true, []]) {
   const options = { maxEpsilon: most };
-  assert.throws(() => new Client(sealed({ question }), options), refusal("epsilon"));
+  const said = sealed({ question: noisy, epsilon: "1.8" });
+  assert.throws(() => new Client(said, options), refusal("epsilon"));
 }
+assert.throws(() => new Client(sealed({ question: noisy, epsilon: "1.79" })), refusal("epsilon"));
+const forged = sealed({ question, epsilon: "0.1" }); // 1,000 of 1,000 reports would be the answer
+for (const maxEpsilon of [undefined, "0.1", 1, "1e300", "inf"]) {
+  assert.throws(() => new Client(forged, { maxEpsilon }), refusal("epsilon"));
+}
+const shown = { name: "r", private: false, ...question, draw: { kind: "same" } };
+const region = sealed({ questions: [{ ...noisy, name: "a", private: true }, shown], ask: null, epsilon: "1.8" });
+for (const unprotected of [undefined, [], ["a"], "r"]) {
+  assert.throws(() => new Client(region, { maxEpsilon: 2, unprotected }), refusal("epsilon"));
+}
+new Client(region, { maxEpsilon: 2, unprotected: ["r"] });

@@ -77,15 +77,20 @@ export interface Options {
   secret?: Uint8Array | null;
   /** The respondent's own categories, in a questionnaire by name of question. */
   tags?: Tags | Readonly<Record<string, Tags>>;
-  /** The largest epsilon of one report, or sheet, that the device accepts, in nats. */
+  /**
+   * The largest epsilon of one report, or sheet, that the device accepts, in nats: what the draws
+   * spend is computed. Questions that are not protected, or not for all answers, are then refused.
+   */
   maxEpsilon?: number | string | null;
+  /** Names of questions of which that is meant; "report" is that of a mechanism. */
+  unprotected?: readonly string[];
 }
 
 /** One respondent's client. All reports together spend their number times `epsilon`. */
 export declare class Client {
   /**
-   * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist,
-   *   a number of reports that is none ("budget"), a secret of another length ("random").
+   * @throws {Refused} A document that is none, draws that spend more epsilon than it says, an epsilon
+   *   above `maxEpsilon`, a question that is not protected, tags that do not exist, a number of reports that is none ("budget"), a secret of another length ("random").
    */
   constructor(document: unknown, options?: Options);
 
@@ -113,6 +118,9 @@ export declare class Client {
     answers: string | Answers | Sheet | StringReport,
     invitation?: string | null,
   ): Message;
+
+  /** What a collector is sent at /withdrawn for a report that its respondent saw and deleted. */
+  withdrawal(): { format: "ldpstats-withdrawal"; version: 1; survey: string };
 
   /** The fingerprint of the survey, which goes with every report. */
   readonly survey: string;

@@ -14,11 +14,11 @@ async function posted(text) {
   return status;
 }
 
-async function attempt(text) {
+async function attempt(text, address = DATA.post) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), LONGEST);
   try {
-    const answer = await fetch(DATA.post, {
+    const answer = await fetch(address, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,

@@ -6,7 +6,7 @@ function arrive() {
   if (kept !== null && kept.pending !== null) {
     ended = true;
     forget();
-    return reports(kept.pending, true);
+    return SHOWS_FIRST ? reports(kept.pending, true) : underway(kept.pending, true);
   }
   if (kept !== null) {
     ended = true;

@@ -10,7 +10,7 @@ no warnings qw(portable surrogate nonchar non_unicode recursion);
 use Digest::SHA ();
 use FindBin ();
 
-BEGIN { require "$FindBin::Bin/$_.pl" for qw(documents words draws) }
+BEGIN { require "$FindBin::Bin/$_.pl" for qw(documents words draws spends) }
 
 our ($random, $taken, %BITS);
 
@@ -208,12 +208,7 @@ sub open_client {
         : sub { { question => question(need_object($_[0], 'question'), $_[1]) } };
     $open->($document);    # what is wrong with the document goes before what is wrong with tags
     my $client = $open->($document, $tags);
-    my $greatest = $request->{max_epsilon};
-    if (defined $greatest) {
-        require Math::BigFloat;
-        my ($epsilon, $limit) = map { Math::BigFloat->new($_) } $document->{epsilon}, $greatest;
-        refuse('epsilon') if $epsilon->is_inf or $epsilon > $limit;
-    }
+    check_epsilon($document, @$request{qw(max_epsilon unprotected)});
     $client->{made}  = 0;
     $client->{limit} = exists $request->{reports} ? $request->{reports} : number(1);
     $client->{limit} = ${$client->{limit}} if defined $client->{limit};

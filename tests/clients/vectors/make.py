@@ -160,6 +160,9 @@ def refused() -> Iterator[dict[str, Any]]:
             "answers": ["no"],
             "expected": {"refused": "document"},
         }
+    for case in refusals.spending():
+        more = {"random": "", "answers": [], "expected": {"refused": "epsilon"}}
+        yield case | {"reports": 1} | more
     for case in refusals.others():
         how = {name: case[name] for name in sorted(case.keys() - {"name", "client", "answers"})}
         yield vector(case["name"], case["client"], stream(case["name"]), case["answers"], **how)

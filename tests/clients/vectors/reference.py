@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
@@ -243,6 +244,17 @@ class Sheets:
         return found
 
 
+def _shows(made_by: Any) -> bool:
+    """Whether a report may prove an answer that is not protected."""
+    if isinstance(made_by, ldp.DictionarySurvey):
+        return any(map(_shows, made_by.mechanisms))
+    if isinstance(made_by, ldp.PUM):
+        return _shows(made_by.common)
+    if isinstance(made_by, ldp.Observed):
+        return True
+    return made_by.sensitive is not None and len(made_by.sensitive) < len(made_by.categories)
+
+
 def sent_code(text: str) -> str:
     """An invitation code, as section 10.1 has it sent."""
     letters = "".join(c for c in text if c not in " -\u2010\u2011\u2012\u2013\u2014\u2015")
@@ -264,6 +276,7 @@ def expected(
     secret: str | None = None,
     tags: Any = None,
     max_epsilon: str | None = None,
+    unprotected: Sequence[str] = (),
     messages: bool = False,
     invitation: str | None = None,
 ) -> dict[str, Any]:
@@ -276,6 +289,9 @@ def expected(
         )
         if max_epsilon is not None:
             if isinf(client.epsilon) or client.epsilon > float(max_epsilon):
+                raise Refused("epsilon")
+            asked = instrument.mechanisms if many else {"report": instrument}
+            if any(_shows(asked[name]) for name in set(asked) - set(unprotected)):
                 raise Refused("epsilon")
         client.begin()
     except Refused as refused:
