@@ -1,4 +1,4 @@
-"""Invitations in a browser: a link, a code that was used, one that is typed wrong, a full survey."""
+"""Invitations in a browser: by a link, with a used code, with typing errors, in a full survey."""
 
 from __future__ import annotations
 
