@@ -20,7 +20,7 @@ of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into 
   GET /              the questionnaire as a page
   GET /client.json   the client document, for other clients
   POST /sheets       a sheet; it is acknowledged when it is on the disk
-  GET /health        200 while sheets can be kept, else 503
+  GET /health        200 while sheets can be kept, else 503; names damaged files
   GET /counts        how many sheets are in files
 
 Without --invitations anybody who reaches the collector can send any number of sheets, and a few

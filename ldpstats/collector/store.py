@@ -418,6 +418,21 @@ class Store:
             database.executemany(row, files)
         return sum(sheets for _, _, sheets in files)
 
+    def upgrade(self) -> None:
+        """Take over what a collector of 0.2.0 left: sheets that wait in rows with their tokens."""
+        self.adopt()
+        with self._transaction() as database:
+            rows = database.execute(
+                "SELECT token, sheet, batch FROM waiting ORDER BY token"
+            ).fetchall()
+            there = [bool(batch) and (self.folder / batch).exists() for _, _, batch in rows]
+            placed = [(row[0],) for row, done in zip(rows, there, strict=True) if done]
+            left = [row for row, done in zip(rows, there, strict=True) if not done]
+            database.executemany("INSERT INTO done VALUES (?)", placed)
+            self._sheets.put([sheet.encode() for _, sheet, _ in left])
+            self._tokens.put([token for token, _, _ in left])
+            database.execute("DROP TABLE waiting")
+
 
 def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> Store:
     """The store of a folder, with what an earlier process left in it.
@@ -461,6 +476,8 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         store = Store(folder, tables, database, _key(database))
         if begin:
             database.execute("INSERT INTO forgotten VALUES (?)", [store.adopt()])
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'waiting'").fetchone():
+            store.upgrade()
         store.recover()
         return store
     except InvalidArgument:
