@@ -1721,7 +1721,6 @@ class Client:
             "sheet": {"report": report} if self.is_single else report,
         }
 
-
     def withdrawal(self) -> dict[str, Any]:
         """What a collector is sent at /withdrawn for a report that its respondent saw and deleted.
 
