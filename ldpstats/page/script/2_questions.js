@@ -20,9 +20,9 @@ const QUESTIONS = DATA.client.questions.map((question, i) => {
   };
 });
 
-/** Whether the draws spend no more than the page says of each question. */
+/** Whether the draws spend no more than the page says of each question, which is null for no bound. */
 const isHonest = ({ isPrivate, spent, document: question }) =>
-  !isPrivate || spent === null || !exceeds(spentQuestion(question), spent.epsilon);
+  spent === null || (isPrivate && !exceeds(spentQuestion(question), spent.epsilon));
 
 const byName = (name) => QUESTIONS.find((question) => question.name === name);
 
