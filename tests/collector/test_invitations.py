@@ -285,24 +285,24 @@ def test_the_page_asks_for_a_code(tmp_path: Path) -> None:
 
 def forged_change_nothing(tmp_path: Path, n: int) -> None:
     """Sheets with no code, or a wrong one of any kind, from somebody who has all files."""
-    codes, option = invited(tmp_path, 60)
+    codes, option = invited(tmp_path, 40)
     (other, *_), _ = invited(tmp_path, 1, OTHER, "other")
     hashes = read_invitations(option["invitations"], SHEET.fingerprint).hashes
     folder, drawn = tmp_path / "sheets", random.Random(1)
-    with collecting(folder, batch=40, **option) as sender:
-        for code in codes[:40]:
+    with collecting(folder, batch=20, **option) as sender:
+        for code in codes[:20]:
             assert sender.send(with_code(code)).status == 200
         end = time.monotonic() + 20
-        while sender.get("/counts").json()["sheets"] < 40 and time.monotonic() < end:
+        while sender.get("/counts").json()["sheets"] < 20 and time.monotonic() < end:
             time.sleep(0.01)
         before = files_of(folder), sender.get("/counts").body, sender.get("/health").body
         record = (folder / ".collecting" / "sheets.db").read_bytes()
-        assert json.loads(before[1])["sheets"] == 40
+        assert json.loads(before[1])["sheets"] == 20
         statuses: Counter[tuple[int, str]] = Counter()
         for i in range(n):
             letters = "".join(drawn.choice(LETTERS) for _ in range(20))
             guess = next(letters[:-1] + x for x in LETTERS if is_code(letters[:-1] + x))
-            kinds = (guess, drawn.choice(codes[:40]), letters, drawn.choice(hashes).hex(), other)
+            kinds = (guess, drawn.choice(codes[:20]), letters, drawn.choice(hashes).hex(), other)
             given = [{"invitation": kind} for kind in kinds] + [{}, {"invitation": None}]
             found = sender.send(message(SHEET, some_reports(job="driver"), **given[i % 7]))
             statuses[found.status, found.json()["reason"]] += 1
@@ -310,7 +310,7 @@ def forged_change_nothing(tmp_path: Path, n: int) -> None:
         assert statuses == {(403, "spent"): spent, (403, "code"): n - spent}
         assert (files_of(folder), sender.get("/counts").body, sender.get("/health").body) == before
         assert (folder / ".collecting" / "sheets.db").read_bytes() == record
-    assert files_of(folder) == before[0] and len(ldp.Survey(folder)) == 40
+    assert files_of(folder) == before[0] and len(ldp.Survey(folder)) == 20
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -318,7 +318,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_forged_sheets_change_nothing(tmp_path: Path) -> None:
-    forged_change_nothing(tmp_path, 140)
+    forged_change_nothing(tmp_path, 70)
 
 
 @pytest.mark.slow
@@ -328,11 +328,11 @@ def test_ten_thousand_forged_sheets_change_nothing(tmp_path: Path) -> None:
 
 def test_without_invitations_they_decide_the_survey(tmp_path: Path) -> None:
     """The control of the tests above."""
-    with collecting(tmp_path, batch=40) as sender:
-        for job in ["nurse"] * 20 + ["driver"] * 60:
+    with collecting(tmp_path) as sender:
+        for job in ["nurse"] * 10 + ["driver"] * 20:
             assert sender.send(message(SHEET, some_reports(job=job))).status == 200
     tables = pd.concat(map(pd.read_parquet, tmp_path.glob("*.parquet")))
-    assert Counter(tables["job"]) == {"nurse": 20, "driver": 60}
+    assert Counter(tables["job"]) == {"nurse": 10, "driver": 20}
 
 
 _SENDERS = """
@@ -355,7 +355,7 @@ print(json.dumps(statuses))
 def test_two_hundred_codes_at_one_moment_from_two_processes(tmp_path: Path) -> None:
     codes, option = invited(tmp_path, 200)
     folder = tmp_path / "sheets"
-    with collecting(folder, batch=20, **option) as sender:
+    with collecting(folder, **option) as sender:
         start = time.time() + 0.7
         senders = []
         for job in ("nurse", "driver"):
@@ -388,12 +388,12 @@ def test_two_hundred_codes_at_one_moment_from_two_processes(tmp_path: Path) -> N
 
 
 def test_no_kill_spends_a_code_without_its_sheet(tmp_path: Path) -> None:
-    """Twelve kills while groups of sheets are added, and again at the next start."""
-    codes = [i.to_bytes(16, "big") for i in range(1, 100_000)][:6_000]
+    """Six kills while groups of sheets are added, and again at the next start."""
+    codes = [i.to_bytes(16, "big") for i in range(1, 100_000)][:3_000]
     with closing(opened_store(tmp_path, LINES)) as store:
         store.invite(codes)
     sent, known = 0, 0
-    for _ in range(12):
+    for _ in range(6):
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
