@@ -148,6 +148,7 @@ def test_texts_are_data_whatever_they_hold() -> None:
     given = {"title": "</title><script>@data@ & \"'</script>", "words": {"start": "<b>\u2028"}}
     text = page_text(sheet, given)
     assert text.isascii() and embedded(text)["client"] == sheet.client_document()
+    assert not set("<>&") & set(text.split('id="data">')[1].split("</script>")[0])
     elements = Elements(text)
     kinds = [own.get("type") for tag, own in elements.found if tag == "script"]
     assert kinds == ["application/json", "module"]
