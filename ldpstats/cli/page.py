@@ -20,6 +20,10 @@ to a collector: --post /sheets if ldpstats collect serves the page, else the col
 Without it respondents save their reports as a file or copy them as text. With --invitations the
 page asks for a code of ldpstats invite, or takes it from its link, and sends it with the reports.
 
+On agreement the page draws and sends in one step, and then shows what was sent. --show-first shows
+reports before they are sent. Whoever dislikes one can delete it, which biases estimates; the
+collector counts how many were.
+
 --write-texts FILE writes all words of the page, to be replaced: wording of questions and answers,
 title, introduction, another language. --texts FILE makes a page with them.
 """

@@ -248,9 +248,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         ["--random", "-1", "true"],
         ["--random", "1000000000", "true"],
         ["--seed", "x", "true"],
-        ["--only", "no such", "true"],
+        ["--random", "0", "--only", "no such", "true"],
         ["--no-such-option", "true"],
-        ["no/such/program"],
+        ["--random", "0", "no/such/program"],
     ],
 )
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -309,6 +309,8 @@ def test_a_message_is_made_of_true_answers():
     assert first["sheet"] == second["sheet"] == returned and first["token"] != second["token"]
     for answers in (given, dict(returned), json.loads(json.dumps(returned))):
         assert reason(lambda answers=answers: client.message(answers)) == "budget"
+    head = {"format": "ldpstats-withdrawal", "version": 1, "survey": LATE.fingerprint}
+    assert client.withdrawal() == head  # no token, and nothing of a report
     returned["late"] = "yes"
     assert client.message(returned)["sheet"]["late"] == "no"  # as it was made
 
@@ -356,6 +358,12 @@ def test_the_command_line(tmp_path):
         status, out, err = run([str(document)], bad)
         assert (status, out) == (1, "") and "(answer)" in err
         assert ANSWER not in err and "Traceback" not in err
+    assert "(epsilon)" in run([str(document), "--max-epsilon", "0.9"], b"yes\n")[2]
+    region = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "region": ldp.Observed(2)})
+    document.write_text(json.dumps(region.client_document()))
+    limit, sheet = [str(document), "--max-epsilon", "0.5"], b'{"ill": "no", "region": "1"}'
+    assert run(limit, sheet)[0] == 1
+    assert run([*limit, "--unprotected", "ill", "--unprotected", "region"], sheet)[0] == 0
     names = ldp.KRR(("a\ud800", "\U0001f600\n"), 1.0)
     document.write_text(json.dumps(names.client_document()))
     status, out, err = run([str(document), "--json"], b'"a\\ud800"\n')

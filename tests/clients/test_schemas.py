@@ -52,7 +52,7 @@ def test_the_documents_of_a_survey(name: str, valid: dict[str, Any]) -> None:
     assert valid["client"](survey.client_document())
 
 
-@pytest.mark.parametrize("name", [*OF_EACH_KIND.values(), "pum", "strings", "sheet"])
+@pytest.mark.parametrize("name", [*list(OF_EACH_KIND.values())[::3], "pum", "strings", "sheet"])
 def test_documents_that_are_mutilated(name: str, valid: dict[str, Any]) -> None:
     survey = SURVEYS[name]
     kind, other = "mechanism", "questionnaire"

@@ -117,6 +117,8 @@ const returned = sender.report({ late: "yes" });
 assert.deepEqual({ ...sender.message(returned).sheet }, { late: "no" }); // as it was made
 assert.notEqual(sender.message(returned).token, sender.message(returned).token);
 assert.equal(sender.made, 2);
+const deleted = { format: "ldpstats-withdrawal", version: 1, survey: "s" };
+assert.deepEqual(sender.withdrawal(), deleted); // no token, and nothing of a report
 for (const copy of [{ ...returned }, { late: "yes" }]) {
   assert.throws(() => sender.message(copy), refusal("budget"));
 }
