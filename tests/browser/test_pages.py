@@ -17,6 +17,7 @@ from shared.javascript import sealed
 from shared.page_sheets import AWKWARD, GERMAN, embedded, six
 
 import ldpstats as ldp
+from ldpstats.collector import collect
 from ldpstats.page import page_text, write_page
 
 pytestmark = pytest.mark.browser
@@ -144,6 +145,7 @@ def test_from_a_page_to_a_table(respondent: Respondent, tmp_path: Path) -> None:
         respondent.sends(first.as_uri(), "What will be sent")
         respondent.click("quiet")
         respondent.until((folder / ".collecting" / "withdrawn").exists, "a deletion")
+    collect(sheet, folder, finish=True)
     survey = ldp.Survey(folder)
     assert len(survey) == len({one["token"] for one in said}) == 3
     table = pd.concat(pd.read_parquet(file) for file in folder.glob("*.parquet"))
