@@ -152,8 +152,8 @@ def test_no_error_is_a_traceback(
 
 
 def test_a_reader_that_leaves_is_no_error(reports: Path) -> None:
-    """As in ``ldpstats fit ... | head -n 0``."""
-    arguments = ["fit", str(reports / "reports.csv"), "--spec", str(reports / "spec.json")]
+    """As in ``ldpstats audit ... | head -n 0``."""
+    arguments = ["audit", str(reports / "spec.json")]
     program = subprocess.Popen(
         [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
