@@ -123,31 +123,6 @@ def test_tables_are_matched_by_an_identifier(
     assert all(found == printed[0] for found in printed)
 
 
-def test_tables_of_the_same_columns_name_their_variables(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path("more").mkdir()
-    for path in ("more/job.csv", "more.parts.csv", "more.csv.gz"):
-        pd.read_csv("late.csv", dtype=str).to_csv(path, index=False)
-    specs = ["--spec", "job.json", "--spec", "late.json"]
-    for second, names in (
-        ("late.csv", ["job", "late"]),
-        ("more.parts.csv", ["job", "more"]),
-        ("more.csv.gz", ["job", "more"]),
-        ("more/job.csv", ["x", "y"]),  # two tables of one name
-    ):
-        given = ["job.csv", "--with", second, "--id", "who", *specs]
-        assert main(["associate", *given, "--json", "-"]) == 0
-        assert document(capsys)["names"] == names
-    own = ["--column", "job", "--column", "report"]  # columns tell the variables apart
-    given = ["reports.csv", "--with", "more/job.csv", "--id", "who", *specs, *own]
-    assert main(["associate", *given, "--json", "-"]) == 0
-    assert document(capsys)["names"] == ["job", "report"]
-    given = ["job.csv", "--with", "late.csv", "--id", "who", *specs, "--name", "a", "--name", "b"]
-    assert main(["associate", *given, "--json", "-"]) == 0
-    assert document(capsys)["names"] == ["a", "b"]
-
-
 def test_bits_with_candidates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = ["--column", "late", "--spec", "late.json", "--column", "host", "--spec", "host.json"]
     listed = ["--candidates", "-", "--candidates", "hosts.txt"]
@@ -324,7 +299,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         f"reports.csv {ONE} --column who --spec late.json",
         "column 'who', row 1='r0'",
     ),
-    "a name twice": (f"reports.csv {ONE} {OTHER} --name a --name a", "--name=['a', 'a']"),
     "a table without --with": (
         f"job.csv late.csv {ONE} {OTHER}",
         "late.csv; the table of another variable is given by --with late.csv --id COLUMN",
@@ -339,25 +313,18 @@ REFUSED: dict[str, tuple[str, str]] = {
         f"job.csv --with fewer.csv --spec job.json --spec late.json {NAMED} --id who",
         "is not in fewer.csv, column 'who' (590 respondents are not in every table)",
     ),
-    "counts and identifiers": (f"reports.csv {ONE} {OTHER} --id who --count job", "is a column of"),
     "one cohort": (f"reports.csv {ONE} {HOST_} --cohort who", "--cohort=['who']: must be given"),
     "cohorts of labels": (f"reports.csv {ONE} {OTHER} --cohort who --cohort -", "has no cohorts"),
     "no candidates": (f"reports.csv {ONE} {HOST_}", "--candidates=None: is needed for host"),
-    "no such category": (
-        f"reports.csv {ONE} {OTHER} --candidates hosts.txt --candidates -",
-        "hosts.txt, line 1='a.com': is not a category of KRR",
-    ),
     "no such method": (f"reports.csv {ONE} {OTHER} --method lasso", "--method='lasso'"),
     "no seed": (f"reports.csv {ONE} {OTHER} --test bootstrap", "--seed=None: is needed"),
     "a seed of nothing": (f"reports.csv {ONE} {OTHER} --test wald --seed 1", "--seed=1: goes with"),
-    "surveys that are permuted": (f"reports.csv {ONE} {OTHER} --surveys 9 --seed 1", "--surveys=9"),
     "a plot of three": (
         f"reports.csv {ONE} {OTHER} {HOST_} --plot p.png --candidates - --candidates - "
         "--candidates hosts.txt",
         "leave --plot out",
     ),
     "a kind of no plot": (f"reports.csv {ONE} {OTHER} --plot-kind mosaic", "goes with --plot"),
-    "only missing reports": (f"none_given.csv {ONE} {OTHER} --missing count", "no respondent"),
     "json over a table": (
         f"reports.csv {ONE} {OTHER} --json reports.csv --force",
         "is given twice",

@@ -305,15 +305,6 @@ def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == f"{ldp.DictionaryModel(reports).fit(**how).summary()}\n"
 
 
-def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files.write_dictionary_reports(drawn(300), "reports.csv", force=True)
-    assert discover("--alpha", "1e-300") == 0
-    out, err = capsys.readouterr()
-    assert "too few respondents" in out and err == ""
-    assert discover("--alpha", "1e-300", "--json", "-") == 0
-    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["tested"])
-
-
 REFUSED = {
     "no survey": ("reports.csv", "--survey"),
     "no threshold": (

@@ -128,12 +128,6 @@ def test_other_columns_are_kept_on_request(answers: Path) -> None:
 
 
 MADE = {
-    "krr": (["--epsilon", "1", "--categories", "no,yes"], ldp.KRR(("no", "yes"), 1.0)),
-    "krappor": (
-        ["--epsilon", "1", "--categories", "no,yes", "--theta", "0.5"],
-        ldp.KRAPPOR(("no", "yes"), 1.0, theta=0.5),
-    ),
-    "warner": (["--epsilon", "1"], ldp.Warner(epsilon=1.0)),
     "forced-response": (
         ["--p-truth", "0.7", "--p-yes", "0.1"],
         ldp.ForcedResponse(p_truth=0.7, p_yes=0.1),
@@ -143,10 +137,6 @@ MADE = {
         ldp.UnrelatedQuestion(p=0.7, prevalence=0.0),
     ),
     "mangat": (["--p", "0.6"], ldp.Mangat(p=0.6)),
-    "geometric-response": (
-        ["--epsilon", "1", "--categories", "no,yes"],
-        ldp.GeometricResponse(("no", "yes"), 1.0),
-    ),
     "orr": (
         ["--n-outputs", "3", "--n-cohorts", "4", "--epsilon", "3", "--alphabet", "no,yes"],
         ldp.ORR(3, 4, epsilon=3.0, alphabet=("no", "yes")),
@@ -222,12 +212,3 @@ def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]
 )
 def test_labels_on_the_command_line(text: str, labels: Any) -> None:
     assert label_list(text, "--categories") == labels
-
-
-def test_a_number_of_categories(tmp_path: Path) -> None:
-    (tmp_path / "answers.csv").write_text("job\n0\n3\n1\n")
-    paths = [str(tmp_path / "answers.csv"), str(tmp_path / "r.csv")]
-    made = ["--mechanism", "krr", "--epsilon", "40", "--categories", "4"]
-    spec = ["--write-spec", str(tmp_path / "s.json")]
-    assert main(["privatize", *paths, "--column", "job", *made, *spec]) == 0
-    assert pd.read_csv(tmp_path / "r.csv")["report"].tolist() == [0, 3, 1]  # but for one in e^40

@@ -103,17 +103,6 @@ def test_missing_answers_may_be_refused(capsys: pytest.CaptureFixture[str]) -> N
             assert "missing" in capsys.readouterr().err
 
 
-def test_a_table_of_another_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    ldp.Questionnaire({"job": ldp.KRR(JOBS, 1.0), "late": ldp.KRR(("n", "y"), 3.0)}).to_json(
-        "sheet.json", force=True
-    )
-    for more in ([], ["--where", "age > 20"], ["--by", "region"]):
-        assert main(["fit", "marked.csv", *JOB, *more]) == 2
-        assert "is of a mechanism or survey with fingerprint" in capsys.readouterr().err
-    assert main(["associate", "marked.csv", *BOTH]) == 2
-    assert "fingerprint" in capsys.readouterr().err
-
-
 BAD = {
     ("fit", "table.csv", *JOB[:2]): "is needed: a question, job, late",
     ("fit", "table.csv", *JOB, "--count", "age"): "--count='age'",

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -235,14 +234,3 @@ def test_other_commands_still_name_what_they_read(tmp_path: Path) -> None:
     text(source, "report\nnurse\udce9\n")
     with pytest.raises(ldp.InvalidArgument, match="byte 0xe9"):
         io.read_counts(source, KRR)
-
-
-def test_the_simulation_draws_nothing_that_is_written(tmp_path: Path) -> None:
-    """The diagnosis of a refused answer has a generator of its own, and its reports are lost."""
-    source = text(tmp_path / "a.csv", "job\n" + "nurse\n" * 500)
-    seeds = []
-    for seed in (1, 2):
-        client = KRR.collector(np.random.default_rng(seed).bytes)
-        io.privatize_file(source, tmp_path / "r.csv", "job", client, force=True)
-        seeds.append((tmp_path / "r.csv").read_text())
-    assert seeds[0] != seeds[1]

@@ -232,24 +232,3 @@ def test_results_appear_together(
     os.chdir(folder)
     assert main([*FIT.split(), "--json", "out.json", "--plot", "out.png", "--force"]) == 0
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_specification_and_reports_appear_together(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    real = os.link
-
-    def fail(source: str, target: str) -> None:
-        if target.endswith("new.json"):
-            raise OSError(errno.EIO, "Input/output error")
-        real(source, target)
-
-    monkeypatch.setattr(os, "link", fail)
-    before = files()
-    made = f"--mechanism krr --epsilon 1 --categories {','.join(JOBS)} --write-spec new.json"
-    arguments = ["privatize", "answers.csv", "out.csv", "--column", "job", *made.split()]
-    assert main(arguments) == 2
-    assert "new.json': cannot be written" in capsys.readouterr().err and files() == before
-    monkeypatch.undo()
-    os.chdir(folder)
-    assert main(arguments) == 0 and files() == sorted([*before, "out.csv", "new.json"])

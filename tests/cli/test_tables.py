@@ -159,11 +159,6 @@ def test_two_tables_are_not_taken_for_one(capsys: pytest.CaptureFixture[str]) ->
     assert "survey.matched()" in capsys.readouterr().err
 
 
-def test_an_input_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "csv", *SPEC, "--csv", "csv/0.csv", "--force"]) == 2
-    assert "given twice" in capsys.readouterr().err
-
-
 @pytest.mark.spark
 def test_spark_counts_the_same(spark: object, capsys: pytest.CaptureFixture[str]) -> None:
     for how in COMMANDS.values():

@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 from shared.collecting import (
     JSON,
-    MANY,
     Sender,
     collecting,
     message,
@@ -472,9 +471,3 @@ def test_an_error_that_nobody_catches_shows_its_kind_alone(
 
     asyncio.run(run())
     assert capfd.readouterr().err == "ldpstats: error: OSError\n"
-
-
-def test_the_limits_are_numbers() -> None:
-    assert json.dumps(MANY.per_minute) == "1000000000"
-    with pytest.raises(InvalidArgument, match="per_address=0"):
-        Limits(per_address=0)
