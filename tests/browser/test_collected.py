@@ -15,6 +15,7 @@ from shared.collecting import collecting
 from shared.page_sheets import six
 
 import ldpstats as ldp
+from ldpstats.collector import collect
 from ldpstats.page import write_page
 
 pytestmark = pytest.mark.browser
@@ -48,6 +49,7 @@ def test_from_a_page_to_a_table(respondent: Respondent, tmp_path: Path) -> None:
                 page_on_disk(sheet, tmp_path / "page.html", sender.port),
             )
         ]
+    collect(sheet, folder, finish=True)
     survey = ldp.Survey(folder)
     assert len(survey) == len({one["token"] for one in said}) == 3
     (file,) = folder.glob("*.parquet")
