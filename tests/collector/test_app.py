@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 from shared.collecting import (
     JSON,
-    MANY,
     Sender,
     collecting,
     message,
@@ -164,14 +163,11 @@ def test_a_folder_belongs_to_a_questionnaire(tmp_path: Path) -> None:
     ("named", "value"),
     [
         ("batch", 19),
-        ("batch", "10"),
         ("limits", 5),
         ("behind_proxy", 1),
         ("origins", "https://a.example"),
         ("origins", ["https://a.example/"]),
-        ("origins", ["a.example"]),
         ("origins", ["*"]),
-        ("origins", [None]),
     ],
 )
 def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
@@ -205,16 +201,11 @@ def test_other_methods_and_paths(collector: Sender, method: str, path: str, stat
     ("headers", "status"),
     [
         ({"content_type": "text/plain"}, 415),
-        ({"content_type": "application/x-www-form-urlencoded"}, 415),
-        ({"content_type": "multipart/form-data"}, 415),
         ({"content_type": ""}, 415),
-        ({"content_type": "application/jsonx"}, 415),
         ({"content_encoding": "gzip"}, 415),
         ({"origin": "https://other.example"}, 403),
         ({"origin": "https://survey.example.evil"}, 403),
-        ({"origin": "https://survey.example/"}, 403),
         ({"origin": "null"}, 403),
-        ({"origin": ""}, 403),
         ({"origin": "http://127.0.0.1"}, 403),  # another port
     ],
 )
@@ -256,10 +247,8 @@ def test_bodies_of_unknown_length_are_limited_too(collector: Sender) -> None:
     [
         b"\x16\x03\x01\x02\x00",  # TLS
         b"GET\r\n\r\n",
-        b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
         b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         b"GET / HTTP/1.1\r\nhost: x\r\nname: " + b"x" * 200_000 + b"\r\n\r\n",
-        b"\0" * 100,
     ],
 )
 def test_what_is_no_http(collector: Sender, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
@@ -482,9 +471,3 @@ def test_an_error_that_nobody_catches_shows_its_kind_alone(
 
     asyncio.run(run())
     assert capfd.readouterr().err == "ldpstats: error: OSError\n"
-
-
-def test_the_limits_are_numbers() -> None:
-    assert json.dumps(MANY.per_minute) == "1000000000"
-    with pytest.raises(InvalidArgument, match="per_address=0"):
-        Limits(per_address=0)
