@@ -29,7 +29,7 @@ from shared.collecting import Sender, collecting, message, questionnaire, some_r
 import ldpstats as ldp
 from ldpstats.cli.program import main
 from ldpstats.clients.portable.ldpstats_client import LETTERS, Client, Refused, invitation_code
-from ldpstats.collector import invite
+from ldpstats.collector import collect, invite
 from ldpstats.collector.invitations import INVITED, enrol, hashed, read_invitations, spend
 from ldpstats.collector.serving import _check_open, opened_desk
 from ldpstats.collector.store import DiskFailure, opened_store
@@ -236,6 +236,8 @@ def test_what_was_spent_outlives_a_restart(
         refused(sender, with_code(codes[30]), "spent", "another sheet")
         assert sender.send(with_code(codes[31])).status == 200
     assert capsys.readouterr().err.count("sheets in a file") == 1
+    collect(SHEET, folder, finish=True)  # takes no sheet, and needs no codes
+    assert capsys.readouterr().out == "33 sheets in files, and none waits\n"
 
 
 def test_only_so_many_sheets(tmp_path: Path) -> None:
@@ -423,6 +425,35 @@ def test_no_kill_spends_a_code_without_its_sheet(tmp_path: Path) -> None:
             assert spent == {store._hashed(codes[i]) for i in numbers}
             sent = len(numbers)
     assert sent >= known
+
+
+@pytest.mark.parametrize("moment", ["spent", "written", "committed"])
+def test_a_kill_between_the_code_and_its_sheet(tmp_path: Path, moment: str) -> None:
+    """After the code is marked, the sheet is written, or both are kept, and nobody heard of it."""
+    first, other = (b"1" * 16, "sheet", b"a" * 16), (b"2" * 16, "other", b"a" * 16)
+    with closing(opened_store(tmp_path, LINES)) as store:
+        store.invite([b"a" * 16])
+    child = os.fork()
+    if child == 0:
+        try:
+            store = opened_store(tmp_path, LINES)
+
+            def end(*given: object) -> None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+            if moment == "spent":
+                store._sheets.put = end  # type: ignore[method-assign]
+            elif moment == "written":
+                store._check_place = end  # type: ignore[method-assign]
+            store.add([first])
+            end()
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    with closing(opened_store(tmp_path, LINES)) as store:
+        assert store.waiting == (moment == "committed")
+        assert store.add([first]) == {}  # it is sent again
+        assert store.add([other]) == {0: "spent"} and store.waiting == 1
 
 
 def test_a_disk_that_fails_spends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
