@@ -93,7 +93,7 @@ def invite(
     >>> sheet = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), epsilon=1.0)})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = invite(sheet, 3, f"{folder}/codes.csv", url="https://survey.example/")
-    ...     print(made.name, len(open(f"{folder}/codes.csv").readlines()))
+    ...     print(made.name, made.with_name("codes.csv").read_text().count("\\n"))
     codes.invitations.json 4
     """
     if not isinstance(questionnaire, Questionnaire):

@@ -70,7 +70,7 @@ def test_the_examples_of_the_help_are_understood() -> None:
     commands = [
         shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  ldpstats")
     ]
-    assert len(commands) == 25
+    assert len(commands) == 26
     for arguments in commands:
         assert cli._parser().parse_args(arguments).command == arguments[0]
 

@@ -28,7 +28,10 @@ async function attempt(text, address = DATA.post) {
       redirect: "error",
       signal: late.signal,
     });
-    if (answer.status === 403) return (await answer.json()).reason ?? 403;
+    if (answer.status === 403) {
+      const { reason } = await answer.json().catch(() => ({})); // a proxy may refuse, too
+      return ["code", "spent", "complete"].includes(reason) ? reason : 403;
+    }
     if (answer.status !== 200) return answer.status;
     return (await answer.json()).accepted === true ? 200 : 0; // another page may answer 200, too
   } catch {
