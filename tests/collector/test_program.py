@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -284,9 +284,12 @@ def test_nonsense_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_ten_thousand_malformed_requests(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    statuses = flood(tmp_path / "sheets", 10_000, 9)
-    assert sum(statuses.values()) == 10_000 and statuses[400] > 3_000
+def test_ten_thousand_malformed_requests(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], attempts: Callable[[int], int]
+) -> None:
+    n = attempts(10_000)
+    statuses = flood(tmp_path / "sheets", n, 9)
+    assert sum(statuses.values()) == n and statuses[400] > 0.3 * n
     assert "Traceback" not in capfd.readouterr().err
 
 
