@@ -98,6 +98,7 @@ def test_either_report_is_explained_before_one_is_drawn(
     ):  # fmt: skip
         assert words in said, words
     assert said.count("What is sent cannot make any answer more than 2.72 times as likely") == 3
+    assert said.count("One of many reports will be sent for it.") == 1  # to "town"
     respondent.run(drawn)
     assert collector.posted == [] and respondent.kept() == {}
     respondent.click()

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from shared.javascript import sealed
-from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
@@ -214,34 +213,6 @@ def test_secrets_are_those_of_the_package(tmp_path):
     assert reason(lambda: Client(ONCE.client_document(), state=tmp_path / "once").report("a")) == (
         "budget"
     )
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]\n", b"{}\n", b'{"format": 1}\n.', b"x" * 99])
-def test_damaged_state_files_are_refused(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(portable.time, "monotonic", iter(range(9)).__next__)
-    path = tmp_path / "state"
-    path.write_bytes(content)
-    assert reason(lambda: Client(GOOD, state=path)) == "state"
-    assert path.read_bytes() == content
-    assert reason(lambda: Client(GOOD, state=tmp_path)) == "state"
-    assert reason(lambda: Client(GOOD, state=tmp_path / "no" / "folder")) == "state"
-
-
-def test_threads_and_forks_spend_together(tmp_path):
-    document = KRR.client_document()
-
-    def outcome(client: Client) -> str:
-        try:
-            client.report("yes")
-            return "made"
-        except Refused as error:
-            return error.reason
-
-    in_memory, path = Client(document, reports=2), tmp_path / "state"
-    assert sorted(race(lambda: outcome(in_memory))) == ["budget", "budget", "made", "made"]
-    assert in_forks(lambda: outcome(in_memory)) == ["budget"] * 3
-    counted = Client(document, reports=2, state=path)
-    assert sorted(in_forks(lambda: outcome(counted))) == ["budget", "made", "made"]
 
 
 # -- what is shown ---------------------------------------------------------------------------------

@@ -867,6 +867,8 @@ class Grams(Question):
         draw.must(len(self.pad) == 1 and len(self.replace or "x") == 1 and len(self.starts) > 1)
         self.of_gram = open_question(draw.inner("gram_question"))
         self.of_string = open_question(draw.inner("string_question"))
+        for inner in (self.of_gram, self.of_string):  # no secret is kept for them, nor tags
+            draw.must(not isinstance(inner, (Rappor, Personal)))
 
     def read(self, answer: Any) -> Any:
         text = scalar_text(answer)

@@ -80,7 +80,8 @@ function prospects(question) {
   const bound = boundText({ bound: some, huge: "bound_huge", none: "bound_none" }, question.spent);
   const rows = (question.beliefs ?? []).flatMap((law, y) => (law === null ? [] : [[law, y]]));
   const each = rows.length > FEW ? [] : rows.map(([law, y]) => prospect(question, law, y));
-  return [each.length ? bullets(each) : null, paragraph(bound, "soft small")];
+  const what = each.length ? bullets(each) : paragraph(say("many_sent"));
+  return [what, paragraph(bound, "soft small")];
 }
 
 function prospect(question, law, y) {

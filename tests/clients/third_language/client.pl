@@ -137,6 +137,9 @@ sub grams_question {
     my $replace = need($draw, 'replace');
     my %letter = map { $_ => 1 } split //, $alphabet;
     my ($grams, $strings) = map { question(need_object($draw, $_)) } qw(gram_question string_question);
+    for my $name (qw(gram_question string_question)) {
+        refuse('document') if $draw->{$name}{draw}{kind} =~ /\A(?:rappor|personal)\z/;
+    }
     refuse('document') if $length < $gram or length $pad != 1 or length($replace // 'a') != 1;
     my @positions = map { $_ * $step } 0 .. ($length - $gram) / $step;
     my @pairs;

@@ -64,6 +64,10 @@ _CHANGES: list[Change] = [
     *(("sheet-asks-2", "questions.1.name", value) for value in (GONE, "__proto__", 1)),
     *(("sheet-asks-2", "questions.1.private", value) for value in (GONE, 1)),
     ("sheet-asks-4", "questions.0.refused", "3"),
+    *(
+        ("strings", f"question.draw.{name}", SURVEYS[other].client_document()["question"])
+        for name, other in (("string_question", "rappor-16"), ("gram_question", "pum"))
+    ),
 ]  # fmt: skip
 
 
@@ -88,7 +92,7 @@ def documents() -> Iterator[dict[str, Any]]:
     unsealed = [(change, changed(*change, sealed=False)) for change in changes]
     broken: list[Any] = [([], []), (None, None), (7, 7)]
     for (client, path, value), document in [*sealed, *unsealed]:
-        said = "left out" if value is GONE else ascii(value)
+        said = "left out" if value is GONE else ascii(value)[:80]
         yield {"name": f"document: {path} of {client} is {said}", "client": document}
     for value, document in broken:
         yield {"name": f"document: {value!r}", "client": document}
