@@ -198,28 +198,19 @@ def test_every_method_can_be_asked_for(
     close(found, expected(0, 1, method=method))
 
 
-@pytest.mark.parametrize("name", ["bootstrap"])
-def test_every_test_can_be_asked_for(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "option", "how"),
+    [("score", "--permutations", "n_permutations"), ("bootstrap", "--surveys", "n_boot")],
+)
+def test_a_p_value_by_chance(
+    name: str, option: str, how: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--seed", "5", "--surveys", "9"] if name == "bootstrap" else []
-    how: dict[str, Any] = {"rng": np.random.default_rng(5), "n_boot": 9} if more else {}
-    assert main(["associate", "reports.csv", *BOTH, "--test", name, *more]) == 0
+    more = ["--test", name, option, "19", "--seed", "2", "--json", "-"]
+    assert main(["associate", "reports.csv", *BOTH, *more]) == 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.LDPWarning)
-        assert capsys.readouterr().out.endswith(f"\n\n{asked(name, **how)}\n")
-
-
-@pytest.mark.parametrize("name", ["score"])
-def test_a_p_value_by_permutations(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = ["--test", name, "--permutations", "99", "--seed", "2", "--json", "-"]
-    assert main(["associate", "reports.csv", *BOTH, *more]) == 0
-    rng = np.random.default_rng(2)
-    test = asked(name, rng=rng, n_permutations=99)
-    assert document(capsys)["test"] == test.to_dict()
-    assert "99 permutations" in test.method
+        test = asked(name, rng=np.random.default_rng(2), **{how: 19})
+    assert document(capsys)["test"] == test.to_dict() and "19 " in test.method
 
 
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
