@@ -58,6 +58,14 @@ def discover(*arguments: str, table: str = "reports.csv") -> int:
 # -- survey ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "characters"),
+    [("a-c0-3.-", "abc0123.-"), ("-a-c-e", "-abc-e"), ("--a", "--a"), ("ä-ç", "äåæç")],
+)
+def test_ranges_of_an_alphabet(text: str, characters: str) -> None:
+    assert cli_discover._characters(text) == characters
+
+
 def test_a_survey_is_specified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["survey", "new.json", *SHAPE]) == 0
     made = files.read_survey("new.json")
