@@ -69,7 +69,7 @@ class BatchWriter:
         for file in files:
             with reading(file, pyarrow.ArrowException):
                 tables.append(pyarrow.parquet.read_table(file, partitioning=None))
-            merged.append(footer(file).batch)
+            merged.append(footer(file).batch or file.name)
         table = pyarrow.concat_tables(tables, promote_options="permissive")
         order = list(range(len(table)))
         SystemRandom().shuffle(order)

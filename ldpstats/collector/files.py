@@ -26,7 +26,7 @@ class About:
 
     sheets: int
     batch: str  # drawn when it was written; "" of files that 0.2.0 wrote
-    merged: frozenset[str]  # batches that were merged into it
+    merged: frozenset[str]  # batches that were merged into it, or names of files that have none
 
 
 class Tables(Protocol):
@@ -128,5 +128,5 @@ def taken(folder: Path, tables: Tables) -> list[tuple[str, str, int]]:
     return [
         (name, content, about.sheets)
         for name, (content, about) in found.items()
-        if about.batch not in merged
+        if (about.batch or name) not in merged
     ]

@@ -16,7 +16,7 @@ __all__ = ["BATCH", "MERGED", "Footer", "combined", "difference", "footer", "lev
 
 _OWN = b"ldpstats."  # fingerprints, which must agree between files
 BATCH = b"ldpstats.batch"  # of a file of a collector: what was drawn when it was written
-MERGED = b"ldpstats.merged"  # the batches that were merged into it, as a list of JSON
+MERGED = b"ldpstats.merged"  # what a collector merged into it, as a list of JSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Footer:
 
     @property
     def merged(self) -> frozenset[str]:
-        """The batches that were merged into it."""
+        """The batches that were merged into it; names of files that have no batch."""
         try:
             found = json.loads((self.schema.metadata or {}).get(MERGED, b"[]"))
         except ValueError:

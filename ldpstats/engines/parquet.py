@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
@@ -220,7 +221,7 @@ def _copies(footers: dict[str, Footer]) -> list[tuple[str, str]]:
         first = known.setdefault(held.batch, file) if held.batch else file
         if first != file:
             copies.append((file, f"holds the same sheets as {first}: remove one of them"))
-        if first != file or (held.batch and held.batch in merged):
+        if first != file or (held.batch or Path(file).name) in merged:
             del footers[file]
     return copies
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +54,6 @@ def expected(*places: int, **how: Any) -> ldp.AssociationResults:
     parts = [drawn()[v] for v in places]
     method = how.pop("method", None)
     return ldp.AssociationModel(*parts, names=names, **how).fit(method)
-
-
-def asked(name: str, **how: Any) -> ldp.TestResult:
-    """The test of job and late, for which reports are permuted or redrawn."""
-    model = ldp.AssociationModel(*drawn()[:2], names=("job", "late"))
-    return model.test_independence(model.fit(), name, **how)
 
 
 def close(found: dict[str, Any], results: ldp.AssociationResults) -> None:
@@ -121,6 +114,20 @@ def test_tables_are_matched_by_an_identifier(
         assert main(["associate", *arguments, "--json", "-"]) == 0
         printed.append(document(capsys))
     assert all(found == printed[0] for found in printed)
+
+
+def test_tables_name_their_variables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more").mkdir()
+    for path in ("more/job.csv", "more.parts.csv"):
+        pd.read_csv("late.csv", dtype=str).to_csv(path, index=False)
+    for second, names in (
+        ("late.csv", ["job", "late"]),
+        ("more.parts.csv", ["job", "more"]),
+        ("more/job.csv", ["x", "y"]),  # two tables of one name
+    ):
+        given = ["job.csv", "--with", second, "--id", "who", "--spec", "job.json"]
+        assert main(["associate", *given, "--spec", "late.json", "--json", "-"]) == 0
+        assert document(capsys)["names"] == names
 
 
 def test_bits_with_candidates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,28 +205,27 @@ def test_every_method_can_be_asked_for(
     close(found, expected(0, 1, method=method))
 
 
-@pytest.mark.parametrize("name", ["bootstrap"])
-def test_every_test_can_be_asked_for(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "option", "how"),
+    [("score", "--permutations", "n_permutations"), ("bootstrap", "--surveys", "n_boot")],
+)
+def test_a_p_value_by_chance(
+    name: str, option: str, how: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--seed", "5", "--surveys", "9"] if name == "bootstrap" else []
-    how: dict[str, Any] = {"rng": np.random.default_rng(5), "n_boot": 9} if more else {}
-    assert main(["associate", "reports.csv", *BOTH, "--test", name, *more]) == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ldp.LDPWarning)
-        assert capsys.readouterr().out.endswith(f"\n\n{asked(name, **how)}\n")
-
-
-@pytest.mark.parametrize("name", ["score"])
-def test_a_p_value_by_permutations(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = ["--test", name, "--permutations", "99", "--seed", "2", "--json", "-"]
-    assert main(["associate", "reports.csv", *BOTH, *more]) == 0
-    rng = np.random.default_rng(2)
-    test = asked(name, rng=rng, n_permutations=99)
-    assert document(capsys)["test"] == test.to_dict()
-    assert "99 permutations" in test.method
+    """Of answers that are not associated, so that the seed matters."""
+    job, late, _ = drawn()
+    turned = ldp.Reports(late.y[::-1], TARDY)
+    table = {"job": JOB.report_labels(job), "late": TARDY.report_labels(turned)}
+    pd.DataFrame(table).to_csv("turned.csv", index=False)
+    more = ["--test", name, option, "39", "--seed", "2", "--json", "-"]
+    assert main(["associate", "turned.csv", *BOTH, *more]) == 0
+    model = ldp.AssociationModel(job, turned, names=("job", "late"))
+    results = model.fit()
+    one, two = (
+        model.test_independence(results, name, rng=np.random.default_rng(seed), **{how: 39})
+        for seed in (1, 2)
+    )
+    assert document(capsys)["test"] == two.to_dict() != one.to_dict() and "39 " in two.method
 
 
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
