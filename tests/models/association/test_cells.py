@@ -240,9 +240,9 @@ def test_estimates_outside_their_intervals_are_named() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "k", "p", "before"), RARE)
+@pytest.mark.parametrize(("epsilon", "k", "p", "before"), RARE[::2])
 def test_rare_cells_are_covered(
-    epsilon: float, k: int, p: float, before: float, replications: Callable[[int], int]
+    epsilon: float, k: int, p: float, before: float, replications: Callable[..., int]
 ) -> None:
     """At least .93 in the rare cell, .94 to .965 in the others; Wald intervals as audited."""
     R = replications(2000)
@@ -319,7 +319,6 @@ def best_widths(mechanisms: Sequence[Any], P: Array, n: int) -> Array:
 
 # mechanisms, law, n, and the mean width of positive cells over that of the information
 EFFICIENT = [
-    ((ldp.KRAPPOR(4, epsilon=2.0),) * 2, with_zeros, 10_000, 1.10),
     ((ldp.KRAPPOR(4, epsilon=4.0),) * 2, with_zeros, 1000, 1.25),
     ((ldp.URAP(4, sensitive=[0, 1], epsilon=1.0), ldp.KRR(3, epsilon=4.0)), with_zeros, 5000, 1.25),
 ]
@@ -328,10 +327,10 @@ EFFICIENT = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanisms", "law", "n", "width"), EFFICIENT)
 def test_cells_of_bits_are_covered_by_short_intervals(
-    mechanisms: Any, law: Any, n: int, width: float, replications: Callable[[int], int]
+    mechanisms: Any, law: Any, n: int, width: float, replications: Callable[..., int]
 ) -> None:
     """At least .935, positive and empty cells."""
-    R = replications(1000)
+    R = replications(1000, least=300)
     P = law(*sizes(mechanisms))
     held, _, widths = simulated(mechanisms, P, n, R, 17)
     se, positive = np.sqrt(0.05 * 0.95 / R), P.ravel() > 0.0
@@ -345,16 +344,14 @@ def test_cells_of_bits_are_covered_by_short_intervals(
 @pytest.mark.parametrize(
     ("mechanisms", "n", "law"),
     [
-        ((ldp.KRR(3, epsilon=0.5), ldp.KRR(4, epsilon=1.0)), 1000, dominant),
-        ((ldp.URR(4, [0, 1], epsilon=1.0), ldp.URR(4, [0], epsilon=2.0)), 1000, with_zeros),
         ((ldp.URAP(4, [0, 1], epsilon=1.0), ldp.KRR(3, epsilon=1.0)), 1000, dominant),
         ((ldp.KRAPPOR(3, epsilon=10.0), ldp.KRR(3, epsilon=4.0)), 500, with_zeros),
     ],
 )
 def test_cells_of_unlike_pairs_are_covered(
-    mechanisms: Any, n: int, law: Any, replications: Callable[[int], int]
+    mechanisms: Any, n: int, law: Any, replications: Callable[..., int]
 ) -> None:
-    R = replications(500)
+    R = replications(500, least=300)
     P = law(*sizes(mechanisms))
     held = simulated(mechanisms, P, n, R, 23)[0]
     se = np.sqrt(0.05 * 0.95 / R)

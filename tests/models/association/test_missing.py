@@ -152,7 +152,7 @@ def surveys(R: int, n: int) -> dict[str, Array]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
 def test_answers_missing_at_random(replications: Callable[..., int]) -> None:
-    R = replications(2000, least=250)
+    R = replications(2000, least=150)
     found, band = surveys(R, 2000), 4.0 * error(ALPHA, R)
     truths = {
         "cells": P.reshape(-1),

@@ -108,8 +108,8 @@ def columns(reports: ldp.DictionaryReports) -> Array:
 
 
 def test_reports_have_the_law_of_the_channel() -> None:
-    n, rng = 200_000, np.random.default_rng(6)
-    for name in ("krr", "oue", "orr-closed", "rappor-grams", "overlap", "two-positions"):
+    n, rng = 60_000, np.random.default_rng(6)
+    for name in ("krr", "oue", "rappor-grams", "overlap"):
         survey = SMALL[name]
         # they share neither grams nor, in every cohort, hashes: a wrong one would show
         strings = ["abb"[: survey.length], "b"]
@@ -119,8 +119,8 @@ def test_reports_have_the_law_of_the_channel() -> None:
             assert stats.chisquare(seen, n * Q[x]).pvalue > LEVEL, (name, text)
             assert stats.chisquare(seen, n * Q[1 - x]).pvalue < LEVEL  # negative control
         pairs = len(survey.layout.pairs)
-        if pairs > 1:  # the positions are even; negative control: a fiftieth less would show
-            drawn, odds = seen.reshape(pairs, -1).sum(axis=1), np.linspace(0.98, 1.02, pairs)
+        if pairs > 1:  # the positions are even; negative control: a twenty-fifth less would show
+            drawn, odds = seen.reshape(pairs, -1).sum(axis=1), np.linspace(0.96, 1.04, pairs)
             assert stats.chisquare(drawn).pvalue > LEVEL
             assert stats.chisquare(drawn, n * odds / odds.sum()).pvalue < LEVEL
 

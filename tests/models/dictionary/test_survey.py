@@ -17,10 +17,8 @@ from ldpstats.models.dictionary.grams import GramLayout
 
 LAYOUTS = [
     GramLayout(4, 2, "abc", " ", 2),
-    GramLayout(6, 2, "ba", "_", 2),
     GramLayout(4, 2, "abc", " ", 1),
     GramLayout(6, 3, "ab", "c", 1),
-    GramLayout(8, 4, "ab", " ", 2),
     GramLayout(4, 1, "é😀", "ß", 1),
 ]
 
@@ -78,7 +76,6 @@ INFINITE = RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
     ("changes", "name", "message"),
     [
         ({"length": 5}, "length", "for example 6"),
-        ({"length": 2}, "length", "for example 4"),
         ({"length": 1026}, "length", "at most 1024"),
         ({"gram": 300, "length": 600, "gram_mechanism": "krr"}, "gram", "shorter grams"),
         ({"step": 3}, "step", "left out"),
@@ -86,29 +83,22 @@ INFINITE = RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
         ({"alphabet": "ab "}, "alphabet", "holds the pad"),
         ({"alphabet": "abca"}, "alphabet", "occurs twice"),
         ({"alphabet": ["a", "bc"]}, "alphabet", "distinct characters"),
-        ({"alphabet": "a\0"}, "alphabet", "distinct characters"),
         ({"alphabet": {"a", "b"}}, "alphabet", "no order"),
         ({"pad": "  "}, "pad", "one character"),
-        ({"pad": None}, "pad", "one character"),
         ({"replace": "c"}, "replace", "of the alphabet"),
         ({"epsilon": None}, "epsilon", "is needed"),
-        ({"epsilon": None, "gram_mechanism": KRR7}, "epsilon", "is needed"),
         ({"epsilon": np.inf}, "epsilon", "a number from"),
         ({"epsilon": 1e-6}, "epsilon", "do not add up"),
         ({"split": (0.5, 0.3, 0.3)}, "split", "adds up to 1.1"),
         ({"split": (0.2, 0.3, 0.5)}, "split", "the grams equal"),
         ({"split": (1.0, 0.0, 0.0)}, "split", "three positive"),
-        ({"split": "krr"}, "split", "three positive"),
         ({"split": (0.5, "0.25", 0.25)}, "split", "three positive"),
         ({"gram_mechanism": KRR7, "epsilon": 2.0}, "epsilon", "do not add up"),
-        ({"string_mechanism": ORR1, "epsilon": 1.0}, "epsilon", "do not add up"),
         ({"gram_mechanism": KRR7, "split": (0.5, 0.25, 0.25)}, "gram_mechanism", "is 0.75"),
         ({"string_mechanism": ORR1, "split": (0.5, 0.25, 0.25)}, "string_mechanism", "is 1.5"),
         (BOTH | {"epsilon": 3.001}, "gram_mechanism", "does not fit"),
         ({"gram_mechanism": INFINITE}, "gram_mechanism", "no finite epsilon"),
-        ({"string_mechanism": INFINITE}, "string_mechanism", "no finite epsilon"),
         ({"gram_mechanism": "rr"}, "gram_mechanism", "'best'"),
-        ({"gram_mechanism": KRR}, "gram_mechanism", "must be one of"),
         ({"gram_mechanism": "oue", "length": 24, "gram": 12}, "gram_mechanism", "'orr'"),
         ({"gram_mechanism": KRR(("aa", "ab"), 1.0)}, "gram_mechanism", "'ba' is at fault"),
         ({"gram_mechanism": KRR(7, 1.0)}, "gram_mechanism", "the 7 grams"),
@@ -134,17 +124,13 @@ def test_bad_surveys(changes: dict[str, Any], name: str, message: str) -> None:
     [
         (["ab", "b!a?"], "values[1]", "outside the alphabet ('!', '?')"),
         (["ab", "aabbé"], "values[1]", "'é'"),  # beyond the length, too
-        (["ab", "a "], "values[1]", "' '"),
         (["a\0"], "values[0]", "'\\x00'"),
         (["a", "\ud800"], "values[1]", "'\\ud800'"),
         (["a", "", ""], "values[1]", "is empty"),
         (["a", 3], "values[1]", "must be a string"),
-        ([b"a"], "values[0]", "must be a string"),
         (["a", None], "values[1]", "is missing"),
-        ([np.nan], "values[0]", "is missing"),
         (pd.Series(["a", "c", "c"], dtype="category", index=[7, 8, 9]), "values[1]", "'c'"),
         ([["a"], ["b"]], "values", "one-dimensional"),
-        ({"a": 1}, "values", "one-dimensional"),
     ],
 )
 def test_bad_strings(values: Any, name: str, message: str) -> None:
@@ -172,7 +158,7 @@ def test_missing_answers_and_places() -> None:
         make(string_mechanism="rappor").channel(["a"])
 
 
-@pytest.mark.parametrize("dtype", ["object", "str", "string", "category", "string[pyarrow]"])
+@pytest.mark.parametrize("dtype", ["object", "category", "string[pyarrow]"])
 def test_any_kind_of_text(dtype: str) -> None:
     values = ["ab", "b", "ab", "bbbba"]
     expected = make().privatize(values, np.random.default_rng(2)).to_frame()
@@ -271,7 +257,7 @@ def test_best_is_of_the_smaller_variance() -> None:
 
 
 @pytest.mark.parametrize("split", [None, (0.9, 0.05, 0.05), (0.02, 0.49, 0.49)])
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 4.39, 20.0, 47.3])
+@pytest.mark.parametrize("epsilon", [0.01, 4.39, 47.3])
 def test_declared_is_what_is_asked_for_and_spent(epsilon: float, split: Any) -> None:
     for gram in ("best", "krr", "oue", "orr", "rappor"):
         survey = make(epsilon=epsilon, split=split, gram_mechanism=gram, string_mechanism="rappor")

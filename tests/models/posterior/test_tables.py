@@ -56,7 +56,6 @@ def moments(density: FrequencyDensity) -> tuple[Any, Any]:
         *(
             pytest.param(prior, marks=pytest.mark.slow)
             for prior in (
-                Dirichlet([0.5, 2.0, 1.0, 4.0]),
                 LogisticNormal(),
                 Margins(first=[30.0, 20.0]),
             )

@@ -161,7 +161,7 @@ def test_respondents_of_a_row_count():
 
 @pytest.mark.slow
 def test_intervals_cover(replications):
-    R = replications(1000, 100)  # a second each; more are stored, by `unknown_regressions`
+    R = replications(1000, 20)  # a second each; more are stored, by `unknown_regressions`
     truth_ = np.array([-0.5, 0.8, 0.15])
 
     def one(r):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from models.regression.examples import answers, fitted, reports, table
+from simulate import near, size
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -129,12 +130,11 @@ def test_directions_that_are_fitted_do_not_count() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [False, True])
-def test_size(few: bool) -> None:
-    # 600 surveys: .05 within three Monte Carlo errors of .009
-    rng, found = np.random.default_rng(8), []
-    for _ in range(600):
+def test_size(few: bool, replications: Any) -> None:
+    R, rng, found = replications(600, 150), np.random.default_rng(8), []
+    for _ in range(R):
         some, X = survey(rng, 0.0, few)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found.append(ldp.PrivatizedLogit(some, X).fit().goodness_of_fit().pvalue)
-    assert abs(np.mean(np.array(found) < 0.05) - 0.05) < 0.027
+    assert near(size(found), 0.05, R, errors=3.0)

@@ -87,17 +87,16 @@ def test_penalised_and_numeric_fits_agree_about_zero_too():
     agree(numbers, 2)
 
 
-@pytest.mark.parametrize("surveys", [2, pytest.param(100, marks=pytest.mark.slow)])
-def test_surveys_agree_about_zero_in_what_they_print(surveys):
+def test_surveys_agree_about_zero_in_what_they_print():
     """Slopes near the edge of significance, with much noise; some estimates are infinite."""
-    for seed in range(surveys):
+    for seed in range(4):
         rng = np.random.default_rng([seed, 41])
         X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=300)})
         y = (rng.random(300) < 1.0 / (1.0 + np.exp(1.5 - 0.5 * X.z))).astype(int)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = ldp.PrivatizedLogit(ldp.KRR((0, 1), 1.0).privatize(y, rng), X).fit()
-        agree(results, 1, [0.05] if surveys > 2 else [])
+        agree(results, 1, [0.05])
         text = str(results.summary())
         assert "profiles of the penalised likelihood, which agree" in " ".join(text.split())
 
@@ -159,7 +158,7 @@ def test_naive_coefficients_are_shrunk(fitted):
 @pytest.mark.slow
 def test_default_tests_keep_their_level(replications):
     """Likelihood ratio and score at .05, n = 500, epsilon 1; Wald is conservative here."""
-    surveys, rejected = replications(600, 200), np.zeros(3)
+    surveys, rejected = replications(600, 150), np.zeros(3)
     krr = ldp.KRR((0, 1), 1.0)
     for seed in range(surveys):
         rng = np.random.default_rng([seed, 9])

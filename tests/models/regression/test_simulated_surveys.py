@@ -44,17 +44,16 @@ SMALL: list[Cell] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", SMALL, ids=lambda cell: cell.name)
-def test_one_survey(cell: Cell) -> None:
+def test_one_survey() -> None:
     """The simulations of the benchmark run."""
-    assert cell.row(surveys(cell, 2))
+    for cell in SMALL:
+        assert cell.row(surveys(cell, 2)), cell.name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cell", [Slope(500, 1.0)])
-def test_a_slope(replications: Replications, cell: Slope) -> None:
-    R = replications(1000, least=100)
-    said = surveys(cell, R)
+def test_a_slope(replications: Replications) -> None:
+    R = replications(1000, least=60)
+    said = surveys(Slope(500, 1.0), R)
     size = {name: np.mean(said[name] < ALPHA) for name in ("Wald", "LR", "score", "default")}
     assert near(size["score"], 0.05, R)
     assert at_least(size["default"], 0.03, R) and at_most(size["default"], 0.065, R)
@@ -66,29 +65,27 @@ def test_a_slope(replications: Replications, cell: Slope) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["k-RR", "RAPPOR"])
-def test_five_categories(replications: Replications, mechanism: str) -> None:
-    R = replications(300, least=30)
-    said = surveys(Categories(500, 2.0, mechanism), R)
+def test_five_categories(replications: Replications) -> None:
+    R = replications(300, least=20)
+    said = surveys(Categories(500, 2.0, "k-RR"), R)
     size = np.mean(said["default"] < ALPHA, axis=0)[1::2]
     assert at_least(size, 0.03, R) and at_most(size, 0.065, R)
     assert near(held(said, "interval"), 0.95, R, errors=4.5)
     assert not np.any(said["far"] & ~said["warned"])
 
 
-ESTIMATES: list[Cell] = [
-    *(Predictor("logit", method, 3000, 1.0) for method in ("mle", "corrected")),
-    *(Predictor("linear", method, 3000, 1.0) for method in ("mle", "corrected")),
+ESTIMATES: list[Cell] = [  # those by corrected scores are with their estimator
+    Predictor("logit", "mle", 3000, 1.0),
+    Predictor("linear", "mle", 3000, 1.0),
     Predictor("private logit", "mle", 3000, 2.0),
     Margins(3000, 1.0, 3),
-    Clustered(100, 20, 1.0),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
 def test_estimates(replications: Replications, cell: Cell) -> None:
-    R = replications(400, least=40)
+    R = replications(400, least=30)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
     spread = off.std(axis=0)

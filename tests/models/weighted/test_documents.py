@@ -121,11 +121,11 @@ def test_damage_is_refused(kind: str, made: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_documents_do_not_fail_later(
-    kind: str, made: dict[str, Any], replications: Callable[[int], int]
+    kind: str, made: dict[str, Any], attempts: Callable[[int], int]
 ) -> None:
     """What is read can be used: no error of numpy or pandas far from the document."""
     document, dice = json.loads(made[kind].to_json()), random.Random(7)
-    for _ in range(replications(400)):
+    for _ in range(attempts(400)):
         try:
             with np.errstate(all="ignore"):
                 results = type(made[kind]).from_dict(spoil_document(document, dice))

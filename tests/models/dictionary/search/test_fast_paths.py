@@ -12,7 +12,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.kernels import hashing as hash_kernels
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
-from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
+from ldpstats.models.dictionary.search import hashed_grams, owners, pairs
 from ldpstats.models.dictionary.search import paths as search
 from ldpstats.models.dictionary.search.owners import OwnedCells
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
@@ -24,12 +24,9 @@ CLOSE = 1e-9
 NEVER = 1 << 62
 MECHANISMS = {
     "labels, three cohorts a table": ldp.ORR(6, 10, epsilon=1.0),
-    "labels, eight cohorts a table": ldp.ORR(2, 5, epsilon=1.0),
     "labels, two cohorts a table": ldp.ORR(16, 9, epsilon=1.0),
-    "labels, one cohort a table": ldp.ORR(300, 4, epsilon=1.0),
     "bits, often the same": ldp.RAPPOR(4, 3, 6, f=0.0, p=0.25, q=0.75),
     "bits": ldp.RAPPOR(128, 2, 5, f=0.0, p=0.25, q=0.75),
-    "bits, one hash": ldp.RAPPOR(16, 1, 7, f=0.0, p=0.25, q=0.75),
     "bits of O-RAPPOR": ldp.ORAPPOR(32, 2, 6, epsilon=2.0),
 }
 GRAMS = [ldp.ORR(21, 64, epsilon=3.0), ldp.RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.6)]
@@ -54,31 +51,15 @@ def by_definition(mechanism: Any, strings: Array, v: Array) -> Array:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("limit", [0, NEVER], ids=["compiled", "numpy"])
-@pytest.mark.parametrize("positions", [1, 3])
 def test_sums_are_those_of_the_definition(
-    name: str, limit: int, positions: int, monkeypatch: pytest.MonkeyPatch
+    name: str, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owners, "_LARGE", limit)
     mechanism = MECHANISMS[name]
-    shape = positions, mechanism.n_cohorts, mechanism.n_cells
-    v, strings = np.random.default_rng(1).normal(size=shape), words(25)
+    shape = 3, mechanism.n_cohorts, mechanism.n_cells
+    v, strings = np.random.default_rng(1).normal(size=shape), words(515)[::3]
     expected = by_definition(mechanism, strings, v)
     assert np.abs(OwnedCells(mechanism, strings).sums(v) - expected).max() < CLOSE
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("size", [1, 511, 512, 513, 1100])
-def test_compiled_sums_do_not_depend_on_blocks(
-    name: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mechanism, strings = MECHANISMS[name], words(size)
-    v = np.random.default_rng(2).normal(size=(2, mechanism.n_cohorts, mechanism.n_cells))
-    monkeypatch.setattr(owners, "_LARGE", 0)
-    fused = OwnedCells(mechanism, strings).sums(v)
-    design = HashDesign(mechanism.cells(strings.tolist()), mechanism.n_cells)
-    assert fused.shape == (2, size)
-    for values, own in zip(v, fused, strict=True):
-        assert np.abs(own - design.owners(values.reshape(-1))).max() < CLOSE
 
 
 def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,11 +125,10 @@ def test_screening_is_the_same_on_both_paths(
 
 
 @pytest.mark.parametrize("mechanism", GRAMS)
-@pytest.mark.parametrize("seed", range(3))
 def test_grams_are_not_lost_by_leaving_out_scans(
-    mechanism: Any, seed: int, monkeypatch: pytest.MonkeyPatch
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reports, counts = survey_of(mechanism, seed)
+    reports, counts = survey_of(mechanism, 1)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     scans: list[int] = []
     scan = hashed_grams._scan
@@ -167,24 +147,6 @@ def test_grams_are_not_lost_by_leaving_out_scans(
     for one, other in zip(few, every, strict=True):
         assert one.grams.tolist() == other.grams.tolist()
         assert np.abs(one.z - other.z).max() < CLOSE
-
-
-def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> None:
-    reports, counts = survey_of(GRAMS[1], seed=1)
-    given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
-    every = screen(*given)
-    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: True)
-    one = screen(*given)
-    assert [kept.grams.tolist() for kept in one] != [kept.grams.tolist() for kept in every]
-
-
-def test_a_frequent_gram_that_turns_out_not_to_be_is_still_looked_at() -> None:
-    reports, counts = survey_of(GRAMS[0])
-    mechanism, layout = reports.survey.gram_mechanism, reports.survey.layout
-    position = hashed_grams._Position.of(mechanism, counts[0], layout)
-    position.heavy = np.array(["hh", "ab"])  # "hh" is in no string, "ab" in half of them
-    hashed_grams._scan([position], layout, 4.0, 100)
-    assert {"hh", "ab"} <= set(position.grams.tolist())
 
 
 # ---- pairs
@@ -234,15 +196,3 @@ def test_strings_grow_alike_where_few_and_many_are_possible(
     one, other = found
     assert np.array_equal(one.members, other.members) and one.n_cut == other.n_cut
     assert np.array_equal(one.score, other.score)
-
-
-def test_strings_of_several_levels_keep_their_best_score() -> None:
-    rng = np.random.default_rng(7)
-    members, score = rng.integers(0, 4, (500, 3)), rng.integers(0, 50, 500) / 7.0
-    best: dict[tuple[int, ...], float] = {}
-    for row, value in zip(members.tolist(), score.tolist(), strict=True):
-        best[tuple(row)] = max(value, best.get(tuple(row), -np.inf))
-    kept, values = evidence._distinct(members, score)
-    assert dict(zip(map(tuple, kept.tolist()), values.tolist(), strict=True)) == best
-    none, nothing = evidence._distinct(np.zeros((0, 3), dtype=np.int64), np.zeros(0))
-    assert none.shape == (0, 3) and nothing.size == 0

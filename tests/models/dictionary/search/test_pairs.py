@@ -127,11 +127,11 @@ def test_pairs_that_are_absent_are_standard_normal(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", ["oue", "rappor"])
 def test_pairs_that_are_absent_are_standard_normal_at_length(
-    name: str, replications: Callable[[int], int]
+    name: str, replications: Callable[..., int]
 ) -> None:
-    check_scores(name, n=10_000, R=replications(500), band=3.0)
+    check_scores(name, n=10_000, R=replications(500, least=100), band=4.0)
 
 
 def test_too_few_reports_to_tell_grams_apart() -> None:

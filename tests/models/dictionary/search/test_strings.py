@@ -80,16 +80,6 @@ def test_where_there_are_too_many_strings_the_best_go_on(density: float) -> None
     assert grown.n_cut == 12
 
 
-def test_a_large_graph_ends() -> None:
-    sizes = (100,) * 10
-    shapes = {pair: (100, 100) for pair in combinations(range(10), 2)}
-    allowed = {pair: np.ones(shape, dtype=bool) for pair, shape in shapes.items()}
-    zero = {pair: np.zeros(shape) for pair, shape in shapes.items()}
-    grown = grow(allowed, [np.zeros(size) for size in sizes], zero, width=500)
-    assert len(grown.members) == 500 and grown.n_cut > 0
-    assert grown.members[:, :8].max() == 0 and len(set(map(tuple, grown.members))) == 500
-
-
 # ---- what pairs say
 
 
