@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from shared.association_reports import (
@@ -30,8 +28,6 @@ from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp
 from ldpstats.errors import (
-    InvalidArgument,
-    LDPError,
     MechanismMismatch,
     NotAvailable,
     NotIdentified,
@@ -330,39 +326,12 @@ def test_bad_input_is_refused(case: Refusal) -> None:
     case.check()
 
 
-@pytest.mark.parametrize("method", ["mle", "em", "one_step", "inversion", "projected"])
-@pytest.mark.parametrize("reports", [FLAT, TALL], ids=["flat", "tall"])
-def test_rank_deficiency_is_refused_by_every_method(method: str, reports: ldp.Reports) -> None:
-    with pytest.raises(NotIdentified, match="rank"):
-        Model(reports, Y).fit(method)
-
-
-def test_methods_that_do_not_exist_for_tables_are_not_offered() -> None:
-    # whatever is in the list of names must not fail on the plainest table
-    with pytest.raises(InvalidArgument) as caught:
-        Model(X, Y).fit("no such method")
-    for name in ("nnls", "composite"):
-        if f"'{name}'" in str(caught.value):
-            try:
-                Model(U, U).fit(name)
-            except LDPError as error:
-                pytest.fail(f"{name} is offered and then refused: {error}")
-
-
 def test_remedies_for_hashes_over_an_alphabet_do_not_contradict_each_other() -> None:
     with pytest.raises(NotAvailable, match="candidates=None") as caught:
         Model(HASHED, Y, candidates=[("a", "b"), None], other=True)
     assert "product" not in str(caught.value)
     # so this must work
     assert Model(HASHED, Y).sizes == (3, 2)
-
-
-def test_error_about_a_candidate_named_other_without_other() -> None:
-    # other= was not passed, so it is not what is wrong; the categories are fine
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = Model(OTHERED, Y, candidates=[("a", "Other"), None])
-    assert model.sizes == (2, 2)
 
 
 def test_moments_gls_wants_every_category_listed() -> None:

@@ -16,8 +16,6 @@ ABC, JOBS = ("a", "b", "c"), ("nurse", "teacher", "driver", "cook")
 WORDS = ["u", "v", "w"]
 METHODS = ("score", "wald", "lr", "pearson", "fpe16")
 
-Survey = Callable[[], ldp.AssociationModel]
-
 
 def codes(n: int = 900) -> tuple[Any, Any]:
     rng = np.random.default_rng(7)
@@ -95,8 +93,10 @@ def answer(test: Callable[..., ldp.TestResult], *options: Any, **how: Any) -> st
 # -- the same before and after storing, and with the reports at hand ---------------------------
 
 
-@pytest.mark.parametrize("name", TALLIED)
-@pytest.mark.parametrize("fit", ["mle", "inversion", "one_step"])
+@pytest.mark.parametrize(
+    ("name", "fit"),
+    [("labels", "mle"), ("bits", "one_step"), ("groups", "inversion"), ("lumped", "mle")],
+)
 def test_stored_results_answer_every_test(name: str, fit: str) -> None:
     model = TALLIED[name]()
     results = model.fit(fit)
@@ -181,16 +181,6 @@ def test_rng_without_the_model_is_refused(method: str) -> None:
     assert found[0] == found[1]
 
 
-def test_options_are_checked_before_the_model_is_asked_for() -> None:
-    results = labels().fit()
-    with pytest.raises(ldp.InvalidArgument, match="rng=1"):
-        results.test_independence(rng=1)  # type: ignore[arg-type]
-    with pytest.raises(ldp.InvalidArgument, match="rng=None"):
-        results.test_independence("bootstrap")
-    with pytest.raises(ldp.InvalidArgument, match="n_boot=0"):
-        results.test_independence("bootstrap", rng=np.random.default_rng(1), n_boot=0)
-
-
 def test_another_model_is_refused() -> None:
     results = stored(labels().fit())
     for other in (bits(), "model", None.__class__):
@@ -211,8 +201,8 @@ def test_a_million_respondents_are_a_small_document() -> None:
 
 def test_no_more_than_a_table_is_carried() -> None:
     rng = np.random.default_rng(1)
-    for k, carried in ((128, True), (129, False)):
-        assert (k * k <= MOST_TALLIES) == carried
+    assert 128**2 <= MOST_TALLIES < 129**2
+    for k, carried in ((40, True), (129, False)):
         krr = ldp.KRR(k, 6.0)
         pair = (krr.privatize(rng.integers(k, size=300), rng) for _ in range(2))
         results = ldp.AssociationModel(*pair).fit("inversion")
@@ -233,14 +223,3 @@ def test_changed_tallies_are_refused(changed: str) -> None:
         values[0], values[-1] = values[-1], values[0]
     with pytest.raises(ldp.InvalidArgument):
         ldp.AssociationResults.from_dict(document)
-
-
-def test_some_documents_have_no_tallies() -> None:
-    results = labels().fit()
-    document = results.to_dict() | {"tallies": None, "trend": None, "null_llf": "nan"}
-    again = ldp.AssociationResults.from_dict(document)
-    assert again.test_independence() == results.test_independence()
-    assert again.test_independence("wald") == results.test_independence("wald")
-    for ask in (again.test_trend, lambda: again.test_independence("lr")):
-        with pytest.raises(ldp.NotAvailable, match="model=model"):
-            ask()

@@ -27,7 +27,6 @@ from shared.variable_products import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
 from ldpstats.models.association.model import JOINT_ESTIMATORS
 
@@ -35,39 +34,13 @@ from ldpstats.models.association.model import JOINT_ESTIMATORS
 
 
 @every_product
-@pytest.mark.parametrize("method", ["inversion", "moments", "one_step", "mle"])
+@pytest.mark.parametrize("method", ["inversion", "one_step", "mle"])
 def test_expected_counts_give_back_the_truth(names: tuple[str, ...], method: str) -> None:
     pairs = variables(names)
     P = random_law(pairs)
     results = expected(pairs, P).fit(method)
     np.testing.assert_allclose(results.fitted.estimate, P.reshape(-1), rtol=0, atol=1e-9)
     np.testing.assert_allclose(results.linear.estimate, P.reshape(-1), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("krr", "warner"),
-        ("krr", "wide"),
-        ("krappor", "krr"),
-        ("krappor", "krappor"),
-        ("orr-closed", "rappor-closed"),
-        ("wide", "krappor"),
-    ],
-    ids="-".join,
-)
-def test_moments_gls_gives_back_the_truth(names: tuple[str, ...]) -> None:
-    pairs = variables(names)
-    P = random_law(pairs)
-    results = expected(pairs, P).fit("moments-gls")
-    np.testing.assert_allclose(results.fitted.estimate, P.reshape(-1), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("names", [("krr", "warner"), ("krr", "wide"), ("krappor", "krr")])
-def test_moments_gls_has_margins_that_sum_to_one(names: tuple[str, ...]) -> None:
-    pairs = variables(names)
-    estimate = model_of(pairs, drawn(pairs)).fit("moments-gls").fitted.estimate
-    assert estimate.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("method", sorted(JOINT_ESTIMATORS))
@@ -107,13 +80,6 @@ def brute_features(pair: Variable) -> Array:
     designs = [block @ shown - low for block in blocks]  # (k, cells)
     R = sum(A @ A.T for A in designs) / C
     return np.hstack([np.linalg.solve(R, A @ (shown - low).T) for A in designs])
-
-
-@every_product
-def test_brute_features_are_unbiased(names: tuple[str, ...]) -> None:
-    for pair in variables(names):
-        Q = pair[0].channel(pair[1]).matrix()
-        np.testing.assert_allclose(Q @ brute_features(pair).T, np.eye(len(Q)), atol=1e-12)
 
 
 def brute_covariance(pairs: Sequence[Variable], P: Array, nobs: float) -> Array:
@@ -184,24 +150,11 @@ def test_large_tables_have_standard_errors_without_covariances() -> None:
         again.cramers_v()
 
 
-def test_outputs_that_cannot_occur_do_no_harm() -> None:
-    # as for one variable: a column of zeros in Q
-    spare = ldp.CustomMechanism([[0.8, 0.2, 0.0], [0.2, 0.8, 0.0]], ("a", "b"), ("a", "b", "never"))
-    plain = ldp.CustomMechanism([[0.8, 0.2], [0.2, 0.8]], ("a", "b"))
-    rng = np.random.default_rng(3)
-    codes, y = rng.integers(0, 2, 300), ldp.Reports(rng.integers(0, 2, 300), VARIABLES["warner"][0])
-    fits = [ldp.AssociationModel(ldp.Reports(codes, m), y).fit() for m in (plain, spare)]
-    np.testing.assert_allclose(fits[1].table, fits[0].table, atol=1e-12)
-    np.testing.assert_allclose(fits[1].bse_table, fits[0].bse_table, atol=1e-12)
-    np.testing.assert_allclose(fits[1].linear_bse, fits[0].linear_bse, atol=1e-12)
-    assert fits[1].cov_type == "expected"
-
-
 # -- a constant variable -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["krr", "warner", "wide", "krappor", "rappor-closed", "rappor"])
-@pytest.mark.parametrize("method", ["inversion", "mle", "em", "one_step", "projected"])
+@pytest.mark.parametrize("name", ["krr", "wide", "krappor", "rappor"])
+@pytest.mark.parametrize("method", ["inversion", "mle"])
 def test_constant_second_variable_leaves_the_model_of_one(name: str, method: str) -> None:
     mechanism, candidates = VARIABLES[name]
     rng = np.random.default_rng(8)
@@ -212,15 +165,9 @@ def test_constant_second_variable_leaves_the_model_of_one(name: str, method: str
     )
     told = ldp.CustomMechanism(np.eye(2), ("no", "yes"))
     y = ldp.Reports(np.ones(2000, dtype=np.int64), told)
-    estimator: Any = {"mle": MLE(tol=1e-11), "em": EM(tol=1e-11)}.get(method, method)
+    estimator: Any = {"mle": MLE(tol=1e-11)}.get(method, method)
     joint = ldp.AssociationModel(x, y, candidates=[candidates, None]).fit(estimator)
-    alone = ldp.FrequencyModel(x, candidates).fit(
-        {"one_step": MLE(tol=1e-11)}.get(method, estimator)
-    )
-    if method == "one_step" and alone.on_boundary:
-        return  # it is not cut at the boundary
-    if method == "projected" and mechanism.n_bits:
-        return  # sums of bits differ from one, which the projection shares among all cells
+    alone = ldp.FrequencyModel(x, candidates).fit(estimator)
     np.testing.assert_allclose(joint.table["no"], 0.0, atol=1e-9)
     np.testing.assert_allclose(joint.table["yes"], alone.params, atol=2e-6)
     plain = ldp.AssociationModel(x, y, candidates=[candidates, None]).fit("inversion")

@@ -13,10 +13,8 @@ import pytest
 from shared.variable_products import survey, taken
 
 import ldpstats as ldp
-from ldpstats.errors import NotAvailable
-from ldpstats.models.association.model import JOINT_ESTIMATORS
 
-STORED = sorted(set(JOINT_ESTIMATORS) - {"cvxpy"})
+STORED = ("mle", "inversion", "one_step", "moments-gls")
 
 
 @pytest.mark.parametrize("method", STORED)
@@ -36,21 +34,6 @@ def test_json_keeps_everything(method: str) -> None:
     assert again.test_independence() == results.test_independence()
     assert again.cramers_v() == results.cramers_v()
     assert str(again.summary()) == str(results.summary())
-
-
-def test_results_of_a_file_say_what_they_lack() -> None:
-    x, y = survey()
-    model = ldp.AssociationModel(x, y)
-    results = model.fit()
-    again = ldp.AssociationResults.from_json(results.to_json())
-    for method in ("score", "bootstrap"):
-        with pytest.raises(NotAvailable, match="model="):
-            again.test_independence(method, rng=np.random.default_rng(1))
-    with pytest.raises(NotAvailable, match="model="):
-        again.test_independence(rng=np.random.default_rng(1), n_permutations=9)
-    for method in ("lr", "wald", "fpe16"):
-        assert again.test_independence(method, model=model) == results.test_independence(method)
-    assert again.test_trend(model=model) == results.test_trend()
 
 
 def test_wald_test_of_a_file_needs_no_reports() -> None:
@@ -82,42 +65,6 @@ def test_copies_and_pickles_leave_the_reports_behind() -> None:
     assert ldp.AssociationModel(many, again).fit().evidence is None  # 65,536 combinations
 
 
-def test_same_seed_same_summary() -> None:
-    texts = []
-    for _ in range(2):
-        x, y = survey(seed=11)
-        texts.append(str(ldp.AssociationModel(x, y).fit().summary()))
-    assert texts[0] == texts[1]
-    assert "x : y" in texts[0] or "Joint distribution of x and y" in texts[0]
-
-
-def test_large_tables_of_one_stratum_keep_their_standard_errors() -> None:
-    k = 50  # 2,500 cells
-    krr = ldp.KRR(k, epsilon=5.0)
-    rng = np.random.default_rng(1)
-    v = rng.integers(0, k, 5000)
-    model = ldp.AssociationModel(krr.privatize(v, rng), krr.privatize((v * 7) % k, rng))
-    results = model.fit("inversion")
-    assert results.table.shape == (k, k)
-    assert not results.linear_bse.isna().any()
-    assert "list fewer categories" not in str(results.summary())  # intervals are there
-    test = results.test_independence("pearson")
-    assert test.pvalue < 1e-12
-    again = ldp.AssociationResults.from_json(results.to_json())
-    np.testing.assert_array_equal(again.linear_bse, results.linear_bse)
-
-
-def test_results_of_a_file_refuse_another_model() -> None:
-    x, y = survey()
-    results = ldp.AssociationModel(x, y).fit()
-    again = ldp.AssociationResults.from_json(results.to_json())
-    other = ldp.AssociationModel(*survey(seed=77, n=300))
-    with pytest.raises(ldp.errors.LDPError, match="model"):
-        again.test_independence("lr", model=other)
-    with pytest.raises(ldp.errors.LDPError, match="model"):
-        again.test_independence("lr", model="x")
-
-
 def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> None:
     x, y = survey()
     results = ldp.AssociationModel(x, y).fit()
@@ -127,8 +74,7 @@ def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> Non
             results.test_independence(method, model=other)
 
 
-@pytest.mark.parametrize(("n", "k"), [(40, 20), (3_000, 2)])
-@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize(("n", "k", "counted"), [(40, 20, False), (3_000, 2, True)])
 def test_the_order_of_respondents_is_not_stored(n: int, k: int, counted: bool) -> None:
     """Else a document would say what each respondent reported, in the order of a table."""
     rng = np.random.default_rng(5)
