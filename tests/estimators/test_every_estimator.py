@@ -112,26 +112,19 @@ def test_an_impossible_report_is_refused(estimator: LikelihoodEstimator) -> None
     with pytest.raises(InvalidArgument, match=r"W\[1\].*impossible"):
         estimator.solve(Likelihood(W, np.array([3, 1, 2])))
     assert estimator.solve(Likelihood(W, np.array([3, 0, 2]))).converged  # never seen: no matter
-
-
-@pytest.mark.parametrize("estimator", [MLE(), EM(), CvxpyMLE()])
-def test_no_reports_are_refused(estimator: LikelihoodEstimator) -> None:
     with pytest.raises(InvalidArgument, match="at least one report"):
         estimator.solve(Likelihood(DENSE, np.array([0, 0])))
 
 
-@pytest.mark.parametrize("make", [MLE, EM, CvxpyMLE])
-@pytest.mark.parametrize("tol", [0.0, -1e-9, float("nan")])
-def test_a_tolerance_must_be_positive(make: Any, tol: float) -> None:
-    with pytest.raises(InvalidArgument, match="tol"):
-        make(tol=tol)
-
-
-@pytest.mark.parametrize("make", [MLE, EM])
-@pytest.mark.parametrize("max_iter", [0, -1, 2.5, True])
-def test_iterations_must_be_a_positive_integer(make: Any, max_iter: Any) -> None:
-    with pytest.raises(InvalidArgument, match="max_iter"):
-        make(max_iter=max_iter)
+def test_bad_settings() -> None:
+    for make in (MLE, EM, CvxpyMLE):
+        for tol in (0.0, -1e-9, float("nan")):
+            with pytest.raises(InvalidArgument, match="tol"):
+                make(tol=tol)
+    for make in (MLE, EM):
+        for max_iter in (0, 2.5, True):
+            with pytest.raises(InvalidArgument, match="max_iter"):
+                make(max_iter=max_iter)
 
 
 @pytest.mark.parametrize("estimator", [NNLS(), Composite()])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,9 +14,9 @@ from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE
 from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap, line_search
+from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap
 from ldpstats.estimators.solvers.newton import newton
-from ldpstats.estimators.solvers.proximal import DiagonalModel, proximal_newton
+from ldpstats.estimators.solvers.proximal import proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
@@ -31,8 +30,7 @@ Array = npt.NDArray[Any]
 # ---- water-filling, and the agreement of all solvers on k-RR
 
 
-@pytest.mark.parametrize("k", [2, 3, 20, 300, 2000])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (3, 10.0), (20, 1.0), (2000, 4.0)])
 def test_water_filling_is_certified(k: int, epsilon: float) -> None:
     for p, n in itertools.product(truths(k).values(), (1, 100, 10**5, 10**9)):
         problem = krr(krr_counts(k, epsilon, p, n), epsilon)
@@ -121,7 +119,7 @@ def test_cvxpy_is_polished_where_its_own_answer_is_wrong() -> None:
 # ---- unary reports
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
 def test_unary_likelihood_against_all_patterns(epsilon: float) -> None:
     theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
     patterns = np.array(list(itertools.product([0, 1], repeat=3)))
@@ -137,9 +135,16 @@ def test_unary_likelihood_against_all_patterns(epsilon: float) -> None:
     assert packed.loglike(found.p) == pytest.approx(dense.loglike(found.p), rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 9.0])
-@pytest.mark.parametrize("name", ["uniform", "zipf", "zeros", "point"])
-@pytest.mark.parametrize(("n", "k"), [(300, 7), (3000, 30), (200, 70)])
+@pytest.mark.parametrize(
+    ("n", "k", "name", "epsilon"),
+    [
+        (300, 7, "uniform", 9.0),
+        (3000, 30, "zipf", 1.0),
+        (3000, 30, "point", 4.0),
+        (200, 70, "zeros", 0.2),
+        (200, 70, "zipf", 4.0),
+    ],
+)
 def test_packed_solver_agrees_with_newton(n: int, k: int, name: str, epsilon: float) -> None:
     W, counts = unary(n, k, epsilon, truths(k)[name]), np.ones(n)
     packed = PackedRows(W.packed, W.p1, W.p0, W.k)
@@ -187,7 +192,7 @@ def test_unary_reports_without_variety(bits: list[list[int]]) -> None:
         assert solution.p[zero].max() < 1e-6
 
 
-@pytest.mark.parametrize("k", [1, 7, 8, 9, 64, 131])
+@pytest.mark.parametrize("k", [1, 8, 131])
 def test_kernels_equal_their_numpy_twins(k: int) -> None:
     rng = np.random.default_rng(k)
     bits = rng.random((57, k)) < 0.3
@@ -252,8 +257,7 @@ def test_groups_with_different_mechanisms(k: int) -> None:
     assert step_left(W.select(seen), n[seen], exact.p, solution.p) <= 2e-3
 
 
-@pytest.mark.parametrize("k", [2, 5, 90])
-@pytest.mark.parametrize("value", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize(("k", "value"), [(2, 0.9), (5, 0.0), (90, 0.2)])
 def test_one_entry_held_fixed(k: int, value: float) -> None:
     problem = krr(krr_counts(k, 1.0, truths(k)["zipf"], 3000), 1.0)
     fixed = Likelihood(FixedEntry(problem.W, 0, value), problem.n)
@@ -288,7 +292,7 @@ def channels() -> dict[str, Array]:
 
 
 @pytest.mark.parametrize("name", list(channels()))
-@pytest.mark.parametrize("n", [1, 50, 10**4, 10**7])
+@pytest.mark.parametrize("n", [1, 10**4, 10**7])
 def test_newton_is_certified_on_any_channel(name: str, n: int) -> None:
     Q = channels()[name]
     c = np.random.default_rng(n).multinomial(n, truths(len(Q))["zipf"] @ Q)
@@ -329,33 +333,3 @@ def test_too_many_reports_for_cvxpy_are_refused() -> None:
 
 
 # ---- pieces
-
-
-def test_model_step_solves_its_quadratic_programme() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(10):
-        D, u, p = rng.random(6) + 0.1, rng.random(6) + 0.1, rng.dirichlet(np.full(6, 0.5))
-        p[rng.integers(6)] = 0.0
-        g = rng.normal(size=6)
-        x = cp.Variable(6)
-        objective = g @ x + cp.sum_squares(cp.multiply(np.sqrt(D), x)) / 2 + (u @ x) ** 2 / 2
-        problem = cp.Problem(cp.Minimize(objective), [p + x >= 0])
-        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13)
-        np.testing.assert_allclose(DiagonalModel(D, u).step(p, g), x.value, atol=1e-5)
-
-
-def test_line_search_finds_the_maximum() -> None:
-    rng = np.random.default_rng(1)
-    d, n = rng.random(50) + 0.1, rng.integers(1, 9, size=50).astype(float)
-    for change in (rng.normal(size=50), -d, d, -d * (1 - 1e-9), 10 * rng.normal(size=50)):
-        for longest in (0.5, 1.0, 3.0):
-            t = line_search(d, change, n, 0.1, longest)
-            grid = np.linspace(0, longest, 2001)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                at = d + np.multiply.outer(grid, change)
-                values = np.where(
-                    (at > 0).all(axis=1), np.log(at) @ n / n.sum() - 0.1 * grid, -np.inf
-                )
-                found = float(n @ np.log(d + t * change) / n.sum() - 0.1 * t)
-            assert 0 <= t <= longest
-            assert found >= values[0] + 0.99 * (values.max() - values[0]) - 1e-12

@@ -97,21 +97,6 @@ def test_path_cumulants_are_those_of_the_reports() -> None:
             assert skewness[cell] == pytest.approx(third / variance**1.5, rel=1e-7, abs=1e-12)
 
 
-def test_strata_and_one_stratum_have_the_same_law() -> None:
-    # two groups of respondents with the same mechanisms: the equations are solved together
-    krr = ldp.KRR(3, epsilon=3.0)
-    rng, P = np.random.default_rng(4), rare(3, 0.01)
-    x, y = np.unravel_index(rng.choice(9, size=2000, p=P.ravel()), (3, 3))
-    reports = [krr.privatize(codes, rng) for codes in (x, y)]
-    whole = ldp.AssociationModel(*reports).fit()
-    half = [[ldp.Reports(r.y[:700], krr), ldp.Reports(r.y[700:], krr)] for r in reports]
-    parts = ldp.AssociationModel(*half).fit()
-    assert whole.law is not None and parts.law is not None
-    np.testing.assert_allclose(parts.linear_params, whole.linear_params, atol=1e-9)
-    # distributions on the paths differ by how the estimate is projected onto the simplex
-    np.testing.assert_allclose(parts.conf_int(), whole.conf_int(), atol=2e-3)
-
-
 def count_law(n: float, k: int, step: float = 0.0) -> CellLaw:
     """Of shares that are counted without noise."""
     cumulants = path_cumulants(np.ones((3, k)), np.zeros((3, k)), n)
@@ -192,30 +177,6 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float, bef
     np.testing.assert_allclose(
         results.conf_int(clip=False), unfitted(model)[1].interval(unfitted(model)[0]), rtol=1e-9
     )
-
-
-def test_effective_reports_of_labels_are_about_those_of_the_combination() -> None:
-    krr = ldp.KRR(3, epsilon=6.0)
-    Q = krr.channel().matrix()
-    expected = 1000.0 * (Q.T @ rare(3, 0.002) @ Q)[0, 0]
-    found = [
-        fitted((krr, krr), rare(3, 0.002), 1000, seed).effective_reports.iloc[0]
-        for seed in range(8)
-    ]
-    assert 0.5 * expected < np.median(found) < 2.0 * expected
-
-
-def test_nothing_is_said_of_cells_with_many_reports() -> None:
-    results = fitted((ldp.KRR(3, epsilon=4.0),) * 2, np.full((3, 3), 1 / 9), 2000, 2)
-    assert "fewer than ten reports" not in str(results.summary())
-    assert "score intervals with skewness" in str(results.summary())
-
-
-def test_wald_intervals_remain_by_name() -> None:
-    results = fitted((ldp.KRR(3, epsilon=6.0),) * 2, rare(3, 0.002), 1000, 1)
-    ends = results.conf_int(method="wald", clip=False)
-    expected = intervals.wald(results.linear_params, results.linear_bse)
-    np.testing.assert_allclose(ends, expected, rtol=1e-12)
 
 
 def test_results_keep_their_intervals_in_json() -> None:

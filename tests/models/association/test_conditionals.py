@@ -55,23 +55,6 @@ def test_a_condition_without_share_shows_the_other_margin() -> None:
     assert rows["unbounded"].all() and not rows["estimate"].isna().any()
 
 
-def test_conditionals_of_other_methods_are_in_range() -> None:
-    krr = ldp.KRR(3, epsilon=1.0)
-    results = fitted((krr, krr), with_zeros(3, 3), 500, 1, method="inversion")
-    frame = results.conditional()
-    assert frame["estimate"].between(0.0, 1.0).all()
-    table = results.linear_table
-    expected = (table.T / table.sum(axis=1).where(lambda r: r > 0.0)).T.stack(future_stack=True)
-    np.testing.assert_allclose(frame["unconstrained"], expected)
-
-
-def test_no_conditional_interval_is_a_point() -> None:
-    krr = ldp.KRR(4, epsilon=1.0)
-    for seed in range(10):
-        frame = fitted((krr, krr), with_zeros(4, 4), 3000, seed).conditional()
-        assert (frame["upper"] - frame["lower"]).min() > 1e-4
-
-
 def test_effects_have_a_set_whatever_the_table() -> None:
     krr = ldp.KRR(3, epsilon=1.0)
     results = fitted((krr, krr), with_zeros(3, 3), 500, 1)

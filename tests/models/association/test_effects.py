@@ -22,27 +22,6 @@ def test_conditionals_divide_the_linear_table() -> None:
     assert (frame["lower"] <= frame["upper"]).all()
 
 
-def test_conditionals_keep_the_order_of_the_categories() -> None:
-    krr = ldp.KRR(("no", "maybe", "yes"), epsilon=2.0)
-    other = ldp.KRR((2, 1), epsilon=2.0)
-    table = [[90, 40], [30, 50], [20, 60]]
-    results = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, other))).fit()
-    rows = results.conditional("x").index
-    assert list(rows.names) == ["x", "y"]
-    assert rows.unique("x").tolist() == ["no", "maybe", "yes"]
-    columns = results.conditional("y").index
-    assert list(columns.names) == ["y", "x"]
-    assert columns.unique("y").tolist() == [2, 1]
-    assert columns.unique("x").tolist() == ["no", "maybe", "yes"]
-
-
-def test_conditionals_given_numbers_and_other() -> None:
-    rng = np.random.default_rng(1)
-    x, y = (ldp.KRR(4, epsilon=3.0).privatize(rng.integers(0, 4, 500), rng) for _ in range(2))
-    results = ldp.AssociationModel(x, y, candidates=[(0, 1), (0, 1)], other=True).fit()
-    assert results.conditional("y").index.unique("y").tolist() == [0, 1, "Other"]
-
-
 @pytest.mark.parametrize("table", [[[900, 220], [300, 800]], [[900, 200], [300, 800]]])
 def test_effects_are_those_of_the_linear_table(table: list[list[int]]) -> None:
     # in the second table both rows have the same sum: the product of their sums is then stationary

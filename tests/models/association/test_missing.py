@@ -55,16 +55,6 @@ def test_rows_and_identifiers_say_the_same() -> None:
     assert f"{words}, because a report was missing: {(~has_x).sum()} lacked job, " in text
 
 
-def test_three_questions() -> None:
-    x, y, has_x, has_y, rng = columns()
-    z, has_z = X.privatize(rng.choice(ABC, N), rng), rng.random(N) < 0.7
-    joint = ldp.JointCounts.of_rows([(x, has_x), (y, has_y), (z, has_z)])
-    every = has_x & has_y & has_z
-    assert (joint.nobs, joint.n_missing) == (every.sum(), (~every).sum())
-    assert joint.lacking == tuple((~has).sum() for has in (has_x, has_y, has_z))
-    assert ldp.AssociationModel(joint).fit().n_missing == (~every).sum()
-
-
 def test_identifiers_of_strangers_count_as_missing() -> None:
     x, y, *_ = columns(n=10)
     first = ldp.Reports(x.y, X, ids=range(10))
@@ -74,14 +64,6 @@ def test_identifiers_of_strangers_count_as_missing() -> None:
     np.testing.assert_array_equal(joint.reports[0].y, x.y[4:])
     np.testing.assert_array_equal(joint.reports[1].y, y.y[:6])
     assert all(part.ids is None for part in joint.reports)  # no result keeps them
-
-
-def test_respondents_without_an_identifier_are_counted() -> None:
-    x, y, *_ = columns(n=10)
-    first = ldp.Reports(x.y[:6], X, n_missing=4, ids=range(6))
-    second = ldp.Reports(y.y[:5], Y, n_missing=5, ids=range(5))
-    joint = ldp.JointCounts([first, second])
-    assert (joint.nobs, joint.n_missing, joint.lacking) == (5, 5, (4, 5))
 
 
 def test_counts_of_chunks_add_up() -> None:

@@ -91,16 +91,6 @@ def test_three_of_them() -> None:
     assert within.df == 2 * 4 and within.pvalue < 1e-6
 
 
-def test_results_travel() -> None:
-    results = fit(TABLE, JOB, REGION, names=("job", "region"))
-    again = ldp.AssociationResults.from_json(results.to_json())
-    assert again.summary().as_text() == results.summary().as_text()
-    assert again.unprotected == ("job", "region") and again.epsilon == np.inf
-    document = results.to_dict()
-    with pytest.raises(ldp.InvalidArgument, match="unprotected"):
-        ldp.AssociationResults.from_dict(document | {"unprotected": ["late"]})
-
-
 # -- one of them -----------------------------------------------------------------------------------
 
 PRIVATE: dict[str, ldp.Mechanism] = {
@@ -113,8 +103,7 @@ PRIVATE: dict[str, ldp.Mechanism] = {
 }
 
 
-@pytest.mark.parametrize("name", PRIVATE)
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("name", "first"), [(name, i % 2 == 0) for i, name in enumerate(PRIVATE)])
 def test_beside_a_private_variable(name: str, first: bool) -> None:
     """In either place; the truth is within five standard errors."""
     rng, private = np.random.default_rng(11), PRIVATE[name]
@@ -149,8 +138,8 @@ def test_independence_beside_a_private_variable_by_simulation() -> None:
         reports = JOB.privatize(np.array(JOBS)[job], rng), krr.privatize(region, rng)
         return ldp.AssociationModel(*reports).fit().test_independence().pvalue
 
-    found = [pvalue(rng.choice(REGIONS, 400, p=p)) for _ in range(100)]
-    assert 0 < np.sum(np.array(found) < 0.1) < 25  # 10 are expected: 5 standard errors
+    found = [pvalue(rng.choice(REGIONS, 400, p=p)) for _ in range(60)]
+    assert 0 < np.sum(np.array(found) < 0.1) < 18  # 6 are expected: 5 standard errors
     assert pvalue(np.array(REGIONS)[job]) < 1e-9
 
 
@@ -180,9 +169,7 @@ def test_a_group_that_was_asked_directly() -> None:
 EMPTY = [
     [[10, 0], [0, 10]],
     [[1000, 0], [0, 1000]],
-    [[10, 5], [0, 10]],
     [[100, 0], [50, 0]],
-    [[1, 0], [0, 1]],
     [[1, 0], [0, 0]],
     [[10**7, 0], [0, 10**7]],
 ]

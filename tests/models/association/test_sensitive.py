@@ -39,7 +39,6 @@ PAIRS = [
     ("urr", "urr-levels"),
     ("urap", "krr"),
     ("urap", "krappor"),
-    ("urap", "urr"),
     ("urap", "urap"),
     ("urap-none", "urap"),
 ]

@@ -132,12 +132,6 @@ def test_pairs_that_cannot_be_fitted_are_named() -> None:
     matrix.plot()
 
 
-def test_if_no_pair_can_be_fitted_the_first_reason_is_raised() -> None:
-    reports, early = survey(), np.arange(N) < N // 2
-    with pytest.raises(ldp.InvalidArgument, match="report"):
-        ldp.associations({"u": (reports["u"], early), "v": (reports["v"], ~early)})
-
-
 def test_a_constant_has_no_test() -> None:
     reports = survey() | {"same": ldp.Reports(np.zeros(N, dtype=np.int64), observed(3))}
     matrix = ldp.associations({name: reports[name] for name in ("u", "v", "same")})
@@ -167,21 +161,6 @@ def test_other_mechanisms(mechanism: Any) -> None:
     again = ldp.AssociationMatrix.from_json(matrix.to_json())
     assert str(again.summary()) == str(matrix.summary())
     assert again.to_json() == matrix.to_json()
-
-
-def test_many_variables() -> None:
-    found, rng = answers(5)
-    krr, named = ldp.KRR(ABC, epsilon=3.0), np.array(ABC, dtype=object)
-    reports = {
-        f"{name}{i}": krr.privatize(named[codes], rng)
-        for name, codes in found.items()
-        for i in range(2)
-    }
-    matrix = ldp.associations(reports, method="inversion")
-    assert matrix.cramers_v.shape == (10, 10)
-    assert repr(matrix).endswith("45 pairs)")
-    assert "35 pairs with larger p-values are not shown" in str(matrix.summary(max_rows=10))
-    assert matrix._repr_html_().startswith("<table")
 
 
 def test_the_plot_names_the_variables() -> None:

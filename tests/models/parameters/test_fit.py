@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from models.parameters.designs import ANSWERS, cheating, lie_detector, protective, unrelated, warner
+from models.parameters.designs import ANSWERS, cheating, lie_detector, protective, unrelated
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import chi2
 
@@ -66,30 +66,6 @@ def test_the_stochastic_lie_detector_solves_its_two_equations() -> None:
     assert results.parameters["honest"] == pytest.approx(admitted / (1 - others), abs=1e-10)
 
 
-def test_groups_with_known_devices_join_in() -> None:
-    """A card mix that nobody knows, beside a group whose channel is a matrix."""
-    known = ldp.CustomMechanism([[0.8, 0.2], [0.2, 0.8]], ANSWERS)
-    results = fitted((known, [300, 200]), (warner_mix(), [260, 240]))
-    share = (0.4 - 0.2) / 0.6
-    assert results.frequencies["yes"] == pytest.approx(share, abs=1e-10)
-    mix = (0.48 - (1 - share)) / (2 * share - 1)
-    assert results.parameters["mix"] == pytest.approx(mix, abs=1e-10)
-
-
-def warner_mix() -> Any:
-    from ldpstats.devices import unknown
-
-    return warner(unknown("mix"))
-
-
-def test_parameters_of_the_same_name_are_the_same_and_others_are_not() -> None:
-    shared = fitted((cheating(0.25), [420, 180]), (cheating(0.6), [280, 320]))
-    assert list(shared.params.index) == ["no", "yes", "cheating"]
-    known = (ldp.KRR(ANSWERS, 2.0), [700, 300])
-    own = fitted(known, (cheating(0.25, "in_a"), [420, 180]), (cheating(0.6, "in_b"), [280, 320]))
-    assert list(own.params.index) == ["no", "yes", "in_a", "in_b"]
-
-
 def negative(x: Array, groups: Any) -> float:
     """Minus the log-likelihood of free frequencies and parameters."""
     total = 0.0
@@ -123,7 +99,7 @@ def test_the_maximum_is_that_of_another_optimiser() -> None:
     assert results.gap < 1e-9 and results.converged
 
 
-FOLDS = [[169, 18, 10, 3], [182, 9, 7, 2], [119, 31, 31, 19], [118, 39, 26, 17], [187, 9, 3, 1]]
+FOLDS = [[169, 18, 10, 3], [119, 31, 31, 19]]
 
 
 @pytest.mark.parametrize("counts", FOLDS, ids=str)
@@ -210,15 +186,6 @@ def test_what_is_open_at_the_estimate_says_so() -> None:
     assert "honest open" in str(results.summary()).replace("\n", " ")
 
 
-def test_a_coin_for_two_steps_that_do_the_same_is_open() -> None:
-    """No information on the share of cards where both answers are as frequent."""
-    with pytest.warns(ldp.LDPWarning, match="leave mix open"):
-        results = fitted((warner(0.8), [50, 50]), (warner(unknown("mix")), [50, 50]))
-    assert list(results.undetermined) == ["mix"]
-    assert results.conf_int().loc["mix"].tolist() == [0.0, 1.0]
-    assert results.conf_int().loc["yes"].to_numpy() == pytest.approx([0.338, 0.662], abs=1e-3)
-
-
 def test_a_report_that_is_impossible_at_the_estimate_leaves_no_standard_errors() -> None:
     """They were 0.4 and 2e-7: its information has no bound."""
     results = fitted((cheating(0.25), [0, 100]), (cheating(0.6), [0, 100]))
@@ -248,23 +215,3 @@ def test_goodness_of_fit_has_the_degrees_of_freedom_that_remain() -> None:
     assert saturated.goodness_of_fit is None
     with pytest.warns(ldp.errors.MisfitWarning, match="do not fit"):
         fitted((a, [500, 180, 120]), (b, [100, 290, 410]))
-
-
-def test_a_permutation_of_the_categories_permutes_the_estimates() -> None:
-    from ldpstats.devices import cards, flip, unknown
-
-    def design(*tickets: int, order: tuple[str, ...]) -> Any:
-        bag = dict(zip(("a", "b", "c"), tickets, strict=True)) | {"own": 10 - sum(tickets)}
-        forced = cards(bag).when({v: v for v in "abc"}, otherwise=truth)
-        return flip(unknown("c0")).when({"heads": "a", "tails": forced}).mechanism(order)
-
-    found = []
-    for order in (("a", "b", "c"), ("c", "a", "b")):
-        groups = [design(1, 1, 1, order=order), design(1, 3, 2, order=order)]
-        n = [{"a": 500, "b": 180, "c": 120}, {"a": 330, "b": 290, "c": 180}]
-        pairs = zip(groups, n, strict=True)
-        found.append(fitted(*[(m, [c[v] for v in order]) for m, c in pairs]))
-    first, second = found
-    np.testing.assert_allclose(first.params, second.params[first.params.index], atol=1e-12)
-    ends = second.conf_int().loc[first.params.index]
-    np.testing.assert_allclose(first.conf_int(), ends, atol=1e-5)

@@ -80,9 +80,8 @@ def test_a_mode_counts_the_prior_as_answers() -> None:
         assert density(mode["yes"] + step[0], mode["cheating"] + step[1]) < near
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_gradients_are_differences(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_gradients_are_differences() -> None:
+    rng = np.random.default_rng(0)
     first, second = protective(1, 1, 1), protective(1, 3, 2)
     groups = DeviceGroups((first.counts([50, 18, 12]), second.counts([33, 29, 18])))
     prior = Dirichlet([0.5, 1.0, 3.0]).law(first.categories)

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from models.parameters.designs import cheating, protective, unrelated
+from models.parameters.designs import cheating, protective
 
 import ldpstats as ldp
 
@@ -67,14 +67,6 @@ def test_tables_and_figures(results: ldp.ParametersResults) -> None:
     matplotlib.pyplot.close("all")
 
 
-def test_the_same_respondents_give_the_same_summary() -> None:
-    def text() -> str:
-        groups = [unrelated(0.7).counts([300, 200]), unrelated(0.3).counts([250, 250])]
-        return str(ldp.FrequencyModel(groups).fit().summary())
-
-    assert text() == text()
-
-
 def test_missing_answers_are_counted() -> None:
     device = cheating(0.25)
     rng = np.random.default_rng(5)
@@ -83,22 +75,6 @@ def test_missing_answers_are_counted() -> None:
     assert len(reports) == 98 and reports.n_missing == 2
     groups = [reports, cheating(0.6).counts([30, 60])]
     assert ldp.FrequencyModel(groups).fit().n_missing == 2
-
-
-def test_more_than_forty_estimates_have_wald_intervals() -> None:
-    from ldpstats.devices import another, flip, truth, unknown
-
-    k, lost = 45, unknown("lost")
-    inner = flip("9/10").when({"heads": truth, "tails": another})
-    devices = [flip(lost).when({"heads": 0, "tails": inner}).mechanism(k), ldp.KRR(k, 4.0)]
-    rng = np.random.default_rng(6)
-    p = np.full(k, 1 / k)
-    laws = [p @ devices[0].matrix_at(lost=0.2), p @ devices[1].channel().matrix()]
-    groups = [m.counts(rng.multinomial(20_000, v)) for m, v in zip(devices, laws, strict=True)]
-    found = ldp.FrequencyModel(groups).fit()
-    assert found.default_intervals == "wald" and found.gap < 1e-9
-    inside = found.conf_int()
-    assert inside.loc["lost", "lower"] < 0.2 < inside.loc["lost", "upper"]
 
 
 def test_intervals_of_three_answers_are_profiles() -> None:

@@ -9,7 +9,6 @@ from scipy import stats
 from shared.region_visits import CASES, HOMES, PUMS, REGIONS, WORKS, K, fit, patterns
 
 import ldpstats as ldp
-from ldpstats.inference import intervals
 from ldpstats.models.personalized import intervals as personalized
 
 # ---- intervals
@@ -50,20 +49,6 @@ def test_intervals_of_many_reports_are_those_of_wald(kind: str, case: str) -> No
     assert np.all(difference < 0.002 * width[:-1])  # of school none is reported
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_intervals_are_nested_and_hold_the_estimate(case: str) -> None:
-    results = fit("urap", case, n=3000)
-    wide, narrow = (results.conf_int(alpha, clip=False) for alpha in (0.01, 0.2))
-    rounding = 1e-12  # of school none is reported: its lower limits are the estimate
-    assert (wide["lower"] <= narrow["lower"] + rounding).all()
-    assert (narrow["upper"] < wide["upper"]).all()
-    assert (wide["lower"] < narrow["lower"] - rounding).sum() >= K - 1
-    assert (narrow["lower"] <= results.linear_params + rounding).all()
-    assert (results.linear_params <= narrow["upper"]).all()
-    cut = results.conf_int(0.01)
-    np.testing.assert_array_equal(cut, intervals.clip_unit(wide.to_numpy()))
-
-
 def test_wald_mle_warns_on_the_boundary() -> None:
     results = fit("urr", "exact", "mle")
     assert results.intermediate.on_boundary  # of school none was reported
@@ -82,13 +67,6 @@ def test_mover_of_normal_parts_is_wald() -> None:
     below, above = personalized.mover(1.96 * sd, 1.96 * sd, rho)
     np.testing.assert_allclose(below, 1.96 * np.sqrt(V.sum(axis=(1, 2))), rtol=1e-12)
     np.testing.assert_allclose(above, below, rtol=1e-12)
-
-
-def test_mover_credits_cancellation_with_the_shorter_side() -> None:
-    rho = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    below, above = personalized.mover([1.0, 3.0], [2.0, 0.5], rho)
-    assert below == pytest.approx(np.sqrt(1.0 + 9.0 - 2 * 1.0 * 0.5))
-    assert above == pytest.approx(np.sqrt(4.0 + 0.25 - 2 * 1.0 * 0.5))
 
 
 # ---- tests

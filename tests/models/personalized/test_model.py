@@ -21,8 +21,6 @@ from shared.region_visits import (
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.models.personalized import intervals as personalized
-from ldpstats.problems.covariance import Covariance
 
 OTHERS = np.array([True, True, False, True, True])
 
@@ -38,9 +36,8 @@ def by_hand(r: Array, case: str) -> Array:
 # ---- estimates
 
 
-@pytest.mark.parametrize("kind", PUMS)
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", ["mle", "em", "projected", "normalized", "thresholded"])
+@pytest.mark.parametrize(("kind", "method"), [("urr", "mle"), ("urap", "em"), ("urr", "projected")])
 def test_estimates_are_distributions(kind: str, case: str, method: str) -> None:
     results = fit(kind, case, method, n=4000)
     r = results.intermediate.params.to_numpy()
@@ -146,37 +143,6 @@ def test_covariances_carry_through(kind: str, case: str) -> None:
     np.testing.assert_allclose(results.bse**2, np.diag(results.cov_params()), rtol=1e-10)
 
 
-def test_covariances_of_dense_and_structured_form_agree() -> None:
-    results = fit("urr", "mixed", "mle")
-    r = results.intermediate.linear
-    mix = personalized.mixture(r.estimate, results.given, results.others)
-    V = r.known()
-    dense = Covariance.dense(V.matrix())
-    assert V.factors is not None and mix.covariance(V).factors is not None
-    np.testing.assert_allclose(
-        mix.covariance(V).matrix(), mix.covariance(dense).matrix(), rtol=0, atol=1e-15
-    )
-    for ours, theirs in zip(mix.blocks(V), mix.blocks(dense), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-15)
-
-
-def test_a_mixture_is_homogeneous_in_the_frequencies() -> None:
-    """G r = p, also where the share of a bot depends on r."""
-    r = np.array([0.3, 0.2, 0.1, 0.1, 0.0, 0.2, 0.1])
-    given = np.vstack([np.full(K, np.nan), WORKS])
-    mix = personalized.mixture(r, given, OTHERS)
-    p = mix.own * r[:K] + mix.loads @ (mix.rows @ r)
-    np.testing.assert_allclose(p, mix.estimate(r), rtol=1e-14)
-
-
-def test_the_overstated_covariance_carries_through() -> None:
-    results = fit("urr", "exact", "mle")
-    r = results.intermediate
-    G = jacobian(r.params.to_numpy(), "exact")
-    expected = G @ r.cov_params("fpe16").to_numpy() @ G.T
-    np.testing.assert_allclose(results.cov_params("fpe16"), expected, rtol=1e-6)
-
-
 def test_many_categories_cost_no_matrix() -> None:
     k = 100_000
     pum = ldp.PUM(ldp.URR(k, range(100), epsilon=2.0), ("home", "work"))
@@ -225,15 +191,3 @@ def test_the_bound_takes_negative_estimates_by_their_size() -> None:
         results = ldp.PersonalizedModel(counts, pum, {"home": [0.0, 0.5, 0.5]}).fit("inversion")
     bot = results.intermediate.params["home"]
     assert bot < 0.0 and results.loss_bound()["background"] == pytest.approx(-2.0 * bot)
-
-
-def test_the_printed_form_of_theorem_1_fails_for_negative_estimates() -> None:
-    """The bot has an estimate below zero: the printed right-hand side is below the left one."""
-    r = np.array([0.6, 0.4, 0.0])
-    r_hat = np.array([0.6, 0.42, -0.02])
-    pi, pi_hat = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])
-    p, p_hat = r[:2] + r[2] * pi[0], r_hat[:2] + r_hat[2] * pi_hat[0]
-    lhs = np.abs(p_hat - p).sum()
-    printed = np.abs(r_hat - r).sum() + r_hat[2] * np.abs(pi_hat - pi).sum()
-    bound = planning.personalized_bound(r_hat, r, pi_hat, pi)
-    assert printed < 0.001 < lhs <= bound.total

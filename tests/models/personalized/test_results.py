@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 from shared.region_visits import CASES, HOMES, PUMS, REGIONS, WORKS, K, R, fit, patterns
@@ -27,15 +26,6 @@ def test_results_are_read_back(kind: str, case: str) -> None:
     pd.testing.assert_series_equal(again.case, results.case)
     pd.testing.assert_series_equal(again.loss_bound(), results.loss_bound())
     assert again.summary().as_html() == results.summary().as_html()
-
-
-def test_numbered_categories_are_read_back() -> None:
-    pum = ldp.PUM(ldp.URAP(4, {0}, epsilon=1.0), (7, 8))
-    counts = pum.common.draw(np.full(6, 1 / 6), 500, np.random.default_rng(1))
-    results = ldp.PersonalizedModel(counts, pum).fit()
-    again = ldp.PersonalizedResults.from_json(results.to_json())
-    assert again.params.index.equals(results.params.index) and again.case.index.tolist() == [7, 8]
-    assert again.t_test("p[1] = p[2]").effect == results.t_test("p[1] = p[2]").effect
 
 
 NOISE_ONLY = "allow for the noise of the reports only, not for an error of the background"
@@ -90,17 +80,6 @@ def test_summary_frame_and_plot() -> None:
     truth = R[:K] + R[K] * HOMES + R[K + 1] * WORKS
     ax = results.plot(truth=pd.Series(truth, index=REGIONS))
     assert "URAP" in ax.get_title() and len(ax.get_yticklabels()) == K
-
-
-def test_representations() -> None:
-    results = fit("urr", "mixed", n=4000)
-    assert repr(results) == (
-        "PersonalizedResults(mle, k=5, tags: home (none), work (given), n=4000; "
-        "URR(k=7, sensitive={'clinic', 'home', 'work'}, epsilon=1))"
-    )
-    model = ldp.PersonalizedModel(patterns("urr", 100), PUMS["urr"])
-    assert repr(model).startswith("PersonalizedModel(PUM(URR(k=5") and model.nobs == 100
-    assert model.categories.tolist() == list(REGIONS)
 
 
 def test_a_background_as_a_series_is_matched_by_label() -> None:

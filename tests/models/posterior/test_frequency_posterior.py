@@ -165,14 +165,6 @@ def test_huge_epsilon_is_the_posterior_of_direct_answers() -> None:
     assert (np.abs(found.params - expected) < 4.0 * se).all()
 
 
-def test_zero_frequencies_and_a_billion_reports() -> None:
-    n = ldp.KRR(4, 2.0).draw([0.7, 0.3, 0.0, 0.0], 10**9, np.random.default_rng(3))
-    found = ldp.FrequencyModel(n).fit_posterior(np.random.default_rng(1))
-    assert found.params[0] == pytest.approx(0.7, abs=2e-4)
-    assert found.params[2] < 2e-4 and (found.samples > 0.0).all()
-    assert found.divergences == 0
-
-
 def test_a_thousand_categories() -> None:
     """The gradient of a structured channel agrees with differences, for several chains."""
     k = 1000

@@ -14,7 +14,6 @@ from ldpstats.models.posterior.densities.pooling import (
     Frames,
     GroupReports,
     PooledDensity,
-    contrasts,
 )
 from ldpstats.models.posterior.pooled import GroupedPosterior
 from ldpstats.priors import Dirichlet, Pooling
@@ -35,12 +34,6 @@ def density(k: int = 3, sizes: Any = (50, 400, 3000, 0), epsilon: float = 1.0) -
         counts = krr.draw(p, n, rng)
         parts.append(krr.likelihood(counts) if n else None)
     return PooledDensity(GroupReports.of(parts, k), DirichletLaw(np.ones(k)), Pooling())
-
-
-def test_contrasts_are_orthonormal_and_sum_to_zero() -> None:
-    H = contrasts(5)
-    np.testing.assert_allclose(H.T @ H, np.eye(4), atol=1e-12)
-    np.testing.assert_allclose(H.sum(axis=0), 0.0, atol=1e-12)
 
 
 def test_gradient_and_curvature_are_those_of_the_density() -> None:

@@ -78,15 +78,6 @@ def agree(results, place, others=()) -> None:
         np.testing.assert_array_equal(left_out, p < alpha)
 
 
-def test_penalised_and_numeric_fits_agree_about_zero_too():
-    penalised = of_examples("arrays").model.fit(penalty="jeffreys")
-    agree(penalised, 1)
-    t, use = table(), {"use": reports("use")}
-    numbers = ldp.regression("kids ~ age + use", t, use, model="linear").fit(method="mle")
-    assert numbers.test_of_coefficients == "likelihood ratio"
-    agree(numbers, 2)
-
-
 def test_surveys_agree_about_zero_in_what_they_print():
     """Slopes near the edge of significance, with much noise; some estimates are infinite."""
     for seed in range(4):
@@ -99,17 +90,6 @@ def test_surveys_agree_about_zero_in_what_they_print():
         agree(results, 1, [0.05])
         text = str(results.summary())
         assert "profiles of the penalised likelihood, which agree" in " ".join(text.split())
-
-
-def test_wald_tests_take_hypotheses_as_statsmodels_does(fitted):
-    V, b = fitted.cov_params(), fitted.params
-    test = fitted.wald_test("z = 0, u = 0")
-    block = V.loc[["z", "u"], ["z", "u"]]
-    expected = b[["z", "u"]] @ np.linalg.solve(block, b[["z", "u"]])
-    np.testing.assert_allclose(float(np.squeeze(test.statistic)), expected, rtol=1e-10)
-    single = fitted.t_test("z - u = 0.5")
-    sd = np.sqrt(V.loc["z", "z"] + V.loc["u", "u"] - 2.0 * V.loc["z", "u"])
-    np.testing.assert_allclose(np.squeeze(single.tvalue), (b["z"] - b["u"] - 0.5) / sd, rtol=1e-10)
 
 
 @pytest.mark.parametrize("term", ["age", 3, [], ["z", "age"]])
@@ -144,15 +124,6 @@ def test_planned_information_is_that_of_the_fit(fitted):
     np.testing.assert_allclose(fitted.model.information(fitted.params, twice), 2.0 * planned)
     with pytest.raises(InvalidArgument, match="params"):
         fitted.model.information([1.0])
-
-
-def test_naive_coefficients_are_shrunk(fitted):
-    table = fitted.compare_naive()
-    assert list(table.columns) == ["params", "bse", "naive", "ratio"]
-    assert 0.4 < table.loc["z", "ratio"] < 0.9
-    bits = ldp.KRAPPOR((0, 1), 2.0).privatize(answers(500, 5)[0], np.random.default_rng(1))
-    with pytest.raises(NotAvailable, match="naive"):
-        ldp.PrivatizedLogit(bits, answers(500, 5)[1]).fit().compare_naive()
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ def test_a_maximum_at_infinity_of_a_rare_covariate_is_named():
     assert found.pvalues["rare"] < 0.01
 
 
-@pytest.mark.parametrize("middle", [2015.0, 1e5])
-def test_dummies_of_all_levels_are_a_constant(middle):
+def test_dummies_of_all_levels_are_a_constant():
+    middle = 1e5
     rng = np.random.default_rng(2)
     n = 1500
     z, north = rng.normal(size=n), (rng.random(n) < 0.4).astype(float)
@@ -47,17 +47,6 @@ def test_dummies_of_all_levels_are_a_constant(middle):
     assert found.bse["year"] == pytest.approx(expected.bse["z"] / 5.0, rel=1e-5)
     assert found.df_model == expected.df_model == 2.0
     assert found.llr_pvalue == pytest.approx(expected.llr_pvalue, rel=1e-5)
-
-
-def test_a_covariate_with_a_spread_far_below_its_mean():
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=1500)})
-    reports = logistic(X, [-0.5, 0.8], rng)
-    expected = ldp.PrivatizedLogit(reports, X).fit()
-    found = ldp.PrivatizedLogit(reports, X.assign(z=1.0 + 1e-6 * X.z)).fit()
-    assert found.converged
-    assert found.llf == pytest.approx(expected.llf, abs=1e-6)
-    assert 1e-6 * found.params["z"] == pytest.approx(expected.params["z"], rel=1e-4)
 
 
 def test_penalised_maxima_are_reached_where_reports_say_little():
@@ -84,12 +73,6 @@ def test_penalised_maxima_are_reached_where_reports_say_little():
     assert found.cov_params().to_numpy() == pytest.approx(V, rel=2e-2, abs=2e-2 * V.max())
 
 
-def test_penalised_ordered_models_of_few_answers():
-    reports = ldp.KRR(("a", "b", "c"), 1.0).parse("q", ["b", "b"])
-    found = ldp.PrivatizedOrderedModel(reports, [0.0, 1.0]).fit(penalty="jeffreys")
-    assert np.isfinite(found.params).all()
-
-
 def test_an_interval_of_level_one_is_everything():
     rng = np.random.default_rng(5)
     X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=200)})
@@ -97,15 +80,6 @@ def test_an_interval_of_level_one_is_everything():
     for method in ("default", "wald"):
         limits = found.conf_int(alpha=0.0, method=method)
         assert (limits["lower"] == -np.inf).all() and (limits["upper"] == np.inf).all()
-
-
-def test_predictions_of_rows_that_are_all_missing():
-    rng = np.random.default_rng(6)
-    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=200)})
-    found = ldp.PrivatizedLogit(logistic(X, [0.0, 0.5], rng), X).fit()
-    none = X[:3].assign(z=np.nan)
-    assert found.predict(none).isna().all()
-    assert found.get_prediction(none).isna().all(axis=None)
 
 
 @pytest.mark.parametrize("names", [("north", "south", "z"), ("constant", "south", "z")])

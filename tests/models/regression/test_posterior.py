@@ -160,24 +160,6 @@ def test_least_squares_has_the_normal_posterior_of_its_estimate():
     near(found, (mean, np.sqrt(np.diagonal(V))))
 
 
-def test_least_squares_of_answers_is_the_normal_linear_model():
-    rng = np.random.default_rng(8)
-    X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 500)})
-    answers = rng.binomial(4, X["age"] / 10)
-    model = ldp.PrivatizedOLS(ldp.Observed([0, 1, 2, 3, 4]).privatize(answers, rng), X)
-    found = model.fit_posterior(rng, draws=2000)
-    fit = model.fit()
-    assert np.abs((found.params.iloc[:2] - fit.params) / fit.bse).max() < 0.2
-    assert found.params["sigma"] == pytest.approx(np.sqrt(fit.scale), rel=0.02)
-
-
-def test_the_same_seed_gives_the_same_draws():
-    reports, X = survey()
-    model = ldp.PrivatizedLogit(reports, X)
-    one, two = (model.fit_posterior(np.random.default_rng(9), draws=160) for _ in range(2))
-    assert one.samples.tobytes() == two.samples.tobytes()
-
-
 def test_the_reports_are_checked():
     reports, X = survey(2000, slope=0.0)
     model = ldp.PrivatizedLogit(reports, X[["const"]])
@@ -192,27 +174,11 @@ def test_the_reports_are_checked():
     assert found.check.pvalue < 0.01
 
 
-def test_prior_draws_have_the_prior_law():
-    reports, X = survey()
-    model = ldp.PrivatizedLogit(reports, X.assign(b=X["age"] % 3))
-    law = coefficient_prior(model.likelihood, model.all_names, {1: (0.1, 0.05)})
-    theta = law.draw(np.random.default_rng(1), 20_000)
-    assert theta[:, 1].mean() == pytest.approx(0.1, abs=4 * 0.05 / 141)
-    b = X["age"].to_numpy() % 3
-    assert theta[:, 2].std() * b.std() == pytest.approx(2.5, rel=0.03)
-    level = logistic(theta @ [1.0, X["age"].mean(), b.mean()])
-    counts = np.histogram(level, 10, (0, 1))[0]
-    assert np.abs(counts - 2000).max() < 4 * np.sqrt(1800)
-
-
 @pytest.mark.parametrize(
     ("kind", "private"),
     [
         ("logit", True),
-        ("probit", False),
-        ("cloglog", False),
         ("multinomial", False),
-        ("ordered", False),
         ("ordered", True),
     ],
 )
@@ -257,30 +223,13 @@ def test_weights_and_designs_are_refused_by_name():
         ldp.PrivatizedOLS(numbers, X, weights=np.ones(100)).fit_posterior(rng)
 
 
-def test_respondents_of_a_row_count():
-    reports, X = survey(60)
-    twice = ldp.PrivatizedLogit(reports, X, freq_weights=np.full(60, 2.0))
-    both = ldp.PrivatizedLogit([reports, reports], pd.concat([X, X], ignore_index=True))
-    one, two = (m.fit_posterior(np.random.default_rng(1), draws=160) for m in (twice, both))
-    np.testing.assert_allclose(one.samples, two.samples, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "prior",
-    [
-        1.0,
-        "flat",
-        {},
-        {"agee": ldp.priors.Normal(0, 1)},
-        {"age": 1.0},
-        {1: ldp.priors.Normal(0, 1)},
-    ],
-)
 @pytest.mark.parametrize("kind", [ldp.PrivatizedLogit, ldp.PrivatizedOLS])
-def test_other_priors_are_refused(prior, kind):
+def test_other_priors_are_refused(kind):
     reports, X = survey(50)
-    with pytest.raises(InvalidArgument, match="prior"):
-        kind(reports, X).fit_posterior(np.random.default_rng(1), prior)
+    normal = ldp.priors.Normal(0, 1)
+    for prior in (1.0, "flat", {}, {"agee": normal}, {"age": 1.0}, {1: normal}):
+        with pytest.raises(InvalidArgument, match="prior"):
+            kind(reports, X).fit_posterior(np.random.default_rng(1), prior)
 
 
 def test_names_of_thresholds_and_of_one_of_several_constants_are_refused():

@@ -8,8 +8,7 @@ import pytest
 from models.regression.examples import JOBS, answers, fitted, reports, table
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument
-from ldpstats.models.regression.summary import kept_information, model_name
+from ldpstats.models.regression.summary import kept_information
 
 
 def test_logit() -> None:
@@ -66,12 +65,6 @@ def test_private_predictors() -> None:
     assert "as corrected scores have no likelihood" in corrected
 
 
-def test_robust_tests_are_wald() -> None:
-    text = " ".join(str(fitted("robust").summary()).split())
-    assert "P-values and 95% intervals: Wald, normal, as the likelihood does not know" in text
-    assert "sandwich (HC0)" in text
-
-
 def test_warnings_of_estimates_at_infinity() -> None:
     X = pd.DataFrame({"const": 1.0, "d": np.repeat([0.0, 1.0], 20)})
     y = ldp.Observed([0, 1]).parse("y", np.r_[[0, 1] * 10, np.ones(20, dtype=int)])
@@ -97,16 +90,6 @@ def test_information_that_is_kept() -> None:
     assert 0.2 < kept_information(fitted("private")) < kept_information(fitted("logit")) < 0.8
 
 
-def test_names_of_models() -> None:
-    names = {
-        "logit": "Logit",
-        "multinomial": "Multinomial logit",
-        "ordered": "Proportional odds",
-        "poisson": "Poisson",
-    }
-    assert {name: model_name(fitted(name).model.data.outcome) for name in names} == names
-
-
 def test_tables_of_data() -> None:
     results = fitted("robust")
     frame = results.to_frame()
@@ -116,12 +99,6 @@ def test_tables_of_data() -> None:
     facts = results.glance().iloc[0]
     assert facts["nobs"] == len(table()) and facts["method"] == "mle" and facts["k"] == 4
     assert results.to_maketables().__maketables_depvar__ == "job"
-
-
-def test_bad_options() -> None:
-    for how in ({"alpha": 1.5}, {"max_rows": 0}, {"details": "yes"}):
-        with pytest.raises(InvalidArgument):
-            fitted("arrays").summary(**how)
 
 
 def test_reports_made_from_a_covariate_do_not_take_its_name() -> None:

@@ -311,66 +311,6 @@ def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFram
             survey.frequencies("job", by="place")
 
 
-def test_every_pair_of_many_domains_is_compared() -> None:
-    table = pd.DataFrame({"ill": ["no", "yes"] * 100, "w": 1.0, "town": np.arange(200) // 2})
-    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
-    results = survey.frequencies("ill", by="town")
-    every = results.differences(all_pairs=True)
-    assert len(every) == 9900 and every.notna().all(axis=None)
-    smallest = every["pvalue"].min()
-    assert every["pvalue_holm"].min() == pytest.approx(min(4950 * smallest, 1.0))
-    first = every.xs(0, level="town (reference)")
-    pd.testing.assert_frame_equal(
-        first.drop(columns="pvalue_holm"), results.differences().drop(columns="pvalue_holm")
-    )
-
-
-def test_messages_name_five_domains_at_most() -> None:
-    table = pd.DataFrame(
-        {
-            "ill": ["no", "yes"] * 16,
-            "town": np.arange(32) // 4,
-            "w": 1.0,
-            "area": np.arange(32) // 4,
-        }
-    )
-    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="town")
-    with pytest.warns(
-        ldp.LDPWarning, match=r"area=0; .*area=4; and 3 more is in one sampling unit"
-    ):
-        survey.frequencies("ill", by="area")
-
-
-def test_every_pair_of_categories_is_compared_with_those_before_it() -> None:
-    rng = np.random.default_rng(8)
-    table = pd.DataFrame(
-        {"ill": rng.choice(["no", "yes"], 200), "area": rng.choice(list("abcd"), 200)}
-    )
-    survey = ldp.Survey(table.assign(w=1.0), {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
-    found = survey.association("area", "ill").differences(all_pairs=True)
-    domains = survey.frequencies("ill", by="area").differences(all_pairs=True)
-    assert found.index.names == domains.index.names == ["area", "area (reference)", "ill"]
-    pd.testing.assert_frame_equal(found[["estimate", "se"]], domains[["estimate", "se"]])
-
-
-def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
-    import matplotlib.pyplot as plt
-
-    drawn = whole.plot(truth=whole.params)
-    assert len(drawn.collections) > len(whole.plot().collections) or drawn.get_legend()
-    for call, words in (
-        (lambda: domains.plot(ax=drawn), "ax="),
-        (lambda: domains.plot(truth=whole.params), "truth="),
-        (lambda: whole.plot(figure=drawn.figure), "figure="),
-        (lambda: whole.plot(category=whole.categories[0]), "category="),
-    ):
-        with pytest.raises(ldp.InvalidArgument, match=words):
-            call()
-    one = domains.plot(category=domains.categories[0])
-    assert len(one.get_yticklabels()) == len(domains.domains.labels)
-    plt.close("all")
-
-
 def test_a_summary_without_degrees_of_freedom_has_no_test() -> None:
     table = pd.DataFrame({"ill": ["no", "yes", "no"], "area": list("aab"), "w": [1.0, 2.0, 1.5]})
     how = {"weights": "w", "clusters": "unit", "single_unit": "centered"}

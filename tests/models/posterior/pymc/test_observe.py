@@ -101,16 +101,6 @@ def test_value_and_gradient_are_those_of_the_likelihood(key: str, pm: Any) -> No
     assert len(drawn(rows)) == N
 
 
-@pytest.mark.parametrize("key", ["krr-labels", "oue", "orr", "rappor", "hadamard", "urap"])
-def test_the_gradient_is_that_of_finite_differences(key: str, pm: Any) -> None:
-    rng = np.random.default_rng(6)
-    reports, candidates, labels = collected(MECHANISMS[key], rng)
-    p, step = rng.dirichlet(np.full(len(labels), 3.0)), rng.normal(size=len(labels)) * 1e-5
-    scored, _ = compiled(pm, p.shape, reports, candidates)
-    difference = scored(p + step)[0] - scored(p - step)[0]
-    assert difference == pytest.approx(2.0 * scored(p)[1] @ step, rel=1e-6)
-
-
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("key", ["krr-labels", "subsets", "orr", "rappor", "urap"])
 def test_predictions_have_the_law_of_reports(key: str, rows: bool, pm: Any) -> None:
