@@ -1,14 +1,18 @@
-"""What results of frequencies and parameters say, and how they are stored."""
+"""Results of frequencies and parameters, and what is refused."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from models.parameters.designs import cheating, protective
+from models.parameters.designs import ANSWERS, cheating, protective, warner
 
 import ldpstats as ldp
+from ldpstats import planning, privacy
+from ldpstats.devices import flip, truth, unknown
 
 matplotlib.use("Agg")
 
@@ -83,3 +87,123 @@ def test_intervals_of_three_answers_are_profiles() -> None:
     found = ldp.FrequencyModel(groups).fit()
     wald, profile = found.conf_int(method="wald"), found.conf_int()
     assert 0.0 < (wald - profile).abs().to_numpy().max() < 0.02
+
+
+A, B = cheating(0.25), cheating(0.6)
+PAIR = [A.counts([420, 180]), B.counts([280, 320])]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "em"},
+        {"method": "inversion"},
+        {"method": 3},
+        {"constraints": lambda p: [p[0] == 0.3]},
+        {"cov_type": "fpe16"},
+    ],
+)
+def test_only_maximum_likelihood(how: dict[str, Any]) -> None:
+    with pytest.raises(ldp.NotAvailable, match=r"unknown cheating.*maximum likelihood"):
+        ldp.FrequencyModel(PAIR).fit(**how)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: ldp.FrequencyModel(PAIR).likelihood(),
+        lambda: ldp.FrequencyModel(PAIR).moments(),
+        lambda: ldp.FrequencyModel(PAIR).problems,
+        lambda: ldp.FrequencyModel(PAIR).test_distribution([0.5, 0.5]),
+        lambda: ldp.GroupedModel({"a": PAIR[0], "b": PAIR[0]}).fit(),
+        lambda: ldp.two_sample_test(PAIR[0], PAIR[0]),
+        lambda: ldp.homogeneity_test(PAIR),
+        lambda: ldp.AssociationModel(_reports(), _reports()).fit(),
+        lambda: ldp.change(_reports(), _reports()),
+        lambda: ldp.associations({"a": _reports(), "b": _reports()}),
+        lambda: _survey().association("ill", "sick"),
+        lambda: _survey().frequencies("ill", by="region"),
+        lambda: planning.expected_loss(A, [0.8, 0.2], 100),
+        lambda: planning.compare([A], [0.8, 0.2], 100),
+        lambda: privacy.epsilon(A),
+        lambda: privacy.dominates(A, B),
+        lambda: A.channel(),
+        lambda: A.privatize(["no"], np.random.default_rng(1)),
+        lambda: A.draw([0.5, 0.5], 10, np.random.default_rng(1)),
+        lambda: A.client(),
+        lambda: A.collector(),
+        lambda: A.audit(),
+    ],
+)
+def test_other_models_say_what_is_unknown_and_what_to_do(ask: Any) -> None:
+    with pytest.raises((ldp.NotAvailable, ldp.InvalidArgument), match=r"unknown|cheating") as error:
+        ask()
+    remedies = ("at(", "one group at a time", "survey.regression(")
+    assert any(remedy in str(error.value) for remedy in remedies)
+
+
+def _reports() -> ldp.Reports:
+    return A.simulate(["no", "yes"] * 10, np.random.default_rng(1), cheating=0.1)
+
+
+def _survey() -> ldp.Survey:
+    table = pd.DataFrame({"ill": ["no", "yes"] * 10, "sick": ["no"] * 20, "age": range(20)})
+    table["region"] = ["n", "s"] * 10
+    return ldp.Survey(table, {"ill": A, "sick": ldp.Warner(epsilon=1.0)})
+
+
+def test_one_group_of_a_survey_is_not_identified() -> None:
+    with pytest.raises(ldp.NotIdentified, match="cheating"):
+        _survey().frequencies("ill")
+
+
+def test_bits_and_cohorts_cannot_join() -> None:
+    unary = ldp.KRAPPOR(ANSWERS, 1.0)
+    bits = unary.privatize(["no", "yes"] * 10, np.random.default_rng(1))
+    with pytest.raises(ldp.NotAvailable, match="bits or cohorts"):
+        ldp.FrequencyModel([*PAIR, bits]).fit()
+
+
+def test_other_categories_are_refused() -> None:
+    with pytest.raises(ldp.MechanismMismatch, match="same labels"):
+        ldp.FrequencyModel([PAIR[0], protective(1, 1, 1).counts([3, 2, 1])])
+
+
+def test_a_report_that_nobody_can_make_is_refused() -> None:
+    device = flip(unknown("c")).when({"heads": "no", "tails": truth})
+    mech = device.mechanism(ANSWERS, outputs=("no", "yes", "never"))
+    groups = [mech.counts([30, 20, 1]), warner(0.8).counts([20, 20])]
+    with pytest.raises(ldp.InvalidArgument, match=r"never.*can make"):
+        ldp.FrequencyModel(groups).fit()
+
+
+def test_candidates_are_refused() -> None:
+    with pytest.raises(ldp.NotAvailable, match="candidates"):
+        ldp.FrequencyModel(PAIR, candidates=["a"])
+
+
+@pytest.mark.parametrize("alpha", [0, 1, None, "x", np.nan, True])
+def test_levels(alpha: Any) -> None:
+    with pytest.raises(ldp.LDPError if hasattr(ldp, "LDPError") else ValueError):
+        ldp.FrequencyModel(PAIR).fit().conf_int(alpha)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10**9])
+def test_very_small_and_very_large_surveys(n: int) -> None:
+    groups = [A.counts([n, n]), B.counts([n, 2 * n])]
+    found = ldp.FrequencyModel(groups).fit()
+    ends = found.conf_int()
+    assert ((ends["lower"] <= found.params + 1e-6) & (found.params <= ends["upper"] + 1e-6)).all()
+    assert ends.to_numpy().min() >= 0.0 and ends.to_numpy().max() <= 1.0
+
+
+def test_counts_at_the_corners() -> None:
+    import warnings
+
+    counts = [1, 0], [0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ldp.LDPWarning)
+        found = ldp.FrequencyModel([A.counts(counts[0]), B.counts(counts[1])]).fit()
+    ends = found.conf_int()
+    assert found.gap < 1e-6 and np.isfinite(ends.to_numpy()).all()
+    assert (ends["lower"] <= ends["upper"]).all() and str(found.summary())
