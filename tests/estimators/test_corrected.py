@@ -18,7 +18,7 @@ from ldpstats.estimators.regression.corrected import corrected
 from ldpstats.estimators.regression.newton import maximise
 from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.problems.regression.corrected import CorrectedLikelihood
-from ldpstats.problems.regression.indicators import crossed_indicators, unbiased_indicators
+from ldpstats.problems.regression.indicators import unbiased_indicators
 from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered, Poisson
 from ldpstats.problems.regression.predictors import Predictors
 
@@ -182,11 +182,6 @@ def test_indicators_are_unbiased_and_sum_to_one(kind: str) -> None:
     np.testing.assert_allclose(found.noise / n, V, atol=0.05 * np.abs(V).max())
 
 
-def test_indicators_of_combinations_have_the_last_variable_fastest() -> None:
-    a, b = np.array([[1.0, 2.0]]), np.array([[3.0, 5.0, 7.0]])
-    assert crossed_indicators([a, b]).tolist() == [[3.0, 5.0, 7.0, 6.0, 10.0, 14.0]]
-
-
 def test_no_root_is_an_error_with_a_remedy() -> None:
     rng = np.random.default_rng(7)
     z, x = private(60, rng)
@@ -202,17 +197,6 @@ def test_no_root_is_an_error_with_a_remedy() -> None:
     assert refused
     with pytest.raises(ldp.NotIdentified, match="separate"):
         corrected(designs(z), np.eye(3)[x], np.eye(2)[(z > 0).astype(int)], Binary())
-
-
-def test_starts_elsewhere_find_the_same_root() -> None:
-    rng = np.random.default_rng(8)
-    z, x = private(3000, rng)
-    y = outcomes("logit", seen_design(z, x) @ BETA, rng)
-    phi = unbiased_indicators(ldp.KRR(3, 1.0).privatize(x, rng)).rows()
-    starts = [rng.normal(size=4) for _ in range(4)]
-    found = corrected(designs(z), phi, np.eye(2)[y], Binary(), starts=starts)
-    assert found.on_path and found.n_roots == 1
-    np.testing.assert_allclose(found.influence.sum(axis=0), 0.0, atol=1e-7)
 
 
 def test_naive_estimates_need_reports_named_like_answers() -> None:

@@ -288,10 +288,6 @@ def test_projection_solves_its_quadratic_programme(seed: int) -> None:
     assert abs(found.sum() - 1) < 1e-15 and found.min() >= 0
 
 
-def test_projection_leaves_a_point_of_the_simplex_alone() -> None:
-    np.testing.assert_allclose(project_simplex(np.array([0.5, 0.0, 0.5])), [0.5, 0, 0.5], atol=0)
-
-
 def test_normalized_truncates_then_divides(counts: Array) -> None:
     problem = krr_moments(counts, 0.8)
     kept = np.maximum(Inversion().solve(problem).p, 0)
@@ -303,13 +299,6 @@ def test_normalized_refuses_to_divide_nothing() -> None:
     with pytest.raises(NotIdentified, match="projected"):
         Normalized().solve(nothing)
     assert abs(Projected().solve(nothing).p.sum() - 1) < 1e-15
-
-
-def test_nnls_of_a_scalar_design_clips(counts: Array) -> None:
-    problem = krr_moments(counts, 0.5)
-    np.testing.assert_allclose(
-        NNLS().solve(problem).p, np.maximum(Inversion().solve(problem).p, 0), atol=1e-15
-    )
 
 
 def test_nnls_of_a_dense_design_is_scipys() -> None:
@@ -352,13 +341,6 @@ def test_null_standard_errors_of_unary_reports() -> None:
     np.testing.assert_allclose(found, np.sqrt(0.25 * 0.75 / 100) / 0.5, rtol=1e-13)
 
 
-def test_null_standard_errors_of_a_dense_design_match_the_scalar_one() -> None:
-    a, b = krr_channel(4, 1.0)
-    c = np.array([40, 30, 20, 10])
-    dense = null_standard_errors(dense_moments(a * np.eye(4) + b, c))
-    np.testing.assert_allclose(dense, null_standard_errors(krr_moments(c, 1.0)), rtol=1e-12)
-
-
 def test_thresholded_keeps_no_false_category_at_its_level() -> None:
     rng = np.random.default_rng(3)  # 1000 surveys: 4 binomial standard errors are .028
     a, b = krr_channel(10, 1.0)
@@ -399,11 +381,6 @@ def test_composite_maximises_proposition_7(k: int, epsilon: float) -> None:
     assert abs(found.sum() - 1) < 1e-12 and found.min() >= 0
     assert value >= best - 1e-9  # at least the solver's own optimum
     np.testing.assert_allclose(found, expected, atol=2e-3)  # it stops at about 1e-8 in value
-
-
-def test_composite_residual_is_in_the_message() -> None:
-    solution = Composite().solve(unary_moments(np.array([50, 40, 20]), 100, 0.75, 0.25))
-    assert float(solution.message.rsplit(" ", 1)[1]) < 1e-12
 
 
 @pytest.mark.parametrize("T", [[0, 0, 0], [100, 100, 100], [100, 0, 0], [0, 60, 40]])

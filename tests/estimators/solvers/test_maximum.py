@@ -19,7 +19,7 @@ from ldpstats.estimators.solvers.newton import newton
 from ldpstats.estimators.solvers.proximal import proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.base import DenseRows
 from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 from ldpstats.problems.simplex import water_filling
@@ -43,12 +43,6 @@ def test_water_filling_is_inversion_in_the_interior() -> None:
     c, e = np.array([40, 35, 25]), np.exp(1.0)
     p = water_filling(c, a=(e - 1) / (e + 2), b=1 / (e + 2))
     np.testing.assert_allclose(p, (e + 2) / (e - 1) * c / 100 - 1 / (e - 1), atol=1e-15)
-
-
-def test_water_filling_of_a_million_categories() -> None:
-    k = 10**6
-    problem = krr(krr_counts(k, 3.0, truths(k)["zipf"], 10**8), 3.0)
-    assert MLE().solve(problem).gap <= 1e-12
 
 
 @pytest.mark.parametrize(("a", "counts"), [(0.0, [1, 2]), (-0.2, [1, 2]), (0.5, [0, 0])])
@@ -165,22 +159,6 @@ def test_packed_solver_reaches_a_tight_gap_in_few_passes() -> None:
     assert problem.gap(solution.p) <= 1e-9 and solution.n_iter <= 15
 
 
-def test_packed_em_agrees() -> None:
-    n, k = 20_000, 120
-    problem = Likelihood(unary(n, k, 3.0, truths(k)["zipf"]), np.ones(n, dtype=np.int64))
-    best, found = MLE().solve(problem), EM().solve(problem)
-    assert problem.loglike(best.p) - problem.loglike(found.p) <= 1e-3
-    assert step_left(problem.W, problem.n, best.p, found.p) <= 5e-3
-
-
-def test_counts_of_collapsed_reports() -> None:
-    W = unary(2000, 6, 1.0, truths(6)["zipf"])
-    distinct, n = np.unique(W.packed, axis=0, return_counts=True)
-    collapsed = MLE().solve(Likelihood(UnaryRows(distinct, W.p1, W.p0, 6), n))
-    separate = MLE().solve(Likelihood(W, np.ones(2000, dtype=np.int64)))
-    np.testing.assert_allclose(collapsed.p, separate.p, atol=1e-8)
-
-
 @pytest.mark.parametrize("bits", [[[1, 0, 0]], [[0, 0, 0]], [[1, 1, 1]] * 4, [[0, 1, 1]] * 2])
 def test_unary_reports_without_variety(bits: list[list[int]]) -> None:
     packed = np.packbits(np.array(bits), axis=1, bitorder="little")
@@ -205,34 +183,6 @@ def test_kernels_equal_their_numpy_twins(k: int) -> None:
     np.testing.assert_allclose(fast.mix(x), plain.mix(x), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(fast.adjoint(v), plain.adjoint(v), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(fast.adjoints(v), plain.adjoints(v), rtol=1e-12, atol=1e-12)
-
-
-def some_rows(kind: str) -> Rows:
-    rng = np.random.default_rng(8)
-    uniform = UniformRows(np.array([0, 2, 2, 4]), 0.4, 0.12, 5)
-    bits = UnaryRows(np.packbits(rng.random((6, 5)) < 0.4, axis=1, bitorder="little"), 0.7, 0.3, 5)
-    dense = DenseRows(rng.random((3, 5)), rng.random(3))
-    stacked = StackedRows((uniform, bits, dense))
-    fixed = FixedEntry(stacked, 1, 0.3)
-    return {"uniform": uniform, "bits": bits, "dense": dense, "stacked": stacked, "fixed": fixed}[
-        kind
-    ]
-
-
-@pytest.mark.parametrize("kind", ["uniform", "bits", "dense", "stacked", "fixed"])
-def test_products_equal_those_of_the_dense_matrix(kind: str) -> None:
-    rng = np.random.default_rng(9)
-    rows = some_rows(kind)
-    for W in (rows, rows.prepared()):
-        M, (u, k) = rows.dense(), rows.shape
-        p, v, keep = rng.random(k), rng.random(u), np.arange(u) % 2 == 0
-        np.testing.assert_allclose(W.mix(p), M @ p, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoint(v), v @ M, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoints(v)[0], v @ M, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoints(v)[1], v @ (M * M), rtol=1e-13)
-        np.testing.assert_allclose(W.gram(v), (M.T * v) @ M, rtol=1e-12)
-        np.testing.assert_allclose(W.select(keep).dense(), M[keep], rtol=1e-13)
-    np.testing.assert_allclose(rows.select(keep).log_scale, rows.log_scale[keep])
 
 
 # ---- several groups, and one entry held fixed

@@ -13,7 +13,6 @@ from scipy import stats
 from shared.joint_tables import fitted, surveys, with_zeros
 
 import ldpstats as ldp
-from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.models.association.estimates import cell_law, unconstrained
 from ldpstats.models.association.model import AssociationModel
@@ -103,15 +102,6 @@ def count_law(n: float, k: int, step: float = 0.0) -> CellLaw:
     return CellLaw(*cumulants, step=np.full(k, step), doubt=np.zeros(k))
 
 
-def test_intervals_of_a_count_are_close_to_the_exact_ones() -> None:
-    n, tally = 1000, np.arange(0, 60)
-    exact = intervals.exact_binomial(tally, n)
-    # with the whole correction for continuity; the model takes half of it
-    ends = count_law(n, tally.size, 0.5 / n).interval(tally / n)
-    np.testing.assert_allclose(ends[3:], exact[3:], atol=3e-4)
-    assert ends[0, 0] < 0.0 < ends[0, 1]
-
-
 def test_an_interval_need_not_hold_the_estimate() -> None:
     # -.001 is impossible at 0, where the standard deviation is .0001, but likely at .004
     law = CellLaw(np.array([[1e-8, 1e-2, 0.0]]), np.zeros((1, 4)), np.zeros(1), np.zeros(1))
@@ -179,27 +169,6 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float, bef
     )
 
 
-def test_results_keep_their_intervals_in_json() -> None:
-    results = fitted((ldp.KRR(3, epsilon=6.0), ldp.KRAPPOR(3, epsilon=4.0)), rare(3, 0.01), 900, 3)
-    again = type(results).from_json(results.to_json())
-    np.testing.assert_array_equal(again.conf_int(), results.conf_int())
-    np.testing.assert_array_equal(again.effective_reports, results.effective_reports)
-    assert str(again.summary()) == str(results.summary())
-
-
-def test_estimates_outside_their_intervals_are_named() -> None:
-    krr = ldp.KRR(5, epsilon=0.7)
-    said = 0
-    for seed in range(6):
-        results = fitted((krr, krr), dominant(5, 5), 400, seed)
-        ends, p = results.conf_int(0.5), results.params
-        outside = int(np.sum((p < ends["lower"] - 1e-9) | (p > ends["upper"] + 1e-9)))
-        note = f"NOTE: {outside} of 25 intervals do not contain the maximum likelihood estimate"
-        assert (note in str(results.summary(alpha=0.5))) == (outside > 0)
-        said += outside
-    assert said > 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "k", "p", "before"), RARE[::2])
 def test_rare_cells_are_covered(
@@ -244,28 +213,6 @@ def test_bits_rest_on_their_scores(name: str) -> None:
     assert np.abs(moments.linear_params - results.linear_params).max() > 1e-6
     np.testing.assert_allclose(moments.linear_params, moments.params, atol=1e-12)
     assert results.linear_bse.mean() < moments.linear_bse.mean()
-
-
-def test_candidates_and_cohorts_keep_their_moments() -> None:
-    rng = np.random.default_rng(1)
-    rappor = ldp.RAPPOR(16, 2, 4, f=0.0, p=0.25, q=0.75)
-    words = ["a", "b", "c"]
-    x, y = (rappor.privatize(rng.choice(words, 500), rng) for _ in range(2))
-    results = ldp.AssociationModel(x, y, candidates=[words, words]).fit()
-    assert results.law is None
-    ends = results.conf_int(clip=False)
-    np.testing.assert_allclose(ends, results.conf_int(method="wald", clip=False))
-    with pytest.raises(ldp.errors.NotAvailable, match="skewness"):
-        _ = results.effective_reports
-
-
-def test_the_expected_information_is_that_of_all_patterns() -> None:
-    krappor = ldp.KRAPPOR(3, epsilon=2.0)
-    (model,) = surveys((krappor, krappor), rare(3, 0.1), 2000, 1, 1)
-    (scores,) = model.evidence.scores
-    Q, r = krappor.channel().matrix(), scores.references[0]
-    np.testing.assert_allclose(scores.expected(0), (Q / (r @ Q)) @ Q.T, rtol=1e-9)
-    np.testing.assert_allclose(scores.expected(0) @ r, 1.0, rtol=1e-9)
 
 
 def best_widths(mechanisms: Sequence[Any], P: Array, n: int) -> Array:

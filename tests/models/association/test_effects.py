@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 from shared.joint_tables import fitted, with_zeros
-from shared.variable_products import ABC, krr_table
 
 import ldpstats as ldp
 from ldpstats.inference.tables import ratio
@@ -69,15 +68,6 @@ def test_effects_have_a_set_whatever_the_table() -> None:
     assert v.estimate == v.ml and 0.0 <= v.estimate <= 1.0  # the unconstrained table has none
 
 
-def test_effects_name_a_maximum_that_they_exclude() -> None:
-    krr = ldp.KRR(2, epsilon=0.7)
-    table = [[400, 90], [60, 450]]  # farther from independence than frequencies can be
-    results = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, krr))).fit()
-    effect = results.risk_ratio((0, 1), 0)
-    assert effect.ml is not None
-    assert (effect.ml in effect) != ("does not hold the maximum" in effect.message)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("weakest", [0.0, 0.7])
 def test_profile_sets_cover(weakest: float, replications: Callable[[int], int]) -> None:
@@ -108,19 +98,6 @@ def test_the_profile_set_holds_what_the_simulation_asks_for() -> None:
             if 0.0 < end < np.inf:
                 assert in_profile_set(draw, end * inwards, se)
                 assert not in_profile_set(draw, end / inwards, se)
-
-
-def test_conditionals_divide_the_linear_table() -> None:
-    results = ldp.AssociationModel(krr_table(), names=("job", "late")).fit()
-    table = results.linear_table
-    rows = results.conditional("job")["estimate"].unstack("late").loc[list(ABC)]
-    np.testing.assert_allclose(rows, table.div(table.sum(axis=1), axis=0)[rows.columns], rtol=1e-12)
-    columns = results.conditional("late")["estimate"].unstack("job")[list(ABC)]
-    np.testing.assert_allclose(
-        columns, table.div(table.sum(axis=0), axis=1).T.loc[columns.index], rtol=1e-12
-    )
-    frame = results.conditional()
-    assert (frame["lower"] <= frame["upper"]).all()
 
 
 @pytest.mark.parametrize("table", [[[900, 220], [300, 800]], [[900, 200], [300, 800]]])
@@ -177,15 +154,6 @@ def test_intervals_are_those_of_the_groups(mechanism: Any) -> None:
     assert not np.array_equal(turned.conditional(on="answer")[["lower", "upper"]], own)
 
 
-def test_a_category_that_nobody_has_is_not_known() -> None:
-    seen, reports = survey(ldp.KRR(ANSWERS, 3.0), 200)
-    two = seen.y < 2
-    results = ldp.AssociationModel(seen[two], reports[two], names=("group", "answer")).fit()
-    given = results.conditional(on="group").loc["c"]
-    assert given["unbounded"].all()
-    assert (given[["lower", "upper"]].to_numpy() == [0.0, 1.0]).all()
-
-
 A, B = ("a", "b", "c"), ("no", "yes")
 ALPHAS = (0.2, 0.05, 0.01, 0.001)
 PAIRS: dict[str, tuple[Any, Any]] = {
@@ -226,24 +194,6 @@ def test_the_interval_and_the_test_agree_about_zero(pair: str) -> None:
         p = results.test_independence().pvalue
         for alpha in (*ALPHAS, *np.clip([p * (1 + 1e-9), p * (1 - 1e-9)], 1e-12, 1 - 1e-12)):
             assert agree(results.cramers_v(alpha), p, float(alpha))
-
-
-def test_no_interval_from_0_to_1_stands_beside_a_clear_test() -> None:
-    """On 0.2.0: [0, 1], as a margin is 3.2 standard errors from 0."""
-    krr = ldp.KRR(B, epsilon=1.0)
-    counts = ldp.JointCounts.from_table([[90, 32], [34, 44]], (krr, krr))
-    results = ldp.AssociationModel(counts, names=("x", "y")).fit()
-    effect = results.cramers_v()
-    assert results.independence is not None and results.independence.pvalue < 0.001
-    assert 0.3 < effect.lower < effect.estimate <= effect.upper <= 1.0
-    note = ldp.associations({"x": _labels(counts, 0), "y": _labels(counts, 1)}).to_frame()["note"]
-    assert "believe" not in note[0]
-
-
-def _labels(counts: ldp.JointCounts, axis: int) -> ldp.Reports:
-    table = counts.table()
-    codes = np.repeat(np.indices(table.shape)[axis].ravel(), table.astype(int).ravel())
-    return ldp.Reports(codes, counts.mechanisms[axis])
 
 
 @pytest.mark.parametrize("k", [2, 3])

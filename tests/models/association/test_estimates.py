@@ -42,8 +42,6 @@ import ldpstats as ldp
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.one_step import OneStep
-from ldpstats.models.association.model import JOINT_ESTIMATORS
 from ldpstats.problems.problem import Likelihood
 
 # -- linear estimates --------------------------------------------------------------------------
@@ -57,18 +55,6 @@ def test_expected_counts_give_back_the_truth(names: tuple[str, ...], method: str
     results = expected(pairs, P).fit(method)
     np.testing.assert_allclose(results.fitted.estimate, P.reshape(-1), rtol=0, atol=1e-9)
     np.testing.assert_allclose(results.linear.estimate, P.reshape(-1), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("method", sorted(JOINT_ESTIMATORS))
-def test_every_method_runs_on_two_unary_variables(method: str) -> None:
-    pairs = variables(("krappor", "krappor"))
-    results = model_of(pairs, drawn(pairs)).fit(method)
-    assert results.method == method
-    assert np.isfinite(results.fitted.estimate).all()
-    assert results.fitted.estimate.sum() == pytest.approx(1.0, abs=0.2)
-    if method not in ("inversion", "moments", "moments-gls", "one_step", "thresholded"):
-        assert results.fitted.estimate.min() >= 0.0
-    str(results.summary())
 
 
 def brute_features(pair: Variable) -> Array:
@@ -134,15 +120,6 @@ def test_linear_covariance_at_the_expected_counts(names: tuple[str, ...]) -> Non
     model = expected(pairs, P, nobs=1e10)
     V = model.moments().covariance().matrix()
     np.testing.assert_allclose(V, brute_covariance(pairs, P, model.nobs), rtol=1e-6, atol=1e-16)
-
-
-def test_linear_estimate_is_the_brute_force_map_of_any_counts() -> None:
-    for names in [*LABELS, ("krappor", "krr"), ("krappor", "krappor")]:
-        pairs = variables(names)
-        n = drawn(pairs)
-        G = reduce(np.kron, [brute_features(pair) for pair in pairs])
-        found = model_of(pairs, n).fit("inversion").fitted.estimate
-        np.testing.assert_allclose(found, G @ n.reshape(-1) / n.sum(), atol=1e-11)
 
 
 def test_large_tables_have_standard_errors_without_covariances() -> None:
@@ -269,19 +246,6 @@ def test_mle_and_em_reach_the_dense_maximum(names: tuple[str, ...]) -> None:
         assert abs(results.llf - brute.loglike(best.p)) <= 1e-9 * n.sum() + 1e-8
 
 
-def test_newton_steps_of_one_step_reach_the_interior_maximum() -> None:
-    pairs = variables(("krappor", "krr"))
-    P = random_law(pairs)
-    law = law_of(pairs, P)
-    n = np.random.default_rng(4).multinomial(200_000, law.reshape(-1)).reshape(law.shape)
-    model = model_of(pairs, n)
-    best = model.fit(MLE(tol=1e-12))
-    assert not best.on_boundary
-    newton = model.fit(OneStep(newton=4))
-    np.testing.assert_allclose(newton.fitted.estimate, best.fitted.estimate, atol=1e-8)
-    np.testing.assert_allclose(newton.bse, best.fitted.bse(), rtol=0.05)
-
-
 def test_one_step_is_refused_where_small_strata_bias_it() -> None:
     # by 1.8 standard deviations in 64 strata of ten, by .7 in 64 of a hundred
     rng, words = np.random.default_rng(1), ["a", "b", "c"]
@@ -367,17 +331,6 @@ def test_observed_information_on_the_tangent_space(names: tuple[str, ...]) -> No
     np.testing.assert_allclose(fpe16, np.linalg.inv(J), rtol=1e-6, atol=1e-12)
 
 
-def test_dual_covariance_is_the_inverse_information_under_independence() -> None:
-    # where X and Y are independent the dual estimate is as good as the maximum likelihood estimate
-    for names in (("krr", "wide"), ("krappor", "krappor"), ("rappor-closed", "krr")):
-        pairs = variables(names)
-        p = np.outer([0.5, 0.3, 0.2], [0.25, 0.35, 0.4])
-        model = expected(pairs, p, nobs=1e10)
-        dual = model.fit("one_step").cov_params().to_numpy()
-        best = model.fit("mle").cov_params().to_numpy()
-        np.testing.assert_allclose(dual, best, rtol=1e-4, atol=1e-4 * np.abs(best).max())
-
-
 # -- tests -------------------------------------------------------------------------------------
 
 
@@ -393,17 +346,6 @@ def test_score_and_pearson_are_the_chi_square_of_the_table() -> None:
     assert results.independence is not None
     assert results.independence.statistic == pytest.approx(chi.statistic, rel=1e-9)
     assert "x and y are independent" in str(results.test_independence())
-
-
-def test_score_is_the_chi_square_at_the_boundary_too() -> None:
-    # the marginal fit has a zero; scores still span all functions of the report
-    mechanisms = ldp.KRR(3, epsilon=1.0), ldp.KRR(2, epsilon=1.0)
-    table = [[120, 80], [70, 90], [20, 13]]
-    with pytest.warns(ldp.MisfitWarning, match="^x: goodness of fit"):
-        results = ldp.AssociationModel(ldp.JointCounts.from_table(table, mechanisms)).fit()
-    assert results.on_boundary
-    chi = stats.chi2_contingency(table, correction=False)
-    assert results.test_independence().statistic == pytest.approx(chi.statistic, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 6.0])
@@ -518,29 +460,6 @@ def test_trend_is_the_correlation_of_unbiased_scores() -> None:
     assert shifted.statistic == pytest.approx(test.statistic, rel=1e-9)
 
 
-def test_bootstrap_repeats_with_its_seed() -> None:
-    x, y = survey(n=200)
-    model = ldp.AssociationModel(x, y)
-    results = model.fit()
-    tests = [
-        model.test_independence(results, "bootstrap", rng=np.random.default_rng(1), n_boot=9)
-        for _ in range(2)
-    ]
-    assert tests[0] == tests[1]
-    assert tests[0].pvalue in {i / 10 for i in range(1, 11)}
-
-
-def test_trend_of_reports_that_do_not_span_the_scores_is_no_number() -> None:
-    # two patterns of bits: nothing tells three categories apart
-    rng = np.random.default_rng(3)
-    x = ldp.Reports(rng.integers(1, 3, (300, 1)).astype(np.uint8), VARIABLES["krappor"][0])
-    y = ldp.Reports(rng.integers(0, 2, 300), VARIABLES["warner"][0])
-    with pytest.warns(ldp.MisfitWarning):  # as many ones in every report
-        results = ldp.AssociationModel(x, y).fit()
-    with pytest.raises(ldp.errors.NotIdentified):
-        results.test_trend()
-
-
 # -- shared cohorts ----------------------------------------------------------------------------
 
 
@@ -590,20 +509,6 @@ def test_mutual_score_test_is_the_chi_square_of_the_three_way_table() -> None:
     test = results.test_independence()
     assert test.statistic == pytest.approx(chi.statistic, rel=1e-9)
     assert test.df == chi.dof
-
-
-@pytest.mark.parametrize("method", ["mle", "inversion", "one_step"])
-def test_four_variables(method: str) -> None:
-    pairs = variables(("krr", "warner", "wide", "warner"))
-    P = random_law(pairs)
-    results = expected(pairs, P, 1e12).fit(method)
-    assert results.names == ("x1", "x2", "x3", "x4")
-    np.testing.assert_allclose(results.fitted.estimate, P.reshape(-1), atol=1e-8)
-    n = drawn(pairs)
-    sampled = model_of(pairs, n).fit(tight(method))
-    if method == "mle":
-        assert dense(pairs, n).gap(sampled.fitted.estimate) <= 1e-10
-    str(sampled.summary())
 
 
 def test_three_variables_of_which_two_share_cohorts() -> None:
@@ -664,18 +569,6 @@ def test_swapping_the_variables_transposes_the_table(method: str) -> None:
             one.test_independence(test).pvalue, rel=1e-4
         )
     pd.testing.assert_frame_equal(two.conditional("p"), one.conditional("p"), atol=1e-8, rtol=0)
-
-
-def test_names_of_the_categories_do_not_matter() -> None:
-    table = np.random.default_rng(1).integers(50, 90, size=(3, 2))
-    plain = (ldp.KRR(3, epsilon=1.0), ldp.KRR(2, epsilon=1.0))
-    odd = (ldp.KRR(("Other", "a:b", " "), epsilon=1.0), ldp.KRR((True, False), epsilon=1.0))
-    fits = [
-        ldp.AssociationModel(ldp.JointCounts.from_table(table, pair)).fit() for pair in (plain, odd)
-    ]
-    np.testing.assert_array_equal(fits[0].table, fits[1].table)
-    assert fits[1].table.index.tolist() == ["Other", "a:b", " "]
-    assert fits[1].table.columns.tolist() == [True, False]
 
 
 def test_mixed_groups_are_one_likelihood() -> None:

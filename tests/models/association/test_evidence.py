@@ -157,16 +157,6 @@ def test_results_without_tallies_answer_what_the_fit_made(name: str) -> None:
     assert found == answer(again.test_independence, "fpe16", model=model)
 
 
-def test_the_likelihood_ratio_of_other_fits_needs_the_reports() -> None:
-    model = hashed()
-    results = model.fit("inversion")
-    with pytest.raises(ldp.NotAvailable, match="model=model"):
-        stored(results).test_independence("lr")
-    ratio = model.test_independence(stored(results), "lr").statistic
-    assert ratio == results.test_independence("lr").statistic  # few combinations: it has tallies
-    assert ratio == pytest.approx(model.fit().test_independence("lr").statistic, abs=5e-3)
-
-
 # -- what permutes or redraws reports ----------------------------------------------------------
 
 
@@ -193,14 +183,6 @@ def test_another_model_is_refused() -> None:
 
 
 # -- what is stored ----------------------------------------------------------------------------
-
-
-def test_a_million_respondents_are_a_small_document() -> None:
-    krr, n = ldp.KRR(5, 1.0), 10**6
-    table = np.random.default_rng(1).multinomial(n, np.full(25, 0.04)).reshape(5, 5)
-    results = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, krr))).fit()
-    assert results.evidence is not None
-    assert len(results.to_json()) < 60_000
 
 
 def test_no_more_than_a_table_is_carried() -> None:

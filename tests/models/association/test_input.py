@@ -249,11 +249,6 @@ def test_remedies_for_hashes_over_an_alphabet_do_not_contradict_each_other() -> 
     assert Model(HASHED, Y).sizes == (3, 2)
 
 
-def test_moments_gls_wants_every_category_listed() -> None:
-    with pytest.raises(NotAvailable, match="all listed"):
-        fitted(B, Y, candidates=[WORDS, None], method="moments-gls")
-
-
 def three() -> ldp.AssociationResults:
     return fitted(X, Y, Z)
 
@@ -371,13 +366,6 @@ def test_identifiers_restore_missing_answers() -> None:
     other = ldp.Reports(np.zeros(N + 1, dtype=np.int64), KR2)
     ids = np.arange(N + 1)
     assert Model(kept, other, ids=(ids, ids)).nobs == N + 1
-
-
-def test_identifiers_of_any_kind() -> None:
-    text = pd.Series([f"person {i}" for i in IDS], index=IDS[::-1])
-    for ids in (text, text.astype("category"), text.to_numpy(), list(text)):
-        assert Model(X, Y, ids=(ids, text)).nobs == N
-    assert Model(X, Y, ids=(IDS, IDS.astype(float))).nobs == N
 
 
 # -- thin and degenerate data ------------------------------------------------------------------

@@ -171,17 +171,6 @@ def test_joint_linear_estimates_are_unbiased(a: str, b: str) -> None:
         np.testing.assert_allclose(np.asarray(found).reshape(P.shape), P, atol=2e-5)
 
 
-def test_joint_reports_without_association() -> None:
-    # negative control of the tests above, and their size: 40 surveys, standard error 0.034
-    rng, pvalues = np.random.default_rng(17), []
-    for _ in range(40):
-        x, y = rng.choice(ABC, (2, 400))
-        pair = JOINT["urap"].privatize(x, rng), JOINT["urr"].privatize(y, rng)
-        model = ldp.AssociationModel(*pair)
-        pvalues.append(model.test_independence(model.fit("one_step"), "score").pvalue)
-    assert (np.array(pvalues) < 0.05).mean() < 0.05 + 4 * 0.034
-
-
 def test_other_in_a_joint_table() -> None:
     urr, krr = JOINT["urr"], JOINT["krr"]
     pair = joint_survey(urr, krr, 1500, seed=18)
@@ -262,15 +251,6 @@ def test_counts_of_chunks_add_up() -> None:
     full = ldp.JointCounts([x, y])
     assert (full + whole).lacking == whole.lacking
     assert (full + full).lacking == ()
-
-
-def test_groups_of_respondents() -> None:
-    x, y, has_x, has_y, _ = columns()
-    first, second = with_ids(x, has_x, slice(None), "job"), with_ids(y, has_y, slice(None), "late")
-    results = ldp.AssociationModel([first, x], [second, y]).fit()
-    both = has_x & has_y
-    assert (results.nobs, results.n_missing) == (N + both.sum(), (~both).sum())
-    assert results.names == ("job", "late")
 
 
 # -- missing at random ------------------------------------------------------------------------

@@ -80,17 +80,6 @@ def test_odds_ratio_and_risks_by_hand() -> None:
     assert results.cramers_v().lower > 0.1
 
 
-def test_three_of_them() -> None:
-    table = np.stack([TABLE, TABLE[::-1]])
-    results = fit(table, ldp.Observed(2), JOB, REGION)
-    n = table.sum()
-    margins = [table.sum(axis=tuple({0, 1, 2} - {v})) / n for v in range(3)]
-    expected = n * np.einsum("i,j,k->ijk", *margins)
-    assert results.test_independence().statistic == near(((table - expected) ** 2 / expected).sum())
-    within = results.test_conditional_independence(given="x")
-    assert within.df == 2 * 4 and within.pvalue < 1e-6
-
-
 # -- one of them -----------------------------------------------------------------------------------
 
 PRIVATE: dict[str, ldp.Mechanism] = {
@@ -152,18 +141,6 @@ def test_epsilon_of_sums_over_variables() -> None:
         assert part.epsilon == epsilon and part.unprotected == unprotected
 
 
-def test_a_group_that_was_asked_directly() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    groups = [
-        ldp.JointCounts.from_table(TABLE * 5, (krr, REGION)),
-        ldp.JointCounts.from_table(TABLE, (JOB, REGION)),
-    ]
-    results = ldp.AssociationModel(*groups, names=("job", "region")).fit()
-    assert results.converged and results.epsilon == np.inf
-    assert results.unprotected == ("job", "region")
-    assert (results.bse < fit(TABLE, JOB, REGION).bse.to_numpy()).all()
-
-
 # -- cells that nobody was seen in -----------------------------------------------------------------
 
 EMPTY = [
@@ -203,13 +180,6 @@ def test_the_exact_limit_of_an_odds_ratio_with_an_empty_cell() -> None:
     exact = stats.contingency.odds_ratio(table).confidence_interval(0.95)
     assert odds.upper == exact.high == np.inf
     assert 0.5 * exact.low < odds.lower < 2.0 * exact.low
-
-
-def test_cells_with_noise_are_as_before() -> None:
-    V = multinomial(np.array([0.4, 0.3, 0.2, 0.1]), 50)
-    assert allow_for_unseen(V, 50, 0.05) is V
-    one = allow_for_unseen(multinomial(np.array([0.5, 0.5, 0.0, 0.0]), 50), 50, 0.05)
-    assert np.sqrt(one.variances()[2:]) * 1.959963984540054 == near(3.841458820694124 / 50)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
@@ -136,13 +135,6 @@ def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
         assert cell[0, 1] <= extent.y0 and extent.y1 <= cell[1, 1]
 
 
-def test_digits_follow_the_noise() -> None:
-    ax = plot_heat_map(TABLE, TABLE - 2e-5, TABLE + 2e-5)
-    assert ax.texts[0].get_text() == "25.0000%\n[24.9980, 25.0020]"
-    ax = plot_heat_map(TABLE, TABLE, TABLE)
-    assert ax.texts[0].get_text() == "25.0%\n[25.0, 25.0]"
-
-
 def test_departures_are_written_into_their_cells() -> None:
     ax = plot_heat_map(TABLE, LOW, HIGH, independence=Z)
     written = [text.get_text() for text in ax.texts]
@@ -246,19 +238,6 @@ def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
     inside_the_figure(ax)
     assert len(ax.patches) == table.size
     assert ax.bbox.height > 0.4 * ax.figure.bbox.height
-
-
-def test_labels_of_narrow_columns_do_not_overlap() -> None:
-    share = 0.75 ** np.arange(25)
-    table = pd.DataFrame(np.outer(share / share.sum(), [0.6, 0.4]), [f"row {i}" for i in range(25)])
-    ax = plot_mosaic(table, table * 0.9, table * 1.1)
-    renderer = drawn(ax)
-    written = [label for label in ax.get_xticklabels() if label.get_text()]
-    assert 5 < len(written) < 25
-    boxes = [label.get_window_extent(renderer) for label in written]
-    for before, after in itertools.pairwise(boxes):
-        assert before.x1 <= after.x0 + 2
-    assert len(ax.patches) == 50
 
 
 # ---- both
@@ -371,15 +350,6 @@ def test_a_mosaic_of_results_merges_and_adds_up() -> None:
     assert areas.sum() == pytest.approx(1.0)
     # what is independent is grey, also where it was merged
     assert tile_colours(ax).count(GREY) >= 7
-
-
-def test_titles_of_tables() -> None:
-    results = a_fit(TABLE, 2_000)
-    assert results.plot().get_title() == "job and late, n = 2,000"
-    assert results.plot("departures", title="").get_title() == ""
-    assert results.plot("mosaic", title="My own").get_title() == "My own"
-    with pytest.raises(InvalidArgument, match="title=3"):
-        results.plot(title=3)  # type: ignore[arg-type]
 
 
 # ---- matrices

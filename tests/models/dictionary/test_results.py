@@ -68,20 +68,15 @@ def test_dictionaries_are_recovered_exactly(name: str) -> None:
     search = "cliques" if name in ("figure-5", "overlap", "everything") else "likelihood"
     results = ldp.DictionaryModel(clear_reports(words, **changes)).fit(search=search)
     assert set(results.params.index) == set(words)
+    if name == "figure-5":  # a false clique is tested and refused
+        hebbit = results.candidates_frame.loc["hebbit"]
+        assert not hebbit["accepted"] and hebbit["edges"] == 3 and hebbit["pvalue_adjusted"] > 0.5
     share = 1.0 / len(words)
     # hashing to 65,536 labels is all the noise that is left
     np.testing.assert_allclose(results.params, share, atol=1.0 / 3_000 + 1e-4)
     assert results.candidates_frame.loc[words, "edges"].eq(results.n_pairs).all()
     assert results.unexplained.estimate == pytest.approx(0.0, abs=1e-3)
     assert all(isinstance(word, str) for word in results.params.index)
-
-
-def test_a_false_clique_is_tested_and_refused() -> None:
-    reports = clear_reports(["rabbit", "hermit", "hebbed"])
-    frame = ldp.DictionaryModel(reports).fit(search="cliques").candidates_frame
-    assert set(frame.index) == {"rabbit", "hermit", "hebbed", "hebbit"}
-    assert not frame.loc["hebbit", "accepted"] and frame.loc["hebbit", "edges"] == 3
-    assert frame.loc["hebbit", "pvalue_adjusted"] > 0.5
 
 
 @pytest.mark.parametrize(
@@ -394,15 +389,6 @@ def test_pairs_that_nobody_reported_are_no_edges() -> None:
     results = ldp.DictionaryModel(reports).fit(threshold=0.01)
     assert np.isfinite(results.edges["se"]).all()
     same(ldp.DictionaryResults.from_json(results.to_json()), results)
-
-
-def test_respondents_are_selected_by_mask_or_position() -> None:
-    reports = clear_reports(["abcade", "bad"], n=10)
-    assert len(reports.select(np.arange(10) < 4)) == 4 and len(reports.select([9, 0])) == 2
-    for keep in ([True], [10], [-1], [0.5], None, [[1]]):
-        with pytest.raises(InvalidArgument) as caught:
-            reports.select(keep)  # type: ignore[arg-type]
-        assert caught.value.name == "keep"
 
 
 def test_what_is_detectable_grows_with_the_power() -> None:

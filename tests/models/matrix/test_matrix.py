@@ -153,18 +153,6 @@ def test_a_warning_is_given_once() -> None:
     assert list(other["u", "v"].table.index) == ["a", "b", "Other"]
 
 
-@pytest.mark.parametrize(
-    "mechanism", [ldp.KRAPPOR(ABC, 3.0), ldp.ORR(8, 4, epsilon=3.0, alphabet=ABC)]
-)
-def test_other_mechanisms(mechanism: Any) -> None:
-    matrix = ldp.associations(survey(mechanism, 3), alpha=0.1)
-    assert matrix.pvalues_holm.loc["u", "v"] < 0.01
-    assert "90% intervals" in " ".join(str(matrix.summary()).split())
-    again = ldp.AssociationMatrix.from_json(matrix.to_json())
-    assert str(again.summary()) == str(matrix.summary())
-    assert again.to_json() == matrix.to_json()
-
-
 def test_the_plot_names_the_variables() -> None:
     ax = ldp.associations(survey()).plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["v", "w", "x"]
@@ -181,20 +169,6 @@ def test_an_interval_holds_no_association_where_the_test_does_not_reject() -> No
     row = ldp.associations(reports).to_frame().iloc[0]
     assert row["lower"] == 0.0 and row["pvalue"] > 0.3
     assert "the test" not in row["note"]
-
-
-def test_a_wald_test_of_a_sparse_table_warns() -> None:
-    bare = ldp.Observed(3)
-    rows, columns = np.repeat([0, 1, 2], [60, 30, 8]), np.resize([0, 0, 1, 2, 0, 1], 98)
-    fit = ldp.AssociationModel(ldp.Reports(rows, bare), ldp.Reports(columns, bare)).fit()
-    assert "1.3: a Wald test rejects too often" in fit.test_independence("wald").note
-    seen = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
-    first, second = (
-        ldp.Reports(np.repeat(at.ravel(), seen.ravel()), ldp.Observed(4))
-        for at in np.indices((4, 4))
-    )
-    with pytest.raises(ldp.errors.NotAvailable, match="use method='score'"):
-        ldp.AssociationModel(first, second).fit().test_independence("wald")
 
 
 def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
@@ -217,16 +191,6 @@ def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
         assert model.__maketables_stat__("N") == N
         keys = model.__maketables_default_stat_keys__
         assert all(model.__maketables_stat__(key) is not None for key in keys)
-
-
-def test_details_say_how_each_pair_was_fitted() -> None:
-    matrix = ldp.associations(survey(d=3))
-    short, full = (" ".join(str(matrix.summary(details=d)).split()) for d in (False, True))
-    assert "u and v: mle, log-likelihood" not in short
-    assert full.count("converged.") == 3
-    assert "u and v: mle, log-likelihood" in full
-    two = ldp.associations(survey(d=2))
-    assert "adjusted for 1 test (Holm)" in " ".join(str(two.summary()).split())
 
 
 def test_one_cause_is_one_note() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from models.parameters.designs import ANSWERS, cheating, lie_detector, mixed, unrelated, warner
 
 import ldpstats as ldp
-from ldpstats.devices import flip, opposite, question, spin, truth, unknown
+from ldpstats.devices import flip, opposite, spin, truth, unknown
 from ldpstats.errors import NotIdentified
 from ldpstats.problems.parametric.identification import (
     exact_jacobian,
@@ -97,14 +96,6 @@ def test_two_answers_that_fit_equally_well_are_refused() -> None:
     model = ldp.FrequencyModel(third.counts(np.round(1000 * law).astype(int)))
     with pytest.raises(ldp.NotIdentified, match=r"two answers .* mix = 0\.(8|2|79)"):
         model.fit()
-
-
-def test_a_question_of_known_prevalence_needs_one_group() -> None:
-    known: Any = flip(0.7).when({"heads": truth, "tails": question("1/4")}).mechanism(ANSWERS)
-    assert not isinstance(known, ldp.UnknownDevice)
-    assert ldp.FrequencyModel(known.counts([60, 40])).fit().params["yes"] == pytest.approx(
-        (0.4 - 0.3 * 0.25) / 0.7
-    )
 
 
 def test_a_parameter_that_only_an_empty_group_has_is_refused() -> None:

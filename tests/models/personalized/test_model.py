@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -55,15 +54,6 @@ def test_estimates_are_distributions(kind: str, case: str, method: str) -> None:
     np.testing.assert_allclose(results.background.sum(axis=1), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", PUMS)
-@pytest.mark.parametrize("case", CASES)
-def test_the_linear_estimate_is_that_of_the_linear_one(kind: str, case: str) -> None:
-    results = fit(kind, case, "inversion")
-    r = results.intermediate.linear_params.to_numpy()
-    np.testing.assert_allclose(results.linear_params, by_hand(r, case), rtol=0, atol=1e-14)
-    np.testing.assert_array_equal(results.params, results.linear_params)
-
-
 def test_without_background_bots_are_discarded() -> None:
     """MK19 section 5.3: it amounts to a normalisation over what is not sensitive."""
     pum = ldp.PUM(ldp.URR(3, (), epsilon=1.0), ("home",))
@@ -109,18 +99,6 @@ def test_groups_with_another_epsilon_are_fitted_together() -> None:
     np.testing.assert_allclose(results.presence_pvalues()[["clinic", "school"]], expected, 1e-9)
     np.testing.assert_allclose(results.pvalues["clinic"], 2 * expected[0], rtol=1e-9)
     assert (results.presence_pvalues()[["centre", "park", "market"]] == 0.0).all()
-
-
-def test_other_mechanisms_over_the_categories_enter_too() -> None:
-    """The joint law of several counts of a general channel is not known: Wald's p-values."""
-    pum = PUMS["urr"]
-    general = ldp.CustomMechanism(ldp.KRR(7, 1.0).channel().matrix(), pum.common.categories)
-    counts = general.draw(R, 20_000, np.random.default_rng(1))
-    results = ldp.PersonalizedModel(counts, pum, **CASES["exact"]).fit()
-    z = (results.linear_params / results.linear_bse)[["centre", "clinic"]]
-    np.testing.assert_allclose(results.presence_pvalues()[z.index], stats.norm.sf(z), rtol=1e-9)
-    form = results.intermediate.exact
-    assert form is not None and form.known.all()
 
 
 # ---- covariances
@@ -238,15 +216,6 @@ def test_intervals_of_many_reports_are_those_of_wald(kind: str, case: str) -> No
     assert np.all(difference < 0.002 * width[:-1])  # of school none is reported
 
 
-def test_wald_mle_warns_on_the_boundary() -> None:
-    results = fit("urr", "exact", "mle")
-    assert results.intermediate.on_boundary  # of school none was reported
-    with pytest.warns(ldp.BoundaryWarning, match="wald-mle"):
-        bounds = results.conf_int(method="wald-mle", clip=False)
-    middle = (bounds["lower"] + bounds["upper"]) / 2
-    np.testing.assert_allclose(middle, results.params, rtol=1e-12)
-
-
 def test_mover_of_normal_parts_is_wald() -> None:
     rng = np.random.default_rng(2)
     A = rng.normal(size=(6, 3, 3))
@@ -358,20 +327,6 @@ def test_summaries_say_what_is_assumed() -> None:
         assert "Frequencies behind a personalised mechanism" in text
         lines = text.split("\n\n")[0].split("\n")[1:]
         assert len({len(line) for line in lines}) == 1
-
-
-def odd_labels() -> ldp.PersonalizedResults:
-    pum = ldp.PUM(ldp.URR(("<b>", "50%"), (), epsilon=1.0), ("a & b",))
-    return ldp.PersonalizedModel(pum.common.counts([100, 200, 300]), pum).fit()
-
-
-def test_summaries_in_other_forms() -> None:
-    results = fit("urr", "given", n=4000)
-    summary = results.summary(max_rows=2)
-    assert "Shown: the 2 largest of 5 estimates." in summary.as_text()
-    assert "school" not in summary.as_text().split("\n\n")[0]
-    assert "<table" in summary.as_html() and r"\begin{tabular}" in summary.as_latex()
-    assert "&lt;b&gt;" in odd_labels().summary().as_html()
 
 
 def test_summary_frame_and_plot() -> None:
@@ -507,13 +462,3 @@ def test_nothing_to_spread_bots_over_is_said() -> None:
 def test_hypotheses_that_the_constraint_fixes_are_refused() -> None:
     with pytest.raises(ldp.InvalidArgument, match="sum"):
         model(**CASES["exact"]).fit().t_test(np.ones((1, K)))
-
-
-def test_a_mixture_says_what_it_lacks() -> None:
-    given = np.full((1, 2), np.nan)
-    with pytest.raises(ldp.NotAvailable, match=r"sum to -0\.1"):
-        personalized.mixture(np.array([0.5, -0.1, 0.6]), given, np.array([False, True]))
-
-
-def test_json_is_strict() -> None:
-    json.loads(fit("urr", "none", n=1000).to_json(), parse_constant=pytest.fail)

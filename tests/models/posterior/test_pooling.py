@@ -11,7 +11,6 @@ import pytest
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.posterior.densities.pooling import (
-    Frames,
     GroupReports,
     PooledDensity,
 )
@@ -136,26 +135,6 @@ def test_pooled_errors_are_smaller_and_large_groups_stay(survey: Any) -> None:
     assert (together**2).sum() < 0.5 * (alone**2).sum()
     assert np.abs(together - alone)[-5:].max() < 0.04
     assert found.between.conf_int().loc["sd"].between(0.1, 0.8).all()
-
-
-@pytest.mark.slow
-def test_coordinates_of_the_normal_approximation_matter() -> None:
-    """Plain non-centred coordinates mix badly: the step size shrinks."""
-    from ldpstats.inference.chains.hmc import sample
-
-    class NonCentred(PooledDensity):
-        @property
-        def frames(self) -> Frames:
-            own = super().frames
-            return Frames(own.centre, own.directions, 0 * own.precision, 0 * own.score)
-
-    adapted = density(3, [60, 600, 5000, 5000], 2.0)
-    plain = NonCentred(adapted.reports, adapted.common, adapted.scale)
-    steps = [
-        sample(one, np.random.default_rng(6), 64, warmup=60, longest=1).step_size
-        for one in (adapted, plain)
-    ]
-    assert steps[0] > 2.0 * steps[1]
 
 
 def test_a_group_without_reports_is_predicted() -> None:

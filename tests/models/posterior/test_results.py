@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from math import log
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -244,18 +242,6 @@ def test_bad_chains_are_warned_of() -> None:
         assert "WARNING: chains do not agree" in str(results.summary())
 
 
-def test_a_long_prior_stands_below_the_table_and_in_no_title() -> None:
-    long = "; ".join(["age Normal(0, 1)"] * 4)
-    plain = made(np.random.default_rng(1).normal(size=(4, 300, 2)), ["age", "sex"], -1)
-    results = replace(plain, origin=replace(plain.origin, prior=long))
-    text = " ".join(str(results.summary()).split())
-    assert f"Prior: {long}." in text and "see below" in text
-    assert "Normal" not in results.plot().get_title()
-    assert "Prior: Dirichlet(1.0)" in " ".join(str(plain.summary()).split())
-    assert "prior Dirichlet(1.0)" in plain.plot().get_title()
-    plt.close("all")
-
-
 def test_a_null_beyond_all_numbers_is_not_supported() -> None:
     """Both densities are zero in this arithmetic, but not their logarithms."""
     rng = np.random.default_rng(1)
@@ -285,14 +271,3 @@ def test_densities_above_zero_are_those_of_their_law(at: float) -> None:
     found = bayes_factor("sd", posterior, prior, at, (0.0, float("inf")))
     exact = log(4.0 * at) - at
     assert log(found.value) == pytest.approx(exact, abs=0.08)
-
-
-def test_margins_that_are_all_but_empty_have_prior_draws() -> None:
-    prior = ldp.priors.Margins(first=[0.001, 1.0])
-    assert prior.draw((2, 3), np.random.default_rng(1), 200).min() >= 0.0
-    late, job = ldp.KRR(("no", "yes"), 2.0), ldp.KRR(("a", "b", "c"), 2.0)
-    counts = ldp.JointCounts.from_table([[40, 30, 30], [40, 40, 20]], (late, job))
-    model = ldp.AssociationModel(counts, names=("late", "job"))
-    found = model.fit_posterior(np.random.default_rng(1), prior, draws=160)
-    assert found.margin("late").params.sum() == pytest.approx(1.0)
-    assert np.isfinite(found.cramers_v().prior_draws).all()

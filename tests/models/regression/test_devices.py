@@ -70,22 +70,6 @@ def test_without_covariates_it_is_the_frequency_model():
     np.testing.assert_allclose(logistic(ends.loc["const"]), other.loc["yes"], atol=1e-4)
 
 
-def test_three_categories_are_those_of_the_frequency_model_too():
-    rng = np.random.default_rng(2)
-    colors = ("red", "green", "blue")
-    devices = [detection(q, colors) for q in (0.2, 0.6)]
-    answers = rng.choice(colors, p=[0.5, 0.3, 0.2], size=(2, 800))
-    reports = [d.simulate(a, rng, cheating=0.2) for d, a in zip(devices, answers, strict=True)]
-    X = pd.DataFrame({"const": np.ones(1600)})
-    found = ldp.PrivatizedMNLogit(reports, X).fit()
-    plain = ldp.FrequencyModel(reports).fit()
-    weight = np.exp(np.append(0.0, found.coefficients))
-    np.testing.assert_allclose(weight / weight.sum(), plain.frequencies, atol=1e-6)
-    assert list(found.index) == ["green: const", "blue: const", "cheating"]
-    ordered = ldp.PrivatizedOrderedModel(reports, pd.DataFrame({"x": np.tile([-1.0, 1.0], 800)}))
-    assert list(ordered.fit().index) == ["x", "red/green", "green/blue", "cheating"]
-
-
 @pytest.mark.parametrize("kind", ["logit", "probit", "multinomial", "ordered"])
 def test_scores_hessians_and_expected_information(kind):
     rng = np.random.default_rng(3)
@@ -188,15 +172,6 @@ def test_what_has_no_likelihood_with_unknown_parameters_is_refused():
             found.conf_int(**asked)
     with pytest.raises(NotAvailable, match="unknown cheating"):
         ldp.PrivatizedOLS(reports, X)
-
-
-def test_respondents_of_a_row_count():
-    reports, X = survey(7, 400)
-    once = ldp.PrivatizedLogit([*reports, *reports], pd.concat([X, X], ignore_index=True)).fit()
-    twice = ldp.PrivatizedLogit(reports, X, freq_weights=np.full(400, 2)).fit()
-    np.testing.assert_allclose(once.params, twice.params, atol=1e-7)
-    np.testing.assert_allclose(once.bse, twice.bse, rtol=1e-5)
-    assert twice.nobs == 800
 
 
 @pytest.mark.slow

@@ -65,49 +65,6 @@ def test_small_surveys_find_the_highest_maximum_and_name_infinite_ones():
     assert large >= 1  # or nothing was tried
 
 
-def test_jeffreys_penalty_is_half_the_log_determinant():
-    X, rng = covariates(200, 3), np.random.default_rng(4)
-    reports = ldp.KRR((0, 1), 1.0).privatize((rng.random(200) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    results = model.fit(penalty="jeffreys")
-
-    def objective(beta: np.ndarray) -> float:
-        pi = 1.0 / (1.0 + np.exp(-X.to_numpy() @ beta))
-        e = np.exp(1.0)
-        m = (1.0 + (e - 1.0) * pi) / (1.0 + e)
-        slope = (e - 1.0) / (1.0 + e) * pi * (1.0 - pi)
-        information = (X.to_numpy().T * (slope**2 / (m * (1.0 - m)))) @ X.to_numpy()
-        y = reports.y
-        return float(np.sum(np.where(y == 1, np.log(m), np.log(1.0 - m)))) + 0.5 * float(
-            np.linalg.slogdet(information)[1]
-        )
-
-    top = objective(results.params.to_numpy())
-    for j in range(2):
-        for h in (-1e-3, 1e-3):
-            moved = results.params.to_numpy().copy()
-            moved[j] += h
-            assert objective(moved) < top
-    assert objective(model.fit().params.to_numpy()) < top
-
-
-def test_a_profile_ends_where_the_penalised_likelihood_has_fallen():
-    X, rng = covariates(300, 5), np.random.default_rng(6)
-    reports = ldp.KRR((0, 1), 1.5).privatize((rng.random(300) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    results = model.fit()
-    penalised = model.fit(penalty="jeffreys")
-    lower, upper = results.conf_int().loc["z"]
-    target = model.penalised()
-    for limit in (lower, upper):
-        heights = [
-            target.value(np.array([a, limit]))
-            for a in penalised.params["const"] + np.linspace(-1.5, 1.5, 301)
-        ]
-        root = np.sqrt(2.0 * (penalised.value - max(heights)))
-        assert abs(root - 1.959964) < 3e-3
-
-
 def test_numbers_on_private_predictors_are_not_taken_for_a_mixture():
     # to a mixture uniform ages are normal laws, with effects of 20 years
     rng = np.random.default_rng(7)
@@ -198,14 +155,6 @@ def test_equal_rows_are_one():
     np.testing.assert_allclose(model.fit().bse, apart.fit().bse, rtol=1e-6)
 
 
-def test_a_start_far_away_does_no_harm():
-    X, rng = covariates(400, 15), np.random.default_rng(16)
-    reports = ldp.KRR((0, 1), 2.0).privatize((rng.random(400) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    far = model.fit(start_params=[1e6, 1e6])
-    np.testing.assert_allclose(far.params, model.fit().params, rtol=1e-8, atol=1e-8)
-
-
 NO_YES = ("no", "yes")
 
 
@@ -270,31 +219,6 @@ def test_penalised_maxima_are_reached_where_reports_say_little():
     ]  # standard errors are of the penalised likelihood, however many coefficients there are
     V = np.linalg.inv(-np.array(second) / 4e-6)
     assert found.cov_params().to_numpy() == pytest.approx(V, rel=2e-2, abs=2e-2 * V.max())
-
-
-def test_an_interval_of_level_one_is_everything():
-    rng = np.random.default_rng(5)
-    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=200)})
-    found = ldp.PrivatizedLogit(logistic(X, [0.0, 0.5], rng), X).fit()
-    for method in ("default", "wald"):
-        limits = found.conf_int(alpha=0.0, method=method)
-        assert (limits["lower"] == -np.inf).all() and (limits["upper"] == np.inf).all()
-
-
-@pytest.mark.parametrize("names", [("north", "south", "z"), ("constant", "south", "z")])
-def test_groups_compared_where_dummies_are_the_constant(names):
-    rng = np.random.default_rng(7)
-    n = 1200
-    first = np.ones(n) if names[0] == "constant" else (rng.random(n) < 0.5).astype(float)
-    south = 1.0 - first if names[0] == "north" else (rng.random(n) < 0.5).astype(float)
-    X = pd.DataFrame(np.column_stack([first, south, rng.normal(size=n)]), columns=list(names))
-    yes = rng.random(n) < 0.4
-    answers = np.where(yes, "yes", "no")
-    direct = ldp.Observed(NO_YES).privatize(answers[:600], rng)
-    masked = ldp.KRR(NO_YES, 2.0).privatize(answers[600:], rng)
-    found = ldp.PrivatizedLogit([direct, masked], X).fit()
-    assert found.question_test("constant").df == 1
-    assert found.question_test("all").df == 3
 
 
 def test_rows_that_stand_for_nobody():

@@ -139,12 +139,6 @@ def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> N
         np.testing.assert_allclose(found.designs[at[answer]][row], theirs.exog[row], atol=1e-12)
 
 
-def test_scores_make_a_factor_a_number(engine: str) -> None:
-    found = made("visits ~ job", "job", scores={"job": {"nurse": 10, "cook": 20, "driver": 40}})
-    assert found.names == ("Intercept", "job")
-    assert [design[0, 1] for design in found.designs] == [10, 20, 40]
-
-
 def test_unprotected_predictors_are_public(engine: str) -> None:
     found = made("ill ~ told + age", "ill", "told")
     assert found.names[1] == "told[T.a]" and not found.predictors
@@ -201,14 +195,6 @@ def test_tables_of_all_kinds_are_one(kind: str) -> None:
     assert found.names == expected.names and found.n_missing == expected.n_missing == 2
     for ours, theirs in zip(found.designs, expected.designs, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def test_levels_that_no_row_has_are_left_out() -> None:
-    frame = table()
-    frame["sex"] = frame["sex"].cat.add_categories("x")
-    frame.loc[frame.region == "w", "age"] = np.nan
-    found = made("ill ~ age + region + sex", "ill", data=frame)
-    assert found.names == ("Intercept", "region[T.s]", "sex[T.f]", "age")
 
 
 # -- other respondents -------------------------------------------------------------------------
@@ -355,12 +341,6 @@ def test_groups_of_reports() -> None:
     np.testing.assert_array_equal(found.response[1].y, groups[1].y)
     found = design_of("visits ~ ill", table(), {"ill": groups})
     assert [len(group) for group in found.predictors["ill"]] == [20, 30, 10]
-
-
-def test_reports_of_the_missing_count() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    some = krr.privatize([*answers()["job"], None], np.random.default_rng(0), missing="count")
-    assert design_of("job ~ age", table(), {"job": some}).n_missing == 2
 
 
 def test_candidates_of_open_questions() -> None:

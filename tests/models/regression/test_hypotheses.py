@@ -294,29 +294,6 @@ def test_power(few: bool) -> None:
     assert ldp.PrivatizedLogit(some, right).fit().goodness_of_fit().pvalue > 0.01
 
 
-@pytest.mark.parametrize("what", ["private", "multinomial"])
-def test_true_models_are_not_rejected(what: str) -> None:
-    found = of_examples(what).goodness_of_fit()
-    assert found.pvalue > 0.01
-    assert "groups of fitted probability" in found.method
-
-
-def test_several_mechanisms_and_robust_covariances() -> None:
-    rng, (_, ill, _), t = np.random.default_rng(4), answers_of_examples(), table()
-    X = t[["age", "kids"]].assign(const=1.0)
-    half = len(t) // 2
-    groups = [
-        ldp.KRR(("no", "yes"), 2.0).privatize(ill[:half], rng),
-        ldp.Observed(("no", "yes")).parse("ill", ill[half:]),
-    ]
-    model = ldp.PrivatizedLogit(groups, X)
-    plain, robust = model.fit().goodness_of_fit(), model.fit(cov_type="HC0").goodness_of_fit()
-    assert plain.pvalue > 0.01 and robust.pvalue > 0.01
-    assert robust.statistic == pytest.approx(plain.statistic, rel=0.3)
-    w = rng.uniform(0.5, 1.5, len(t))
-    assert ldp.PrivatizedLogit(groups, X, weights=w).fit().goodness_of_fit().pvalue > 0.01
-
-
 def test_bits_are_decoded() -> None:
     rng, (_, _, job), t = np.random.default_rng(4), answers_of_examples(), table()
     labels = tuple(np.unique(job))

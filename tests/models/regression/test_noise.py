@@ -262,14 +262,3 @@ def test_units_of_covariates(name: str, scale: float) -> None:
     np.testing.assert_allclose(one.params.loc["z"], scale * two.params.loc["z"], rtol=1e-6)
     np.testing.assert_allclose(one.bse.loc["z"], scale * two.bse.loc["z"], rtol=1e-6)
     np.testing.assert_allclose(one.llf, two.llf, rtol=1e-10)
-
-
-def test_offset() -> None:
-    """A coefficient that is known may go into the offset."""
-    reports, X = asked(TWO["k-RR"], 2), covariates()
-    whole = ldp.PrivatizedLogit(reports, X).fit(disp=False)
-    known = 0.3 * X.z.to_numpy()
-    ours = ldp.PrivatizedLogit(reports, X, offset=known).fit(disp=False)
-    np.testing.assert_allclose(ours.params, whole.params - [0.0, 0.3, 0.0], rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(ours.llf, whole.llf, rtol=1e-11)
-    np.testing.assert_allclose(ours.conf_int().loc["z"] + 0.3, whole.conf_int().loc["z"], rtol=1e-4)

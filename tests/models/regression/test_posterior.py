@@ -319,13 +319,3 @@ def test_the_density_of_a_prior_has_its_scale(kind):
     log_g -= 0.5 * len(middle) * np.log(2.0 * np.pi)
     ratio = np.exp(log_g - law.evaluate(theta)[0] - law.log_scale)
     assert abs(ratio.mean() - 1.0) < 5.0 * ratio.std() / 200.0
-
-
-def test_a_summary_says_what_thresholds_are():
-    rng = np.random.default_rng(3)
-    reports = ldp.KRR(tuple("abc"), 2.0).privatize(rng.choice(list("abc"), 300), rng)
-    model = ldp.PrivatizedOrderedModel(reports, pd.DataFrame({"age": rng.normal(size=300)}))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PosteriorWarning)
-        found = model.fit_posterior(rng, draws=160)
-    assert "logarithms of the steps" in str(found.summary())

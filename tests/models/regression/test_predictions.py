@@ -184,17 +184,6 @@ def test_values_that_nobody_can_be_set_to_are_refused(at: Any, message: str) -> 
         fitted("private").predictions(at=at)
 
 
-def test_predictions_take_a_dict_of_columns() -> None:
-    results = fitted("logit")
-    found = results.get_prediction(table().head(3))
-    whole = {name: table()[name].head(3).tolist() for name in table()}
-    np.testing.assert_allclose(results.get_prediction(whole), found)
-    with pytest.raises(InvalidArgument, match=r"no such column; predictions\(at="):
-        results.get_prediction({"nothing": [1]})
-    with pytest.raises(InvalidArgument, match="columns of one length"):
-        results.get_prediction({"age": [1, 2], "city": ["a"]})
-
-
 def test_weights_and_missing_rows() -> None:
     t, rng = table().copy(), np.random.default_rng(8)
     w = rng.uniform(0.5, 2.0, N)
@@ -251,16 +240,6 @@ def test_bad_options() -> None:
         fitted("logit").predictions(by="city").differences("z")
     with pytest.raises(InvalidArgument, match="pass by="):
         fitted("logit").predictions().differences()
-
-
-def test_averages_show_themselves() -> None:
-    found = fitted("multinomial").predictions(by="kids")
-    assert found.frame.index.names == ["kids", "job"]
-    assert "average by group (kids)" in repr(found)
-    text = str(found.summary(alpha=0.1))
-    assert "[0.05" in text and "Average predictions of P(job)" in text
-    assert "<table" in found._repr_html_()
-    assert found.conf_int(alpha=0.5).shape == (16, 2)
 
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
@@ -320,16 +299,6 @@ def test_weighted_medians() -> None:
         np.testing.assert_allclose(found.margeff_se, expected.margeff_se, rtol=1e-7)
 
 
-def test_infinite_estimates_have_no_standard_error() -> None:
-    X = np.column_stack([np.ones(40), np.repeat([0.0, 1.0], 20)])
-    y = np.r_[[0, 1] * 10, np.ones(20, dtype=int)]
-    model = ldp.PrivatizedLogit(ldp.Observed([0, 1]).parse("y", y), X)
-    with pytest.warns(ldp.ConvergenceWarning, match="at infinity"):
-        results = model.fit()
-    assert np.isnan(results.get_margeff().margeff_se).all()
-    assert np.isnan(results.predictions().frame["se"]).all()
-
-
 BAD_OF_MARGINS: list[tuple[str, dict[str, Any], str]] = [
     ("logit", {"at": "center"}, "at='center'.*must be one of"),
     ("logit", {"method": "dxdy"}, "method='dxdy'.*must be one of"),
@@ -350,13 +319,3 @@ BAD_OF_MARGINS: list[tuple[str, dict[str, Any], str]] = [
 def test_bad_options_of_margins(what: str, how: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidArgument, match=words):
         fitted(what).get_margeff(**how)
-
-
-def test_summary_of_margins() -> None:
-    found = fitted("multinomial").get_margeff()
-    text = str(found.summary())
-    assert "Marginal effects on P(job)" in text
-    assert "nurse: age" in text
-    assert "at='overall'" in repr(found)
-    with pytest.raises(InvalidArgument, match=r"alpha=0\.1"):
-        found.summary_frame(level=0.9)

@@ -51,13 +51,6 @@ def test_blocks_of_a_multinomial_logit() -> None:
     assert "Shown: the first 4 of 9 coefficients." in few
 
 
-def test_thresholds_have_no_test() -> None:
-    text = str(fitted("ordered").summary())
-    row = next(line for line in text.split("\n") if line.startswith("cook/driver"))
-    assert len(row.split()) == 5
-    assert "Thresholds: the first, and logarithms of the steps to the next." in text
-
-
 def test_private_predictors() -> None:
     results = fitted("private")
     text = str(results.summary())
@@ -68,17 +61,6 @@ def test_private_predictors() -> None:
     corrected = " ".join(str(results.model.fit(method="corrected").summary()).split())
     assert "Log-likelihood" not in corrected
     assert "as corrected scores have no likelihood" in corrected
-
-
-def test_warnings_of_estimates_at_infinity() -> None:
-    X = pd.DataFrame({"const": 1.0, "d": np.repeat([0.0, 1.0], 20)})
-    y = ldp.Observed([0, 1]).parse("y", np.r_[[0, 1] * 10, np.ones(20, dtype=int)])
-    model = ldp.PrivatizedLogit(y, X)
-    with pytest.warns(ldp.ConvergenceWarning):
-        text = str(model.fit().summary())
-    assert "WARNING: the maximum is at infinity in" in text
-    assert "fit(penalty='jeffreys') has a finite one" in " ".join(text.split())
-    assert "WARNING" not in str(model.fit(penalty="jeffreys").summary())
 
 
 def test_information_that_is_kept() -> None:
@@ -106,19 +88,6 @@ def test_tables_of_data() -> None:
     assert results.to_maketables().__maketables_depvar__ == "job"
 
 
-def test_reports_made_from_a_covariate_do_not_take_its_name() -> None:
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=800)})
-    old = X["age"] + rng.normal(size=800) > 0  # a Series of the name "age"
-    made = ldp.KRR((False, True), 2.0).privatize(old, rng)
-    assert made.name == "age"
-    for model, usual in ((ldp.PrivatizedLogit, "y"), (ldp.PrivatizedOLS, "answer")):
-        other = X.rename(columns={"age": "years"})
-        assert [model(made, one).endog_names for one in (X, other)] == [usual, "age"]
-    assert "Logit regression of y " in str(ldp.PrivatizedLogit(made, X).fit().summary())
-    assert ldp.PrivatizedLogit(made, X.assign(y=1.0)[["age", "y"]]).endog_names == "response"
-
-
 def test_the_log_likelihood_is_given_the_reports_of_private_predictors() -> None:
     rng, n = np.random.default_rng(4), 2000
     ill = rng.choice(["no", "yes"], n, p=[0.6, 0.4])
@@ -135,12 +104,6 @@ def test_the_log_likelihood_is_given_the_reports_of_private_predictors() -> None
 
 
 matplotlib.use("agg")
-
-
-def axes() -> Any:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained")[1]
 
 
 def lines_of(ax: Any) -> dict[str, Any]:
@@ -179,17 +142,6 @@ def test_categories_have_a_line_each() -> None:
     assert [ax.get_xlabel() for ax in panels] == ["age", "kids"]
 
 
-def test_given_axes() -> None:
-    ax = axes()
-    assert fitted("arrays").plot_effects("kids", ax=ax, title="") is ax
-    assert ax.get_title() == ""
-    ax = axes()
-    assert fitted("robust").plot_coefficients(ax=ax) is ax
-    assert ax.get_yticklabels()[0].get_text() == "driver: age"
-    with pytest.raises(InvalidArgument, match="pass name="):
-        fitted("arrays").plot_effects(ax=ax)
-
-
 def test_coefficients_with_naive_ones() -> None:
     results = fitted("arrays")
     ax = results.plot_coefficients("naive")
@@ -201,20 +153,6 @@ def test_coefficients_with_naive_ones() -> None:
     np.testing.assert_allclose(drawn["naive"].get_xdata(), naive[names])
     ends = [segment[:, 0] for segment in ax.collections[0].get_segments()]
     np.testing.assert_allclose(ends, results.conf_int().loc[names])
-
-
-def test_other_results() -> None:
-    import statsmodels.api as sm
-
-    t = table()
-    X = t[["age"]].assign(const=1.0)
-    ols = sm.OLS(t.kids, X).fit()
-    frame = pd.DataFrame({"params": [0.1], "lower": [0.0], "upper": [0.3]}, index=["age"])
-    scores = ldp.PrivatizedOLS(ldp.Observed([0, 1, 2, 3]).parse("kids", t.kids), X).fit()
-    ax = plot_coefficients([ols, frame, scores], labels=["a", "b", "c"], names=["age"])
-    drawn = lines_of(ax)
-    assert drawn["a"].get_xdata() == pytest.approx(drawn["c"].get_xdata())
-    assert drawn["b"].get_xdata().tolist() == [0.1]
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

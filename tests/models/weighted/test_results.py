@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.errors import IncompleteListWarning, InvalidArgument, MisfitWarning, NotAvailable
+from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable
 
 JOBS = ("cook", "driver", "nurse")
 
@@ -290,40 +290,6 @@ def test_rare_answers_of_a_domain_know_its_own_weights(table: pd.DataFrame) -> N
     np.testing.assert_allclose(both.conf_int().loc["s"], ends, rtol=1e-9)
 
 
-def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFrame) -> None:
-    people = table.assign(job=table.job.fillna("cook"))
-    people["place"] = np.where(people.school == 8, "isle", "town")
-    people["N"] = np.where(people.stratum == 0, 10, 30)
-    sheet = {"job": ldp.Observed(JOBS)}
-    columns = {"weights": "w", "strata": "stratum", "clusters": "school"}
-    # all units of its stratum are in the sample: only noise varies, of which there is none
-    taken = ldp.Survey(people, sheet, **columns, fpc="N").frequencies("job", by="place")
-    assert (taken.bse["isle"] == 0.0).all()
-    for given in (False, True):
-        survey = ldp.Survey(people, sheet, **columns).replicates("jackknife")
-        if given:
-            n = people.groupby("stratum").school.nunique()
-            for one, of in people[["school", "stratum"]].drop_duplicates().to_numpy():
-                others = np.where(people.stratum == of, n[of] / (n[of] - 1), 1.0)
-                people[f"rep_{one}"] = people.w * np.where(people.school == one, 0.0, others)
-            weights = ldp.ReplicateWeights("rep_*", "JKn", scale=0.9, rscales=np.ones(n.sum()))
-            survey = ldp.Survey(people, sheet, weights="w", replicate_weights=weights)
-        with pytest.raises(ldp.NotAvailable, match="replicate"):
-            survey.frequencies("job", by="place")
-
-
-def test_a_summary_without_degrees_of_freedom_has_no_test() -> None:
-    table = pd.DataFrame({"ill": ["no", "yes", "no"], "area": list("aab"), "w": [1.0, 2.0, 1.5]})
-    how = {"weights": "w", "clusters": "unit", "single_unit": "centered"}
-    survey = ldp.Survey(table.assign(unit=1), {"ill": ldp.Warner(epsilon=2.0)}, **how)
-    with pytest.warns(ldp.LDPWarning):
-        found = [survey.frequencies("ill", by="area"), survey.association("area", "ill")]
-    for results, test in zip(found, ("test_equal", "test_independence"), strict=True):
-        with pytest.raises(ldp.NotAvailable):
-            getattr(results, test)()
-        assert "std err" in str(results.summary())
-
-
 WORDS = ("ash", "birch", "cedar", "daphne", "elm")
 
 
@@ -367,15 +333,6 @@ def test_a_likelihood_that_takes_the_list_for_complete_is_doubted(survey_of_cand
         survey_of_candidates.frequencies("tree", candidates=WORDS[2:], method="mle")
     full = survey_of_candidates.frequencies("tree", candidates=WORDS, method="mle")
     assert full.params.sum() == pytest.approx(1.0) and full.converged
-
-
-def test_few_cohorts_are_named():
-    rng = np.random.default_rng(2)
-    table = pd.DataFrame({"tree": rng.choice(WORDS, 3000), "w": rng.uniform(1.0, 2.0, 3000)})
-    sheet = ldp.Questionnaire({"tree": ldp.ORR(8, 4, epsilon=4.0)})
-    few = ldp.Survey(sheet.privatize(table, rng), sheet, weights="w")
-    with pytest.warns(IncompleteListWarning, match="only 4 of the cohorts"):
-        few.frequencies("tree", candidates=WORDS[:2])
 
 
 def test_hashed_reports_of_a_closed_alphabet_have_design_effects():

@@ -87,13 +87,6 @@ def test_all_pairs_are_compared(results):
     assert both[["estimate", "se", "pvalue"]].equals(one[["estimate", "se", "pvalue"]])
 
 
-def test_the_wald_test_of_no_difference_is_the_t_test(results):
-    t = results.t_test("cook:no = nurse:yes")
-    F = results.wald_test("cook:no = nurse:yes")
-    assert F.statistic == pytest.approx(float(t.tvalue.item()) ** 2)
-    assert F.pvalue == pytest.approx(float(t.pvalue))
-
-
 def test_effects_have_t_quantiles(results):
     odds = results.odds_ratio(("cook", "nurse"), ("yes", "no"))
     p = results.table

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats.kernels import hashing as hash_kernels
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
 from ldpstats.models.dictionary.search import hashed_grams, owners, pairs
 from ldpstats.models.dictionary.search import paths as search
@@ -75,21 +74,6 @@ def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = OwnedCells(mechanism, strings).sums(v)
     expected = [HashDesign(stored, 6).owners(values.reshape(-1)) for values in v]
     assert np.abs(fused - expected).max() < CLOSE
-
-
-def test_other_hashes_stay_on_the_generic_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = ldp.RAPPOR(64, 2, 3, f=0.0, p=0.25, q=0.75, hashing="google")
-
-    def refuse(*given: object) -> None:
-        raise AssertionError("the kernel knows another hash")
-
-    monkeypatch.setattr(hash_kernels, "owner_sums", refuse)
-    monkeypatch.setattr(owners, "_LARGE", 0)
-    v = np.random.default_rng(4).normal(size=(2, 3, 64))
-    expected = by_definition(mechanism, words(20), v)
-    assert np.abs(OwnedCells(mechanism, words(20)).sums(v) - expected).max() < CLOSE
-    assert OwnedCells.most(mechanism) == owners._STORED // 6
-    assert OwnedCells.most(MECHANISMS["bits"]) == owners._STRINGS
 
 
 # ---- screening

@@ -218,21 +218,6 @@ def test_tables_are_unbiased_by_enumeration(kept: list[str]) -> None:
     np.testing.assert_allclose(mean, P[np.ix_(at, at)], atol=1e-12)
 
 
-def test_tables_agree_with_the_association_model() -> None:
-    layout, rng = GramLayout(4, 2, "abcd", " ", 2), np.random.default_rng(5)
-    words = rng.choice(["abcd", "cdab", "cdcd", "abab", "bc"], 20_000, p=[0.3, 0.3, 0.2, 0.1, 0.1])
-    kept = [["ab", "cd"], ["ab", "cd", "  "]]
-    for mechanism, method, within in (
-        (KRR(GRAMS, 2.0), "inversion", 1e-9),
-        (KRAPPOR(GRAMS, 2.0, theta=0.5), "one_step", 0.5),  # scores at other references
-    ):
-        reports = survey(mechanism, layout).privatize(words, rng)
-        found = pair_tables(reports, given(reports, kept))[0, 1]
-        model = ldp.AssociationModel(*reports.at_pair(0), candidates=kept, other=True)
-        theirs = model.fit(method).table.to_numpy()[:2, :3]
-        assert np.abs((found.estimate - theirs) / found.se).max() < within
-
-
 PAIRS: dict[str, ldp.Mechanism] = {
     "krr": KRR(GRAMS, 1.0),
     "oue": KRAPPOR(GRAMS, 1.0, theta=0.5),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -140,22 +139,6 @@ def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> Non
     assert set(strings(cliques.members)) == {t for t, ok in zip(texts, whole, strict=True) if ok}
     few = candidates(kept, tables, layout, None, width=5)
     assert few.n_cut > 0 and set(strings(few.members)) <= set(texts)
-
-
-def test_candidates_without_grams_or_noise() -> None:
-    layout = GramLayout(4, 2, "ab", " ", 2)
-    kept, _ = invented(layout, 7)
-    none = replace(kept[1], grams=kept[1].grams[:0], estimate=np.empty(0), se=np.empty(0))
-    empty = {(0, 1): table(np.zeros((7, 0)), np.inf)}
-    unknown = {(0, 1): table(np.full((7, 7), 0.1), np.inf, 0)}
-    for own, tables in (([kept[0], none], empty), (kept, unknown)):
-        assert candidates(own, tables, layout, None, 100).members.shape == (0, 2)
-    for se in (1e-12, 1e-6, 1e-3, 0.02, 0.3):
-        levels = np.array(evidence._levels({(0, 1): table(np.full((7, 7), 0.4), se, 10**12)}, 0.0))
-        assert 0 < levels.size < 200 and levels[0] == min(0.4 + 2.0 * se, 1.0)
-        steps, ratio = -np.diff(levels), levels[:-1] / levels[1:]
-        assert np.all(steps <= 2.0 * np.maximum(se, levels[:-1] / 16.0) + 1e-15)
-        assert np.all(ratio <= np.sqrt(2.0) + 1e-12) and levels[-1] <= max(0.72 * se, 2e-12)
 
 
 # ---- intervals of what was selected
