@@ -141,7 +141,7 @@ def test_posteriors_are_calibrated(replications: Callable[..., int]) -> None:
         model = ldp.FrequencyModel(groups)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ldp.PosteriorWarning)  # few draws
-            found = model.fit_posterior(rng, {"cheating": Beta(2, 5)}, draws=320)
+            found = model.fit_posterior(rng, {"cheating": Beta(2, 5)}, draws=160)
         for name, own in ranks.items():
             draws = found.draws[name].to_numpy()
             own.append(float((draws < truth[name]).mean()))
