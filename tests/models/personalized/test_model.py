@@ -227,6 +227,13 @@ def test_mover_of_normal_parts_is_wald() -> None:
     np.testing.assert_allclose(above, below, rtol=1e-12)
 
 
+def test_mover_credits_cancellation_with_the_shorter_side() -> None:
+    rho = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    below, above = personalized.mover([1.0, 3.0], [2.0, 0.5], rho)
+    assert below == pytest.approx(np.sqrt(1.0 + 9.0 - 2 * 1.0 * 0.5))
+    assert above == pytest.approx(np.sqrt(4.0 + 0.25 - 2 * 1.0 * 0.5))
+
+
 # ---- tests
 
 
