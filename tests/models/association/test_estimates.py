@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -144,42 +143,6 @@ def test_large_tables_have_standard_errors_without_covariances() -> None:
 
 
 # -- a constant variable -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["krr", "wide", "krappor", "rappor"])
-@pytest.mark.parametrize("method", ["inversion", "mle"])
-def test_constant_second_variable_leaves_the_model_of_one(name: str, method: str) -> None:
-    mechanism, candidates = VARIABLES[name]
-    rng = np.random.default_rng(8)
-    labels = mechanism.labels(candidates)
-    k = len(labels)
-    x = mechanism.privatize(
-        labels.take(rng.choice(k, 2000, p=np.arange(1, k + 1) / (k * (k + 1) / 2))), rng
-    )
-    told = ldp.CustomMechanism(np.eye(2), ("no", "yes"))
-    y = ldp.Reports(np.ones(2000, dtype=np.int64), told)
-    estimator: Any = {"mle": MLE(tol=1e-11)}.get(method, method)
-    joint = ldp.AssociationModel(x, y, candidates=[candidates, None]).fit(estimator)
-    alone = ldp.FrequencyModel(x, candidates).fit(estimator)
-    np.testing.assert_allclose(joint.table["no"], 0.0, atol=1e-9)
-    np.testing.assert_allclose(joint.table["yes"], alone.params, atol=2e-6)
-    plain = ldp.AssociationModel(x, y, candidates=[candidates, None]).fit("inversion")
-    inverted = ldp.FrequencyModel(x, candidates).fit("inversion")
-    np.testing.assert_allclose(plain.table["yes"], inverted.linear_params, atol=1e-9)
-    if mechanism.n_bits and candidates is None:  # intervals rest on scores, or adjusted bits
-        assert joint.linear_params.sum() == pytest.approx(1.0, abs=1e-9)
-        assert (joint.linear_bse.xs("yes", level="y") < 1.02 * inverted.linear_bse).all()
-        return
-    # the joint spread is that observed, the marginal one that of the estimate
-    square = not mechanism.n_bits and name != "wide"
-    np.testing.assert_allclose(
-        joint.linear_bse.xs("yes", level="y"),
-        alone.linear_bse,
-        rtol=1e-9 if square else 0.1,
-    )
-    np.testing.assert_allclose(
-        joint.bse.xs("yes", level="y"), alone.bse, rtol=0.01 if square else 0.1
-    )
 
 
 @pytest.mark.parametrize("names", [("krr", "wide"), ("krr", "krappor"), ("warner", "krappor")])
@@ -555,22 +518,6 @@ def test_chunks_and_order_do_not_matter(method: str) -> None:
         assert other.independence.statistic == pytest.approx(whole.independence.statistic, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_swapping_the_variables_transposes_the_table(method: str) -> None:
-    x, y = survey()
-    one = ldp.AssociationModel(x, y, names=("p", "q")).fit(tight(method))
-    two = ldp.AssociationModel(y, x, names=("q", "p")).fit(tight(method))
-    close = {"atol": 1e-6 if method == "em" else 1e-9, "rtol": 0}
-    np.testing.assert_allclose(two.table.T, one.table, **close)
-    np.testing.assert_allclose(two.bse_table.T, one.bse_table, **close)
-    np.testing.assert_allclose(two.linear_table.T, one.linear_table, **close)
-    for test in ("score", "wald", "lr"):
-        assert two.test_independence(test).pvalue == pytest.approx(
-            one.test_independence(test).pvalue, rel=1e-4
-        )
-    pd.testing.assert_frame_equal(two.conditional("p"), one.conditional("p"), atol=1e-8, rtol=0)
-
-
 def test_mixed_groups_are_one_likelihood() -> None:
     rng = np.random.default_rng(6)
     P = random_law(variables(("krr", "warner")))
@@ -638,14 +585,3 @@ def test_shared_cohorts_are_strata() -> None:
     assert model.likelihood().loglike(p) == pytest.approx(Likelihood(W, n).loglike(p), rel=1e-12)
     with pytest.raises(NotAvailable, match="score"):
         results.test_independence("pearson")
-
-
-def test_cohorts_taken_for_independent_would_be_wrong() -> None:
-    # the control: the inverse of the product of mean responses is biased under shared cohorts
-    P = np.array([[0.45, 0.05], [0.1, 0.4]])
-    counts, _, _ = shared_counts(P, 1e12)
-    strata = ldp.AssociationModel(counts, candidates=[WORDS, WORDS]).moments().strata
-    sums = sum(s.sums for s in strata).reshape(2, 2) / counts.nobs
-    mean = [sum(s.nobs * s.responses[v] for s in strata) / counts.nobs for v in range(2)]
-    naive = np.linalg.solve(mean[0], np.linalg.solve(mean[1], sums.T).T)
-    assert np.abs(naive - P).max() > 1e-3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from grid import packed, patterns
 from shared.sensitive_surveys import dense, every_report
 from shared.variable_products import WORDS, Variable, cells_of, law_of, random_law
-from simulate import ALPHA, at_least, at_most, coverage, error, repeat, size
+from simulate import repeat
 
 import ldpstats as ldp
 from ldpstats.errors import IncompleteListWarning
@@ -291,25 +290,3 @@ def surveys(R: int, n: int) -> dict[str, Array]:
         }
 
     return repeat(R, survey)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
-def test_answers_missing_at_random(replications: Callable[..., int]) -> None:
-    R = replications(2000, least=150)
-    found, band = surveys(R, 2000), 4.0 * error(ALPHA, R)
-    truths = {
-        "cells": P.reshape(-1),
-        "conditionals": (P / P.sum(axis=1, keepdims=True)).reshape(-1),
-        "V": cramers_v(P),
-    }
-    for name, truth in truths.items():
-        shares = coverage(found[name], truth)
-        assert np.min(shares) > min(0.93, 0.95 - band), name
-        assert np.max(shares) < max(0.97, 0.95 + band), name
-    assert at_most(size(found["pvalue"]), 0.055, R)
-    assert at_least(size(found["pvalue"]), 0.04, R)
-    # the control: intervals of as many respondents as were asked would be too narrow
-    middle = found["cells"].mean(axis=-1, keepdims=True)
-    narrow = middle + 0.8 * (found["cells"] - middle)
-    assert coverage(narrow, truths["cells"]).mean() < 0.91

@@ -118,20 +118,6 @@ def test_beside_a_private_variable(name: str, first: bool) -> None:
     assert results.cramers_v().lower > 0.1 and not results.conditional()["outside"].any()
 
 
-def test_independence_beside_a_private_variable_by_simulation() -> None:
-    """Independent answers are rejected as often as promised, dependent ones always."""
-    rng, krr, p = np.random.default_rng(12), PRIVATE["krr"], TABLE.sum(axis=0) / TABLE.sum()
-    job = rng.choice(3, 400)
-
-    def pvalue(region: np.ndarray) -> float:
-        reports = JOB.privatize(np.array(JOBS)[job], rng), krr.privatize(region, rng)
-        return ldp.AssociationModel(*reports).fit().test_independence().pvalue
-
-    found = [pvalue(rng.choice(REGIONS, 400, p=p)) for _ in range(60)]
-    assert 0 < np.sum(np.array(found) < 0.1) < 18  # 6 are expected: 5 standard errors
-    assert pvalue(np.array(REGIONS)[job]) < 1e-9
-
-
 def test_epsilon_of_sums_over_variables() -> None:
     krr = ldp.KRR(2, 1.5)
     results = fit(np.arange(12).reshape(3, 2, 2) + 5, JOB, krr, krr, names=("job", "a", "b"))

@@ -117,24 +117,6 @@ def test_ordered_categories(name: str) -> None:
     equal(ours, references.ordered_like(X.to_numpy(), A), best)
 
 
-def test_em() -> None:
-    """Multinomial logits of posterior answers, again and again, end at Newton's maximum."""
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    reports, X = asked(TWO["k-RR"], 2), covariates()
-    A, b = references.report_law(reports), np.zeros(3)
-    for _ in range(400):
-        pi = references.binary("logit")(X.to_numpy() @ b[:, None])
-        posterior = A * pi / (A * pi).sum(axis=1, keepdims=True)
-        moved = GLM(posterior[:, 1], X.to_numpy(), family=Binomial()).fit(start_params=b).params
-        done, b = np.abs(moved - b).max() < 1e-10, moved
-        if done:
-            break
-    ours = ldp.PrivatizedLogit(reports, X).fit(disp=False)
-    np.testing.assert_allclose(ours.params, b, rtol=1e-6, atol=1e-8)
-
-
 # ---- Jeffreys' penalty, and intervals by its profile
 
 
