@@ -343,7 +343,7 @@ def test_too_few_respondents_are_told_so() -> None:
 def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
     """FPE16 finds none of them; what its rules still find here, sharper pairs of grams give."""
     setting = hashes(6, 2, np.full(100, 0.01), 100_000)
-    R = replications(50, least=3)
+    R = replications(30, least=3)
     printed, ours = (simulate(setting, R, 6, **o) for o in (FPE16, {}))
     for outcome in (printed, ours):
         assert at_most(outcome.false.mean(), ALPHA, outcome.R)
@@ -359,7 +359,7 @@ def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
 def test_zipf_frequencies(replications: Callable[..., int]) -> None:
     """With exponent 1.5, and the strings known, about 17 are found, as in figure 6: there, 7 are
     found without a list."""
-    setting, R = hashes(6, 2, zipf(100, 1.5), 100_000), replications(100, least=6)
+    setting, R = hashes(6, 2, zipf(100, 1.5), 100_000), replications(50, least=5)
     known = []
     for r in range(2):
         names, _, reports = setting.draw(np.random.default_rng([8, r]))

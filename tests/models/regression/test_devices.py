@@ -176,7 +176,7 @@ def test_what_has_no_likelihood_with_unknown_parameters_is_refused():
 
 @pytest.mark.slow
 def test_intervals_cover(replications):
-    R = replications(1000, 14)  # a second each; more are stored, by `unknown_regressions`
+    R = replications(200, 14)  # more are stored, by `unknown_regressions`
     truth_ = np.array([-0.5, 0.8, 0.15])
 
     def one(r):

@@ -131,7 +131,7 @@ def test_planned_information_is_that_of_the_fit(fitted):
 @pytest.mark.slow
 def test_default_tests_keep_their_level(replications):
     """Likelihood ratio and score at .05, n = 500, epsilon 1; Wald is conservative here."""
-    surveys, rejected = replications(600, 100), np.zeros(3)
+    surveys, rejected = replications(600, 60), np.zeros(3)
     krr = ldp.KRR((0, 1), 1.0)
     for seed in range(surveys):
         rng = np.random.default_rng([seed, 9])

@@ -57,7 +57,7 @@ def test_one_survey() -> None:
 
 @pytest.mark.slow
 def test_a_slope(replications: Replications) -> None:
-    R = replications(1000, least=30)
+    R = replications(300, least=30)
     said = surveys(Slope(500, 1.0), R)
     size = {name: np.mean(said[name] < ALPHA) for name in ("Wald", "LR", "score", "default")}
     assert near(size["score"], 0.05, R)
@@ -71,7 +71,7 @@ def test_a_slope(replications: Replications) -> None:
 
 @pytest.mark.slow
 def test_five_categories(replications: Replications) -> None:
-    R = replications(300, least=12)
+    R = replications(120, least=12)
     said = surveys(Categories(500, 2.0, "k-RR"), R)
     size = np.mean(said["default"] < ALPHA, axis=0)[1::2]
     assert at_least(size, 0.03, R) and at_most(size, 0.065, R)
@@ -90,7 +90,7 @@ ESTIMATES: list[Cell] = [  # those by corrected scores are with their estimator
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
 def test_estimates(replications: Replications, cell: Cell) -> None:
-    R = replications(400, least=15)
+    R = replications(200, least=15)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
     spread = off.std(axis=0)
