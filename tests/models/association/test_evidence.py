@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from shared.variable_products import survey, taken
 
@@ -209,28 +208,6 @@ def test_changed_tallies_are_refused(changed: str) -> None:
         values[0], values[-1] = values[-1], values[0]
     with pytest.raises(ldp.InvalidArgument):
         ldp.AssociationResults.from_dict(document)
-
-
-STORED = ("mle", "inversion", "one_step", "moments-gls")
-
-
-@pytest.mark.parametrize("method", STORED)
-def test_json_keeps_everything(method: str) -> None:
-    x, y = survey()
-    results = ldp.AssociationModel(x, y, names=("p q", "r:s")).fit(method)
-    again = ldp.AssociationResults.from_json(results.to_json())
-    assert again.to_json() == results.to_json()
-    pd.testing.assert_frame_equal(again.table, results.table)
-    pd.testing.assert_frame_equal(again.linear_table, results.linear_table)
-    pd.testing.assert_frame_equal(again.linear_cov, results.linear_cov)
-    pd.testing.assert_frame_equal(again.cov_params(), results.cov_params())
-    pd.testing.assert_frame_equal(again.summary_frame(), results.summary_frame())
-    pd.testing.assert_frame_equal(again.conditional(), results.conditional())
-    for name, frame in results.margins().items():
-        pd.testing.assert_frame_equal(again.margins()[name], frame)
-    assert again.test_independence() == results.test_independence()
-    assert again.cramers_v() == results.cramers_v()
-    assert str(again.summary()) == str(results.summary())
 
 
 def test_wald_test_of_a_file_needs_no_reports() -> None:
