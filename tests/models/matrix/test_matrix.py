@@ -110,11 +110,7 @@ def test_each_pair_has_the_respondents_who_answered_both() -> None:
 def test_pairs_that_cannot_be_fitted_are_named() -> None:
     reports, everyone = survey(), np.ones(N, dtype=bool)
     early = np.arange(N) < N // 2
-    some = {
-        "u": (reports["u"], early),
-        "v": (reports["v"], ~early),
-        "w": (reports["w"], everyone),
-    }
+    some = {"u": (reports["u"], early), "v": (reports["v"], ~early), "w": (reports["w"], everyone)}
     matrix = ldp.associations(some)
     ((first, second, why),) = matrix.failed
     assert (first, second) == ("u", "v")

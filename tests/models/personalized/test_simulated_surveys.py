@@ -19,11 +19,7 @@ import pandas as pd
 import pytest
 from simulate import ALPHA, at_least, at_most, bias, coverage, error, near, repeat, size
 from simulated.personal import BATCH, KINDS, Setting, estimates
-from surveys import (
-    assert_cut,
-    quadratic_forms,
-    score_forms,
-)
+from surveys import assert_cut, quadratic_forms, score_forms
 from surveys import default_intervals as exact_ends
 
 import ldpstats as ldp

@@ -11,10 +11,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.models.posterior.densities.pooling import (
-    GroupReports,
-    PooledDensity,
-)
+from ldpstats.models.posterior.densities.pooling import GroupReports, PooledDensity
 from ldpstats.models.posterior.densities.table import cells_law
 from ldpstats.models.posterior.pooled import GroupedPosterior
 from ldpstats.models.posterior.tables import TablePosterior
@@ -63,10 +60,7 @@ def moments(density: FrequencyDensity) -> tuple[Any, Any]:
         None,
         *(
             pytest.param(prior, marks=pytest.mark.slow)
-            for prior in (
-                LogisticNormal(),
-                Margins(first=[30.0, 20.0]),
-            )
+            for prior in (LogisticNormal(), Margins(first=[30.0, 20.0]))
         ),
     ],
 )

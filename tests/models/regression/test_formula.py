@@ -115,12 +115,7 @@ def test_design_is_that_of_statsmodels(engine: str, right: str) -> None:
 
 @pytest.mark.parametrize(
     "right",
-    [
-        "job",
-        "job * age + region",
-        "job:level + urban",
-        "C(job):region + np.sqrt(level + 1)",
-    ],
+    ["job", "job * age + region", "job:level + urban", "C(job):region + np.sqrt(level + 1)"],
 )
 def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> None:
     """Each row of a matrix is what the engine makes of a table with that answer."""

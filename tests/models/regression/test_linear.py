@@ -211,11 +211,7 @@ FRAME = survey(60)[0]
             ldp.InvalidArgument,
             "two clusters",
         ),
-        (
-            {"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}},
-            ldp.InvalidArgument,
-            "60 labels",
-        ),
+        ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, ldp.InvalidArgument, "60 labels"),
         (
             {"X": FRAME.assign(one=np.arange(60) == 7), "cov_type": "HC3"},
             ldp.NotAvailable,

@@ -179,12 +179,7 @@ def test_the_reports_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("kind", "private"),
-    [
-        ("logit", True),
-        ("multinomial", False),
-        ("ordered", True),
-    ],
+    ("kind", "private"), [("logit", True), ("multinomial", False), ("ordered", True)]
 )
 def test_gradients_and_curvatures_are_derivatives(kind, private):
     rng = np.random.default_rng(3)

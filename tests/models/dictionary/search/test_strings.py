@@ -219,10 +219,7 @@ def test_what_is_clearly_held_is_told_from_mixtures() -> None:
     at, _ = clearly_held(rest, exact_tables(held, p, (3, 3, 3), 0.002))
     assert set(map(tuple, rest[at].tolist())) <= set(map(tuple, held.tolist()))
     # nothing is held where all is noise, where pairs are unknown, and among no strings
-    for tables in (
-        exact_tables(held, p, (3, 3, 3), 1.0),
-        exact_tables(held, p, (3, 3, 3), np.inf),
-    ):
+    for tables in (exact_tables(held, p, (3, 3, 3), 1.0), exact_tables(held, p, (3, 3, 3), np.inf)):
         assert clearly_held(everything, tables)[0].size == 0
     assert clearly_held(everything[:0], exact_tables(held, p, (3, 3, 3), 0.01))[0].size == 0
     assert (
