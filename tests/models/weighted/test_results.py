@@ -98,6 +98,8 @@ def test_intervals_and_tests_use_the_degrees_of_freedom_of_the_design(whole: Any
     reach = stats.t.ppf(0.95, 36) * whole.linear_bse
     bounds = whole.conf_int(0.1, method="wald", clip=False)
     np.testing.assert_allclose(bounds["upper"] - whole.linear_params, reach, rtol=1e-12)
+    two_sided = 2.0 * stats.t.sf(np.abs(whole.tvalues), 36)
+    np.testing.assert_allclose(whole.to_frame()["p_value"], two_sided, rtol=1e-9)
     W = whole.linear_params.to_numpy()[:2] - [0.5, 0.3]
     W = W @ np.linalg.solve(whole.linear_cov.to_numpy()[:2, :2], W)
     test = whole.wald_test("cook = 0.5, driver = 0.3")
