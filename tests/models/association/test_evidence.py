@@ -185,12 +185,12 @@ def test_another_model_is_refused() -> None:
 
 
 def test_no_more_than_a_table_is_carried() -> None:
+    """As many combinations of reports as MOST_TALLIES, which are patterns of 14 bits."""
     rng = np.random.default_rng(1)
-    assert 128**2 <= MOST_TALLIES < 129**2
-    for k, carried in ((40, True), (129, False)):
-        krr = ldp.KRR(k, 6.0)
-        pair = (krr.privatize(rng.integers(k, size=300), rng) for _ in range(2))
-        results = ldp.AssociationModel(*pair).fit("inversion")
+    for bits, carried in ((7, True), (8, False)):
+        assert (2 ** (7 + bits) <= MOST_TALLIES) == carried
+        made = (ldp.KRAPPOR(k, 4.0).privatize(rng.integers(k, size=300), rng) for k in (7, bits))
+        results = ldp.AssociationModel(*made).fit("inversion")
         assert (results.to_dict()["tallies"] is not None) == carried
 
 

@@ -488,7 +488,6 @@ def test_large_tables_have_effects_and_covariances() -> None:
     for table in (results.departures(), results.conditional().iloc[:, :1], results.cov_params()):
         assert np.isfinite(table.to_numpy()).all()
     assert results.cramers_v().upper > 0.5
-    results.plot("departures")
     for method in ("wald", "fpe16"):
         with pytest.raises(NotAvailable, match="score"):
             results.test_independence(method)
