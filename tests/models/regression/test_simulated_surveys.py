@@ -90,7 +90,7 @@ ESTIMATES: list[Cell] = [  # those by corrected scores are with their estimator
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", ESTIMATES, ids=lambda cell: cell.name)
 def test_estimates(replications: Replications, cell: Cell) -> None:
-    R = replications(200, least=15)
+    R = replications(120, least=12)
     said = surveys(cell, R)
     off = said["estimate"] - said["truth"]
     spread = off.std(axis=0)
