@@ -120,7 +120,7 @@ def test_text_is_left_out_where_it_does_not_fit() -> None:
     assert len(ax.texts) == 0
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (30, 2), (1, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (12, 2), (1, 1)])
 def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
     table = a_table(*shape)
     ax = plot_heat_map(table, table * 0.9, table * 1.1)
@@ -228,7 +228,7 @@ def test_a_row_of_zeros_is_named_not_drawn() -> None:
     plot_heat_map(table, LOW, HIGH)
 
 
-@pytest.mark.parametrize("shape", [(30, 2), (2, 12), (4, 1)])
+@pytest.mark.parametrize("shape", [(20, 2), (2, 12), (4, 1)])
 def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
     table = a_table(*shape)
     bars = table.div(table.sum(axis=1), axis=0).cumsum(axis=1).to_numpy()[:, :-1]

@@ -136,7 +136,7 @@ HASHED = {
 
 @pytest.mark.parametrize("name", HASHED)
 def test_false_grams_are_as_many_as_expected(name: str) -> None:
-    R = 20
+    R = 10
     false, _, naive = false_grams(*HASHED[name], R, control=True)
     bound = 2.0 + 3.0 * false.std() / np.sqrt(R)
     assert false.mean() <= bound
@@ -250,7 +250,7 @@ def check_scores(name: str, n: int, R: int, band: float) -> None:
 
 @pytest.mark.parametrize("name", ["krr", "orr"])
 def test_pairs_that_are_absent_are_standard_normal(name: str) -> None:
-    check_scores(name, n=6_000, R=30, band=4.0)
+    check_scores(name, n=6_000, R=16, band=4.0)
 
 
 @pytest.mark.slow
