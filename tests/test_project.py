@@ -257,7 +257,7 @@ def test_the_first_two_code_blocks_are_the_commands():
 
 
 def test_a_small_share_takes_every_second_setting_of_slow_tests() -> None:
-    path = "tests/models/personalized/test_coverage.py"
+    path = "tests/models/dictionary/test_detection.py"
     found = {}
     for share in ("1", "0.2"):
         ran = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,10 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import ldpstats as ldp
 from ldpstats.estimators.regression.corrected import corrected
+from ldpstats.estimators.regression.newton import maximise
 from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.problems.regression.corrected import CorrectedLikelihood
-from ldpstats.problems.regression.indicators import crossed_indicators, unbiased_indicators
+from ldpstats.problems.regression.indicators import unbiased_indicators
 from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered, Poisson
 from ldpstats.problems.regression.predictors import Predictors
 
@@ -180,11 +182,6 @@ def test_indicators_are_unbiased_and_sum_to_one(kind: str) -> None:
     np.testing.assert_allclose(found.noise / n, V, atol=0.05 * np.abs(V).max())
 
 
-def test_indicators_of_combinations_have_the_last_variable_fastest() -> None:
-    a, b = np.array([[1.0, 2.0]]), np.array([[3.0, 5.0, 7.0]])
-    assert crossed_indicators([a, b]).tolist() == [[3.0, 5.0, 7.0, 6.0, 10.0, 14.0]]
-
-
 def test_no_root_is_an_error_with_a_remedy() -> None:
     rng = np.random.default_rng(7)
     z, x = private(60, rng)
@@ -200,17 +197,6 @@ def test_no_root_is_an_error_with_a_remedy() -> None:
     assert refused
     with pytest.raises(ldp.NotIdentified, match="separate"):
         corrected(designs(z), np.eye(3)[x], np.eye(2)[(z > 0).astype(int)], Binary())
-
-
-def test_starts_elsewhere_find_the_same_root() -> None:
-    rng = np.random.default_rng(8)
-    z, x = private(3000, rng)
-    y = outcomes("logit", seen_design(z, x) @ BETA, rng)
-    phi = unbiased_indicators(ldp.KRR(3, 1.0).privatize(x, rng)).rows()
-    starts = [rng.normal(size=4) for _ in range(4)]
-    found = corrected(designs(z), phi, np.eye(2)[y], Binary(), starts=starts)
-    assert found.on_path and found.n_roots == 1
-    np.testing.assert_allclose(found.influence.sum(axis=0), 0.0, atol=1e-7)
 
 
 def test_naive_estimates_need_reports_named_like_answers() -> None:
@@ -270,15 +256,15 @@ def check(estimates: Array, variances: Array, low: float = 0.93) -> None:
     assert np.all(np.abs(error) <= 0.1 * sd + 4.0 * 1.2533 * sd / np.sqrt(R)), error / sd
     ends = estimates[..., None] + 1.96 * np.sqrt(variances)[..., None] * np.array([-1.0, 1.0])
     covered = simulate.coverage(ends, BETA)
-    assert simulate.at_least(covered, low, R, 2.0) and np.all(covered < 0.99), covered
+    assert simulate.at_least(covered, low, R, 2.0), covered
+    assert simulate.at_most(covered, 0.97, R, 2.0), covered
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [3000, 20000])
 @pytest.mark.parametrize("name", ["logit", "poisson", "linear"])
-def test_private_predictor(name: str, n: int, replications: Callable[..., int]) -> None:
+def test_private_predictor(name: str, replications: Callable[..., int]) -> None:
     R = replications(400, 60)
-    estimates, variances, naives = surveys(name, n, R)
+    estimates, variances, naives = surveys(name, 3000, R)
     check(estimates, variances)
     if name == "logit":  # the control: naive use is off by .4 whatever n
         off = naives.mean(axis=0)[2:] - BETA[2:]
@@ -286,15 +272,32 @@ def test_private_predictor(name: str, n: int, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [3000, 20000])
-def test_private_predictor_of_a_private_response(n: int, replications: Callable[..., int]) -> None:
-    R = replications(400 if n < 10_000 else 200, 60)
-    estimates, variances, _ = surveys("logit", n, R, noisy_response=2.0)
+def test_private_predictor_of_a_private_response(replications: Callable[..., int]) -> None:
+    R = replications(400, 60)
+    estimates, variances, _ = surveys("logit", 3000, R, noisy_response=2.0)
     check(estimates, variances)
 
 
 @pytest.mark.slow
 def test_a_predictor_reported_in_bits(replications: Callable[..., int]) -> None:
     R = replications(200, 60)
-    estimates, variances, _ = surveys("logit", 20000, R, made=ldp.KRAPPOR(3, 1.0))
+    estimates, variances, _ = surveys("logit", 10_000, R, made=ldp.KRAPPOR(3, 1.0))
     check(estimates, variances)
+
+
+def test_a_start_where_the_function_is_convex_overflows_nothing() -> None:
+    """exp(-x^2) - y^2 from beyond its inflection, in units that make curvature large."""
+
+    def value(theta: np.ndarray) -> float:
+        return float(np.exp(-(theta[0] ** 2)) - theta[1] ** 2)
+
+    def evaluate(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        bell = np.exp(-(theta[0] ** 2))
+        score = np.array([-2 * theta[0] * bell, -2 * theta[1]])
+        return value(theta), score, np.diag([(4 * theta[0] ** 2 - 2) * bell, -2.0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = maximise(evaluate, value, np.array([1.2, 3.0]), units=1e8 * np.eye(2))
+    assert found.converged
+    assert np.abs(found.theta).max() < 1e-6

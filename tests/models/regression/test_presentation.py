@@ -1,4 +1,4 @@
-"""Plots of effects and coefficients."""
+"""What summaries and plots of regressions show."""
 
 from __future__ import annotations
 
@@ -8,19 +8,102 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from models.regression.examples import JOBS, N, fitted, reports, table
+from models.regression.examples import JOBS, N, answers, fitted, reports, table
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.plots import plot_coefficients
+from ldpstats.models.regression.summary import kept_information
+
+
+def test_logit() -> None:
+    results = fitted("arrays")
+    text = str(results.summary())
+    assert text == str(results)
+    for words in (
+        "Logit regression of y",
+        "Success:",
+        "KRR(k=2, epsilon=2)",
+        "observed information",
+        f"{results.llf:,.2f}",
+        f"{results.llnull:,.2f}",
+        "Maxima met:",
+        "P-values and 95% intervals: profiles of the penalised likelihood, which agree",
+        "Without the channel the slopes would read: age",
+    ):
+        assert words in text
+    row = next(line for line in text.split("\n") if line.startswith("age"))
+    assert f"{results.params['age']:.4f}"[:5] in row
+    assert "Goodness of fit" not in text
+    assert "Goodness of fit (chi-square" in str(results.summary(details=True))
+    assert "<table" in results._repr_html_()
+    assert "\\begin{tabular}" in results.summary().as_latex()
+
+
+def test_blocks_of_a_multinomial_logit() -> None:
+    results = fitted("robust")
+    lines = str(results.summary(alpha=0.1)).split("\n")
+    heads = [line.strip() for line in lines if line.strip() in {f"{job}:" for job in JOBS}]
+    assert heads == [f"{job}:" for job in JOBS[1:]]
+    assert any("[0.05" in line for line in lines)
+    assert any(line.startswith("Reference:") and "cook" in line for line in lines)
+    few = str(results.summary(max_rows=4))
+    assert "Shown: the first 4 of 9 coefficients." in few
+
+
+def test_private_predictors() -> None:
+    results = fitted("private")
+    text = str(results.summary())
+    assert "use: KRR(k=3, epsilon=2)" in text
+    assert "Epsilon, all answers:" in text
+    assert "in marginal_params" in text
+    assert results.glance()["epsilon"].tolist() == [4.0]
+    corrected = " ".join(str(results.model.fit(method="corrected").summary()).split())
+    assert "Log-likelihood" not in corrected
+    assert "as corrected scores have no likelihood" in corrected
+
+
+def test_information_that_is_kept() -> None:
+    # one coefficient: the ratio of the informations of a binomial share
+    X = np.ones((len(table()), 1))
+    results = ldp.PrivatizedLogit(reports("ill"), X).fit()
+    p = float(results.predict().iloc[0])
+    Q = reports("ill").mechanism.channel().matrix()
+    q = p * Q[1, 1] + (1.0 - p) * Q[0, 1]
+    expected = (Q[1, 1] - Q[0, 1]) ** 2 * p * (1.0 - p) / (q * (1.0 - q))
+    assert kept_information(results) == pytest.approx(expected)
+    clear = ldp.Observed(("no", "yes")).parse("ill", answers()[1])
+    assert kept_information(ldp.PrivatizedLogit(clear, X).fit()) == 1.0
+    assert 0.2 < kept_information(fitted("private")) < kept_information(fitted("logit")) < 0.8
+
+
+def test_tables_of_data() -> None:
+    results = fitted("robust")
+    frame = results.to_frame()
+    assert frame.columns.tolist()[-5:] == ["estimate", "std_error", "lower", "upper", "p_value"]
+    np.testing.assert_allclose(frame["estimate"], results.params.to_numpy().T.ravel())
+    np.testing.assert_allclose(frame["p_value"], results.pvalues.to_numpy().T.ravel())
+    facts = results.glance().iloc[0]
+    assert facts["nobs"] == len(table()) and facts["method"] == "mle" and facts["k"] == 4
+    assert results.to_maketables().__maketables_depvar__ == "job"
+
+
+def test_the_log_likelihood_is_given_the_reports_of_private_predictors() -> None:
+    rng, n = np.random.default_rng(4), 2000
+    ill = rng.choice(["no", "yes"], n, p=[0.6, 0.4])
+    late = np.where(rng.random(n) < np.where(ill == "yes", 0.7, 0.2), "yes", "no")
+    sheet = ldp.Questionnaire({name: ldp.KRR(("no", "yes"), 2.0) for name in ("late", "ill")})
+    survey = ldp.Survey(sheet.privatize(pd.DataFrame({"late": late, "ill": ill}), rng), sheet)
+    results = survey.regression("late ~ ill").fit()
+    # the model is saturated: its joint law is any table of two by two
+    both, alone = survey.association("late", "ill").llf, survey.frequencies("ill").llf
+    assert results.llf == pytest.approx(both - alone, abs=1e-5)
+    note = "Log-likelihood: of the response's reports, given public covariates and the reports of"
+    assert note in " ".join(str(results.summary()).split())
+    assert "Log-likelihood: of" not in str(fitted("arrays").summary())
+
 
 matplotlib.use("agg")
-
-
-def axes() -> Any:
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(layout="constrained")[1]
 
 
 def lines_of(ax: Any) -> dict[str, Any]:
@@ -51,31 +134,12 @@ def test_levels_have_points_with_intervals() -> None:
         np.testing.assert_allclose(ends, frame[["lower", "upper"]])
 
 
-def test_others_at_means() -> None:
-    results = fitted("arrays")
-    ax = results.plot_effects("age", at="mean", points=3)
-    x, y = lines_of(ax)["prediction"].get_data()
-    new = pd.DataFrame({"age": x, "kids": table().kids.mean(), "const": 1.0})
-    np.testing.assert_allclose(y, results.predict(new))
-
-
 def test_categories_have_a_line_each() -> None:
     ax = fitted("multinomial").plot_effects("age", points=3)
     assert list(lines_of(ax)) == list(JOBS)
     assert sum(lines_of(ax)[job].get_ydata()[1] for job in JOBS) == pytest.approx(1.0)
     panels = fitted("ordered").plot_effects()
     assert [ax.get_xlabel() for ax in panels] == ["age", "kids"]
-
-
-def test_given_axes() -> None:
-    ax = axes()
-    assert fitted("arrays").plot_effects("kids", ax=ax, title="") is ax
-    assert ax.get_title() == ""
-    ax = axes()
-    assert fitted("robust").plot_coefficients(ax=ax) is ax
-    assert ax.get_yticklabels()[0].get_text() == "driver: age"
-    with pytest.raises(InvalidArgument, match="pass name="):
-        fitted("arrays").plot_effects(ax=ax)
 
 
 def test_coefficients_with_naive_ones() -> None:
@@ -89,39 +153,6 @@ def test_coefficients_with_naive_ones() -> None:
     np.testing.assert_allclose(drawn["naive"].get_xdata(), naive[names])
     ends = [segment[:, 0] for segment in ax.collections[0].get_segments()]
     np.testing.assert_allclose(ends, results.conf_int().loc[names])
-
-
-def test_equations_have_panels() -> None:
-    results = fitted("robust")
-    panels = plot_coefficients([results, results], labels=["2023", "2024"], constant=True)
-    assert [ax.get_title() for ax in panels] == list(JOBS[1:])
-    np.testing.assert_allclose(
-        lines_of(panels[1])["2024"].get_xdata(), results.params[JOBS[2]].to_numpy()
-    )
-
-
-def test_other_results() -> None:
-    import statsmodels.api as sm
-
-    t = table()
-    X = t[["age"]].assign(const=1.0)
-    ols = sm.OLS(t.kids, X).fit()
-    frame = pd.DataFrame({"params": [0.1], "lower": [0.0], "upper": [0.3]}, index=["age"])
-    scores = ldp.PrivatizedOLS(ldp.Observed([0, 1, 2, 3]).parse("kids", t.kids), X).fit()
-    ax = plot_coefficients([ols, frame, scores], labels=["a", "b", "c"], names=["age"])
-    drawn = lines_of(ax)
-    assert drawn["a"].get_xdata() == pytest.approx(drawn["c"].get_xdata())
-    assert drawn["b"].get_xdata().tolist() == [0.1]
-
-
-def test_estimates_at_infinity_have_an_interval_alone() -> None:
-    X = pd.DataFrame({"const": 1.0, "d": np.repeat([0.0, 1.0], 20)})
-    y = ldp.Observed([0, 1]).parse("y", np.r_[[0, 1] * 10, np.ones(20, dtype=int)])
-    with pytest.warns(ldp.ConvergenceWarning):
-        results = ldp.PrivatizedLogit(y, X).fit()
-    ax = results.plot_coefficients(names="d")
-    assert np.isnan(lines_of(ax)["estimate"].get_xdata()).all()
-    assert np.isfinite(ax.collections[0].get_segments()[0]).all()
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -153,8 +184,7 @@ def test_bad_coefficients() -> None:
             plot_coefficients(given, **how)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "Int64", "float64"])
-@pytest.mark.parametrize("at", ["observed", "mean"])
+@pytest.mark.parametrize(("dtype", "at"), [("uint8", "observed"), ("Int64", "mean")])
 def test_a_curve_is_that_of_its_own_places(dtype: str, at: str) -> None:
     rng = np.random.default_rng(8)
     people = pd.DataFrame({"age": rng.integers(18, 91, N), "pay": rng.normal(size=N)})
