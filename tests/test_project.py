@@ -176,6 +176,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
         checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
         checks += ["own sphinx-build -W -n vignettes build"]
         checks += ["own python -m pytest -q tests/site/test_built.py"]
+        checks += ["own python -m pytest -q -n 2 -m site tests/site"]
         checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
         checks += ["own python -m pytest -q tests/clients -k javascript"]
     speed = "own python benchmarks/run.py --quick privatise estimate million dense uldp"
