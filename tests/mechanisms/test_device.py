@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections import Counter
 from fractions import Fraction
 from math import inf, log
 from pathlib import Path
@@ -32,7 +31,6 @@ from ldpstats.devices import (
     say,
     spin,
     truth,
-    unknown,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict
@@ -169,18 +167,6 @@ def test_order_and_types_of_labels() -> None:
     assert list(ldp.FrequencyModel(back.counts(n)).fit().params.index) == ["yes", "no"]
 
 
-def test_one_respondent() -> None:
-    report = keep("2/3", opposite).mechanism(YES_NO).client().report("yes")
-    assert report in YES_NO
-
-
-def test_clients_draw_the_law() -> None:
-    collector = keep("1/3", cards({"a": 1, "b": 2})).mechanism(("a", "b")).collector()
-    seen = Counter(collector.report("a") for _ in range(2000))
-    share, expected = seen["a"] / 2000, 1 / 3 + 2 / 9
-    assert abs(share - expected) < 5 * (expected * (1 - expected) / 2000) ** 0.5
-
-
 SCRIPT = """
 import pickle, sys, ldpstats as ldp
 mechanism = pickle.load(open(sys.argv[1], "rb"))
@@ -212,16 +198,6 @@ def test_other_processes(tmp_path: Path) -> None:
     assert [process.returncode for process in ran] == [0, 0]
     for fingerprint, report in said:
         assert fingerprint == mechanism.fingerprint and report.strip() in set(mechanism.outputs)
-
-
-def test_unknown_parameters_flow_through() -> None:
-    c = unknown("cheating")
-    device = flip(c).when({"heads": "no"}, otherwise=keep("2/3", opposite))
-    rows = device.mechanism(YES_NO).exact
-    assert all(sum(row[1:], start=row[0]) == 1 for row in rows)
-    at = [[p.at({"cheating": F(1, 10)}) for p in row] for row in rows]
-    fixed = flip("1/10").when({"heads": "no"}, otherwise=keep("2/3", opposite))
-    assert tuple(map(tuple, at)) == fixed.mechanism(YES_NO).exact
 
 
 def test_a_damaged_specification_is_refused() -> None:

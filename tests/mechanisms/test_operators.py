@@ -100,36 +100,12 @@ def test_a_report_is_privatised_again(first: Any) -> None:
     works(made)
 
 
-def test_operations_chain_and_agree_with_the_bare_matrices() -> None:
-    one = ldp.KRR(JOBS, 2.0)
-    chained = one >> KRR >> FIELDS
-    R = np.array([[FIELDS[job] == field for field in chained.outputs] for job in JOBS], dtype=float)
-    processed = ldp.privacy.post_process(
-        one.channel().matrix() @ KRR.channel().matrix(), R, JOBS_AT
-    )
-    np.testing.assert_allclose(chained.channel().matrix(), processed.Q, atol=1e-15)
-    grouped = one >> (KRR >> FIELDS)
-    np.testing.assert_allclose(grouped.channel().matrix(), processed.Q, atol=1e-15)
-
-
-JOBS_AT = range(4)
-
-
 def test_an_answer_is_recoded_before_it_is_protected() -> None:
     fields = ldp.KRR(("health", "school", "other"), epsilon=1.0)
     made = ldp.Observed(JOBS) >> FIELDS >> fields
     for x, z in product(JOBS, fields.outputs):
         assert law(made, x, z) == pytest.approx(law(fields, FIELDS[x], z), abs=1e-15)
     assert made.epsilon == pytest.approx(1.0, abs=1e-12)
-
-
-def test_numbers_are_labels() -> None:
-    first = ldp.KRR((5, 2, 9), epsilon=1.0)
-    made = first >> {np.int64(2): 5, 9: 2, 5: 9}
-    assert made.outputs.tolist() == [5, 2, 9]
-    assert law(made, 5, 9) == law(first, 5, 5)
-    assert (ldp.KRR(3, 1.0) >> {0: 1, 1: 2, 2: 0}).outputs.equals(pd.RangeIndex(3))
-    works(first >> {5: 0, 2: 1, 9: 0})
 
 
 def test_a_thousand_categories() -> None:
@@ -421,22 +397,6 @@ def test_a_client_shows_no_answer() -> None:
     with pytest.raises(ldp.InvalidArgument) as error:
         BOTH.client().report({"job": "astronaut", "late": "no", "size": 20})
     assert "astronaut" not in str(error.value)
-
-
-def test_the_joint_analysis_is_that_of_the_two() -> None:
-    """The MLE, its covariance and the likelihood are those of `AssociationModel`."""
-    rng = np.random.default_rng(6)
-    job, late = ldp.KRR(("a", "b", "c"), 2.0), ldp.Warner(epsilon=1.5)
-    both = ldp.product({"job": job, "late": late})
-    answers = rng.choice(both.categories.to_numpy(), p=[0.3, 0.1, 0.2, 0.15, 0.15, 0.1], size=5000)
-    reports = both.privatize(answers, rng)
-    one = ldp.FrequencyModel(reports).fit()
-    two = ldp.AssociationModel(*both.split(reports).values()).fit()
-    np.testing.assert_allclose(one.params.to_numpy(), two.params.to_numpy(), atol=1e-7)
-    np.testing.assert_allclose(one.bse.to_numpy(), two.bse.to_numpy(), rtol=1e-5)
-    assert one.llf == pytest.approx(two.llf, abs=1e-6)
-    kronecker = ldp.channels.Kronecker([job.channel(), late.channel()])
-    np.testing.assert_allclose(both.channel().matrix(), kronecker.matrix(), atol=1e-16)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.devices import cards, flip, opposite, parts, question, roll, spin, truth, unknown
+from ldpstats.devices import cards, flip, opposite, parts, question, roll, truth, unknown
 from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.programs.unknowns import terms_of, worst_epsilon
 
@@ -160,16 +160,6 @@ def test_counts_and_tables_of_reports_work() -> None:
     assert str(mech).startswith("UnknownDevice(flip(unknown('cheating')).when({")
     assert str(mech).endswith("; cheating unknown, k=2)")
     assert "cheating" in mech._repr_html_() or "UnknownDevice" in mech._repr_html_()
-
-
-def test_many_categories_and_labels_of_several_types() -> None:
-    lost = spin({"lost": unknown("lost"), "kept": 1 - unknown("lost")})
-    device = lost.when({"lost": "nothing", "kept": truth})
-    mech = device.mechanism(60, outputs=[*range(60), "nothing"])
-    assert mech.n_outputs == 61 and mech.matrix_at(lost=0.5).shape == (60, 61)
-    assert mech.epsilon == np.inf
-    numbers = flip(unknown("c")).when({"heads": 1, "tails": truth}).mechanism((1, 2, 3))
-    assert numbers.at(c=0.5).categories.tolist() == [1, 2, 3]
 
 
 def test_it_is_no_part_of_other_mechanisms() -> None:

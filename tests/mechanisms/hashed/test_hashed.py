@@ -55,20 +55,6 @@ def test_one_cohort_of_a_permuted_alphabet_is_krr() -> None:
         assert a.llf == pytest.approx(b.llf, rel=1e-12) or np.isnan(a.llf)
 
 
-def test_one_cohort_of_a_permuted_alphabet_is_krappor() -> None:
-    labels = ("a", "b", "c", "d")
-    ours, theirs = ldp.ORAPPOR(4, 1, 1, epsilon=1.3, alphabet=labels), ldp.KRAPPOR(labels, 1.3)
-    renamed = ours.cells()[0, :, 0].astype(int)
-    assert ours.p1 == pytest.approx(theirs.p1, abs=1e-15)
-    ones = np.array([500, 450, 420, 400])
-    moved = np.empty((1, 4), dtype=int)
-    moved[0, renamed] = ones
-    a = ldp.FrequencyModel(ours.counts(moved, nobs=[1000])).fit()
-    b = ldp.FrequencyModel(theirs.counts(ones, nobs=1000)).fit()
-    np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
-
-
 # -- privacy -------------------------------------------------------------------------------------
 
 
@@ -201,15 +187,6 @@ def test_counts_from_tables() -> None:
     assert ORR.counts(counts.vector(), nobs=counts.vector().sum(axis=1)).nobs == 8
 
 
-def test_simulated_counts_of_many_respondents_cost_what_few_do() -> None:
-    words = WORDS[:20]
-    for mechanism in (ORR, RAPPOR):
-        counts = mechanism.draw(law(20), 10**8, np.random.default_rng(1), words)
-        assert counts.nobs == 10**8
-        results = ldp.FrequencyModel(counts, candidates=words).fit("inversion")
-        assert np.abs((results.params - law(20)) / results.bse).max() < 4.5
-
-
 def bad(call) -> str:  # type: ignore[no-untyped-def]
     with pytest.raises(ldp.LDPError) as raised:
         call()
@@ -278,25 +255,3 @@ def test_a_boolean_client_keeps_its_response() -> None:
     once.report(False)
     with pytest.raises(ldp.BudgetSpent):
         once.report(False)
-
-
-def test_true_near_zero_and_its_association() -> None:
-    """Frequencies are those of the 2 x 2 channel, and tables have the sign of the truth."""
-    rng = np.random.default_rng(4)
-    truth = ldp.RAPPOR(**TRUTH, f=0.25, p=0.25, q=0.75)
-    page = rng.choice(["a", "b"], size=6000)
-    secure = rng.random(6000) < np.where(page == "a", 0.02, 0.0)
-    reports = truth.privatize(secure, rng)
-    found = ldp.FrequencyModel(reports).fit()
-    same = ldp.CustomMechanism(truth.channel().matrix(), (False, True), (0, 1))
-    plain = ldp.FrequencyModel(same.counts(np.bincount(reports.y, minlength=2))).fit()
-    assert found.conf_int().to_numpy() == pytest.approx(plain.conf_int().to_numpy())
-    assert found.conf_int().loc[True, "lower"] <= 0.01 <= found.conf_int().loc[True, "upper"]
-    pages = ldp.RAPPOR(16, 1, 4, f=0.25, p=0.25, q=0.75).privatize(page, rng)
-    table = ldp.AssociationModel(
-        pages, reports, candidates={"page": ["a", "b"]}, names=("page", "secure")
-    ).fit()
-    assert table.table.shape == (2, 2) and table.table[True].sum() < 0.1
-    limits = table.conf_int()
-    assert (limits["lower"] <= [0.49, 0.01, 0.5, 0.0]).all()
-    assert (limits["upper"] >= [0.49, 0.01, 0.5, 0.0]).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from typing import Any
 
@@ -107,14 +106,6 @@ def test_audit_catches_a_coefficient_that_leaks(name: str, factor: float) -> Non
     assert found.agrees == (name == "d1" and factor > 1) or found.channel > 1.0 + 1e-6
 
 
-def test_audit_says_what_is_protected() -> None:
-    for mechanism in MECHANISMS.values():
-        audit = mechanism.audit()
-        assert audit.sensitive == (len(mechanism.sensitive), 5)
-        assert f"{len(mechanism.sensitive)} of 5 categories are protected" in str(audit)
-        assert json.loads(json.dumps(audit.to_dict()))["agrees"]
-
-
 def test_certificate_names_the_reports() -> None:
     found = uldp(MECHANISMS["urr"])
     assert found.protected.tolist() == [0, 3] and found.invertible.tolist() == [1, 2, 4]
@@ -139,13 +130,6 @@ def test_a_million_categories_take_memory_of_order_k() -> None:
     assert peak < 40 * 8 * k  # bytes: forty numbers a category, where Q has a million
     assert results.params.sum() == pytest.approx(1.0) and audit.agrees
     assert results.gap <= 1e-12 and tally.nobs == 10**5
-
-
-def test_the_audit_of_many_named_categories_is_quick_enough_to_end() -> None:
-    # compared name by name these were 4e9 comparisons, many minutes
-    k = 90_000
-    names = [f"category {i}" for i in range(k)]
-    assert ldp.URR(names, names[: k // 2], epsilon=1.0).audit().agrees
 
 
 @pytest.mark.parametrize("theta", [1e-9, 0.3, 0.999999, 1 - 1e-12, 1 - 2.0**-53])

@@ -43,15 +43,6 @@ def test_bots_are_sensitive_categories_of_the_common_mechanism(name: str) -> Non
     assert privacy.uldp(common).epsilon == pytest.approx(pum.epsilon, rel=1e-12)
 
 
-def test_bots_have_the_smallest_of_several_epsilons() -> None:
-    levels = SMALL["urr-levels"].common.levels
-    assert levels == (2.0, 0.5, 0.5, 0.5)
-
-
-def test_theta_is_kept() -> None:
-    assert SMALL["urap-theta"].common.theta == 0.6
-
-
 def test_preprocessing_is_each_respondents_own() -> None:
     pum = SMALL["urr"]
     values = [1, 1, 2, 0, 3, 2]
@@ -82,25 +73,6 @@ def test_reports_of_a_client_have_the_law_of_her_channel(kind: str, value: str) 
     others = Q[regions.index("centre" if value != "centre" else "park")]
     with pytest.raises(AssertionError):  # control: the law of another category is found out
         assert report_law(pum, others, reports) > 1e-4
-
-
-@pytest.mark.parametrize("kind", MECHANISMS)
-def test_simulated_reports_have_the_law_of_each_respondents_channel(kind: str) -> None:
-    pum = ldp.PUM(MECHANISMS[kind](4, {0}), ("home",))
-    n = 40_000
-    homes = np.where(np.arange(n) % 2, 1, 2)
-    reports = pum.privatize(np.full(n, 1), np.random.default_rng(2), {"home": homes})
-    assert reports.mechanism == pum.common and len(reports) == n
-    texts = pum.common.report_labels(reports)
-    for home, rows in ((1, homes == 1), (2, homes == 2)):
-        row = pum.channel({"home": {home}}).matrix()[1]
-        assert report_law(pum, row, texts[rows].tolist()) > 1e-4
-
-
-def test_privatize_is_a_function_of_the_seed() -> None:
-    pum, homes = SMALL["urap"], {"home": [1, 2, None]}
-    first, second = (pum.privatize([1, 3, 2], np.random.default_rng(3), homes) for _ in range(2))
-    np.testing.assert_array_equal(first.y, second.y)
 
 
 @pytest.mark.parametrize("name", SMALL)

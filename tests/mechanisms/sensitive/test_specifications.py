@@ -62,13 +62,3 @@ def test_a_specification_by_hand_is_checked() -> None:
             ldp.mechanism_from_dict(document | change)
     with pytest.raises(ldp.InvalidArgument, match="has the fields"):
         ldp.URR.from_dict({k: v for k, v in document.items() if k != "levels"})
-
-
-def test_a_generator_of_sensitive_categories_is_a_list() -> None:
-    made = ldp.URR(5, (i for i in (1, 3)), 1.0)
-    assert made == ldp.URR(5, [1, 3], 1.0)
-
-
-def test_specifications_are_plain_json() -> None:
-    for made in (ldp.URR(3, epsilon={0: 0.5, 2: 1.0}), ldp.URAP(3, {1}, 1.0)):
-        assert json.loads(json.dumps(made.to_dict())) == made.to_dict()
