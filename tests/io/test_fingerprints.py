@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io as streams
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
 from ldpstats.reports.fingerprints import check_fingerprints
 
 TEXT = (".csv", ".csv.gz")
@@ -345,15 +343,6 @@ def test_kept_reports_of_a_survey_keep_theirs(middle: str, last: str, tmp_path: 
         io.read_dictionary_reports(out, ldp.DictionarySurvey(**SHAPE, epsilon=5.0))
 
 
-def test_a_column_of_fingerprints_may_be_named(tmp_path: Path) -> None:
-    source, step, out = answers(tmp_path), tmp_path / "m.csv", tmp_path / "l.csv"
-    io.privatize_file(source, step, "job", ONE.collector(), name="job", keep=["paid"])
-    io.privatize_file(
-        step, out, "paid", PAID.collector(), keep=["job_fingerprint", "job"], chunk_rows=7
-    )
-    assert columns(out) == ["report", "report_fingerprint", "job_fingerprint", "job"]
-
-
 def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
     path, out = tmp_path / "a.csv", tmp_path / "r.csv"
     path.write_text("id,id_fingerprint,job\n1,,nurse\n2,left thumb,driver\n")
@@ -415,31 +404,3 @@ def test_a_specification_appears_with_the_reports(force: bool, tmp_path: Path) -
             io.privatize_file(
                 source, tmp_path / "n.csv", "job", ONE.collector(), specification=other, force=True
             )
-
-
-def test_the_specification_of_a_survey_too(tmp_path: Path) -> None:
-    source, out, spec = tmp_path / "a.csv", tmp_path / "r.csv", tmp_path / "s.json"
-    source.write_text("word\nabc\nzz\n")
-    with pytest.raises(ldp.InvalidArgument, match="row 2"):
-        io.privatize_strings(source, out, "word", SURVEY.collector(), specification=spec)
-    assert not out.exists() and not spec.exists()
-    source.write_text("word\nabc\n")
-    io.privatize_strings(source, out, "word", SURVEY.collector(), specification=spec)
-    assert len(io.read_dictionary_reports(out, io.read_survey(spec))) == 1
-
-
-def test_the_command_line_refuses_another_epsilon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    answers(tmp_path)
-    made = "--column job --mechanism krr --categories nurse,teacher,driver".split()
-    for epsilon in ("1", "2"):
-        files = [f"r{epsilon}.csv", *made, "--epsilon", epsilon, "--write-spec", f"s{epsilon}.json"]
-        assert main(["privatize", "a.csv", *files]) == 0
-    capsys.readouterr()
-    assert main(["fit", "r1.csv", "--spec", "s1.json", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["nobs"] == 60
-    assert main(["fit", "r1.csv", "--spec", "s2.json"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "row 1: the report is of a mechanism" in err

@@ -48,19 +48,6 @@ def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None
     assert reports == job.tolist()
 
 
-def test_rows_of_strings_are_respondents_who_report_once(tmp_path: Path) -> None:
-    rappor = ldp.RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)
-    path = text_file(tmp_path / "a.csv", "host\n" + "one\n" * 400)
-    out = tmp_path / "r.csv"
-    with pytest.raises(ldp.NotAvailable, match="collector"):
-        io.privatize_file(path, out, "host", rappor.client())
-    assert not out.exists()
-    assert io.privatize_file(path, out, "host", rappor.collector()) == (400, 0)
-    counts = io.read_counts(out, rappor, bits=True)
-    # a cohort is left out with probability 8 (7/8)^400 = 5e-23: these are no reports of one device
-    assert (counts.reports > 0).all()
-
-
 REPORTS = HONEST.privatize(JOBS, np.random.default_rng(1))
 HASHED = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.25, q=0.75)
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -244,9 +231,3 @@ def test_progress_is_told(suffix: str, tmp_path: Path) -> None:
     io.read_counts(path, mechanism, chunk_rows=100, advance=told.append)
     assert len(told) == 40 and told == sorted(told)
     assert 0.0 < told[0] < 0.2 and told[-1] == 1.0
-
-
-def test_a_bad_chunk_size_is_refused(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "a.csv", "job\nnurse\n")
-    with pytest.raises(ldp.InvalidArgument, match="chunk_rows"):
-        list(io.read_column(path, "job", chunk_rows=0))
