@@ -77,14 +77,6 @@ def test_what_is_utility_optimised_is_its_own_first_factor() -> None:
         assert np.array_equal(factors.processing, np.eye(Q.shape[1]))
 
 
-def test_processing_of_utility_optimised_reports_is_one_sided() -> None:
-    """Whatever the processing: the note of `post_process`."""
-    rng, urr = np.random.default_rng(2), ldp.URR(JOBS, {"cook"}, 1.0)
-    for _ in range(30):
-        R = rng.dirichlet(np.full(3, 0.3), 4)
-        assert osldp(urr.channel().matrix() @ R, [3]).epsilon <= 1.0 + 1e-12
-
-
 MECHANISMS = {
     "krr": ldp.KRR(4, 1.0),
     "krappor": ldp.KRAPPOR(4, 1.0),
@@ -132,13 +124,6 @@ def test_many_categories_and_patterns() -> None:
     assert certificate.raised is None and "inf" in str(certificate)
     with pytest.raises(ldp.NotAvailable, match="too many"):
         osldp_factors(ldp.KRAPPOR(40, 1.0))
-
-
-def test_words() -> None:
-    found = osldp([[0.8, 0.2], [0.0, 1.0]], [0])
-    assert not found.holds and "report 0" in found.reason and found.reason in str(found)
-    with pytest.raises(ldp.InvalidArgument, match="report 0"):
-        osldp_factors([[0.8, 0.2], [0.0, 1.0]], [0])
 
 
 POSITIONS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.uldp_surveys import AT, JOBS, KRR, LEVELS, SENSITIVE, TYPED, URAP, URR, close
+from shared.uldp_surveys import AT, JOBS, KRR, LEVELS, SENSITIVE, TYPED, URAP, URR
 
 import ldpstats as ldp
 from ldpstats.privacy import post_process, uldp
@@ -83,16 +83,6 @@ def test_what_is_refused_violates_the_definition() -> None:
         post_process(URR, hidden)
     after = uldp(Q @ hidden, AT)
     assert epsilon + 0.1 < after.epsilon < np.inf
-
-
-def test_reports_of_one_category_may_become_one() -> None:
-    R = np.eye(6)[:, [0, 1, 2, 3]]
-    R[4, 3] = 1.0  # both reveal category 2
-    R[5, 0] = 1.0  # and nobody makes report 5, wherever it goes
-    after = post_process(TYPED, R, [0])
-    np.testing.assert_allclose(after.Q[2], [0.4, 0.2, 0.0, 0.4], atol=1e-15)
-    assert types_of(after.Q, [0]).tolist() == [-1, -1, 1, 2]
-    assert close(uldp(after, [0]).epsilon, uldp(TYPED, [0]).epsilon)
 
 
 def test_processing_of_mechanisms_and_by_channels() -> None:

@@ -88,32 +88,12 @@ def test_mechanisms_know_what_is_sensitive(mechanism: Any) -> None:
     assert close(uldp(mechanism).epsilon, mechanism.epsilon if own else 0.0)
 
 
-def test_with_all_sensitive_it_is_ldp() -> None:
-    for mechanism in (KRR, ldp.KRAPPOR(4, 0.8), ldp.URR(JOBS, JOBS, 0.6), ldp.URAP(4, range(4), 1)):
-        certificate = uldp(mechanism)
-        assert certificate.epsilon == pytest.approx(mechanism.epsilon, abs=1e-12)
-        assert certificate.n_invertible == 0.0
-    assert uldp(URR, JOBS).epsilon == URR.channel().epsilon() == np.inf
-
-
 def test_impossible_reports_are_of_no_type() -> None:
     Q = [[0.5, 0.5, 0.0, 0.0], [0.25, 0.25, 0.0, 0.5]]
     certificate = uldp(Q, [0])
     assert (certificate.n_protected, certificate.n_invertible) == (2.0, 1.0)
     assert certificate.protected.tolist() == [0, 1] and certificate.invertible.tolist() == [3]
     assert certificate.revealed is not None and certificate.revealed.tolist() == [-1, -1, -2, 1]
-
-
-def test_reports_too_many_to_list_are_counted() -> None:
-    wide = uldp(ldp.URAP(70, range(64), 1.0))
-    assert wide.epsilon == pytest.approx(1.0, abs=1e-12)
-    assert (wide.n_protected, wide.n_invertible) == (2.0**64, 6.0)
-    assert wide.revealed is None
-    for name in ("protected", "invertible"):
-        with pytest.raises(ldp.NotAvailable, match="n_protected"):
-            getattr(wide, name)
-    reason = uldp(ldp.URAP(70, range(64), 1.0), range(65)).reason
-    assert reason == "sensitive category 64 alone makes a report"
 
 
 def test_the_certificate_in_words() -> None:

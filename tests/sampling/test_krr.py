@@ -10,8 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
-from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
+from shared.crafted_words import ALL, LEVEL, ONE, pvalue, script
 
 from ldpstats import kernels as loading
 from ldpstats.errors import InvalidArgument
@@ -27,12 +26,6 @@ def test_threshold_is_the_exact_neighbour(p):
     down, up = samplers.threshold(p, "down"), samplers.threshold(p, "up")
     assert down <= Fraction(p) * ONE <= up
     assert up - down == (0 if (Fraction(p) * ONE).denominator == 1 else 1)
-
-
-def test_threshold_of_certain_and_impossible_events():
-    assert samplers.threshold(1.0, "down") == ONE == samplers.CERTAIN
-    assert samplers.threshold(0.0, "up") == 0
-    assert samplers.threshold(np.float64(0.5), "up") == ONE // 2
 
 
 @pytest.mark.parametrize("p", [-1e-300, 1 + 2**-52, float("nan"), float("inf")])
@@ -65,28 +58,6 @@ def test_krr_law(path, k, p):
     assert pvalue(observed, shares[:, None] * krr_law(k, keep)) > LEVEL
     wrong = krr_law(k, samplers.threshold(p + 0.02, "down"))
     assert pvalue(observed, shares[:, None] * wrong) < LEVEL
-
-
-def test_krr_with_a_million_categories(path):
-    k, n = 1_000_003, 400_000
-    codes = np.arange(n)
-    y = samplers.sample_krr(codes, k, ONE // 4, simulation_words(np.random.default_rng(6)))
-    kept = y == codes
-    assert stats.binomtest(int(kept.sum()), n, 0.25 + 0.75 / k).pvalue > LEVEL
-    bins = np.bincount(y[~kept] * 20 // k, minlength=20)
-    edges = np.ceil(np.arange(21) * k / 20)
-    assert pvalue(bins, np.diff(edges) / k) > LEVEL
-    assert stats.binomtest(int(kept.sum()), n, 0.26).pvalue < LEVEL
-
-
-def test_krr_without_noise_and_without_signal(path):
-    codes = np.arange(5000) % 7
-    words = simulation_words(np.random.default_rng(1))
-    assert np.array_equal(samplers.sample_krr(codes, 7, ONE, words), codes)
-    noise = np.bincount(samplers.sample_krr(np.zeros(70_000, int), 7, 0, words))
-    assert pvalue(noise, np.full(7, 1 / 7)) > LEVEL
-    assert np.array_equal(samplers.sample_krr(np.zeros(9, int), 1, 0, words), np.zeros(9))
-    assert samplers.sample_krr(np.zeros(0, int), 7, 0, words).size == 0
 
 
 @pytest.mark.parametrize("keep", [1, (5 << 32) + 9, 7 << 32, ALL])
@@ -174,22 +145,6 @@ def test_krr_kernel_equals_its_twin_on_the_same_words(monkeypatch, k, n):
         y = samplers.sample_krr(codes, k, ONE // 3, source)
         reports.append(np.append(y, words(3).view(np.int64)))  # as many words were used
     assert np.array_equal(*reports)
-
-
-@pytest.mark.parametrize("n", [5, 700])
-def test_interpreted_krr_equals_the_compiled_one(monkeypatch, n):
-    k, codes = 3_000_000_001, np.random.default_rng(2).integers(0, 3_000_000_001, size=n)
-    scalars = np.uint64(k), np.uint64(1 << 30), np.uint64((1 << 32) % k)
-    results = []
-    for interpreted in (False, True):
-        if interpreted:
-            interpret(monkeypatch)
-        state, out = stream_key(1), np.zeros(n, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            found = kernels.krr(state, np.uint64(1), codes.astype(np.uint64), *scalars, out)
-        results.append((state, out, *found))
-    for first, second in zip(*results, strict=True):
-        assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("bad", [-1, 5, 2**40, -(2**63)])

@@ -14,14 +14,10 @@ import ldpstats.estimators.solvers.sampled as sampled_module
 import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
-from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.solvers.ascent import LAST_STEP
 from ldpstats.estimators.solvers.dense import DenseModel
 from ldpstats.estimators.solvers.interior import interior_newton
-from ldpstats.estimators.solvers.newton import newton
-from ldpstats.estimators.solvers.sampled import sampled, spread_out, starting_point
+from ldpstats.estimators.solvers.sampled import sampled, starting_point
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
 from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.joint import Factor, JointRows
 
@@ -113,13 +109,6 @@ def test_a_part_of_the_rows(case: str) -> None:
     assert rows.select(np.zeros(len(dense), bool)).mix(np.ones(dense.shape[1])).shape == (0,)
 
 
-def test_a_slice_copies_nothing() -> None:
-    rows = example("two")
-    parts = rows.select(slice(10, 20)).factors
-    pairs = zip(parts, rows.factors, strict=True)
-    assert all(np.shares_memory(part.W, whole.W) for part, whole in pairs)
-
-
 @pytest.mark.parametrize("thin", [1, 1 << 20])
 @pytest.mark.parametrize("case", ["two", "table", "three, mixed", "three, table"])
 def test_one_variable_has_many_categories(
@@ -160,16 +149,6 @@ def test_sums_are_in_float64(dtype: npt.DTypeLike, indexed: bool) -> None:
     n = rng.integers(9, size=300)
     np.testing.assert_array_equal(rows.adjoint(n), n @ dense)  # integers, so exact
     np.testing.assert_array_equal(rows.gram(n), (dense * n[:, None]).T @ dense)
-
-
-def test_cross_moments_of_features() -> None:
-    """adjoint is the sum of vec(a b'), whatever the signs, and gram that of vec vec'."""
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
-    rows = JointRows((Factor(a), Factor(b)))
-    np.testing.assert_allclose(rows.adjoint(np.ones(50)).reshape(3, 2), a.T @ b, rtol=1e-12)
-    vec = np.einsum("ki,kj->kij", a, b).reshape(50, 6)
-    np.testing.assert_allclose(rows.gram(np.ones(50)), vec.T @ vec, rtol=1e-12)
 
 
 def test_a_large_table_is_cheap() -> None:
@@ -252,8 +231,8 @@ def survey(
 
 
 @pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("kinds", ["kk", "bb", "kb"])
-@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("kinds", ["kk", "kb"])
+@pytest.mark.parametrize("truth", ["dependent", "zeros"])
 def test_the_maximum_is_that_of_the_dense_rows(
     truth: str, kinds: str, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,47 +256,6 @@ def test_the_maximum_is_that_of_the_dense_rows(
     assert EM(tol=1e-7).solve(problem).gap <= 1e-7
 
 
-def test_three_variables() -> None:
-    truth = np.random.default_rng(9).dirichlet(np.ones(12)).reshape(2, 3, 2)
-    W, n = survey(truth, 2000, "kbk")
-    dense = Likelihood(kronecker(W.factors), n)
-    found, em = (how.solve(Likelihood(W, n)) for how in (MLE(tol=1e-10), EM(tol=1e-8)))
-    assert dense.gap(found.p) < 1e-9 and dense.gap(em.p) <= 1.1e-8
-    np.testing.assert_allclose(em.p, found.p, atol=1e-3)
-
-
-def test_counts_stand_for_repeated_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    W, _ = survey(TRUTHS["dependent"], 1500, "bb")
-    n = np.random.default_rng(2).integers(6, size=1500)
-    problem = Likelihood(W, n)
-    again = np.repeat(np.arange(1500), n)
-    each = JointRows(tuple(Factor(f.W[again]) for f in W.factors))
-    solution = MLE(tol=1e-10).solve(problem)
-    assert "sampled" in solution.message and solution.converged
-    assert Likelihood(each, np.ones(again.size)).gap(solution.p) < 1e-9
-
-
-def test_groups_of_respondents_are_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    groups = [survey(TRUTHS["dependent"], 1500, "bb", e, seed=i) for i, e in enumerate((1.0, 2.0))]
-    W = StackedRows(tuple(rows for rows, _ in groups))
-    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(3000)))
-    dense = np.concatenate([kronecker(rows.factors) for rows, _ in groups])
-    assert "sampled" in solution.message and solution.converged
-    assert Likelihood(dense, np.ones(3000)).gap(solution.p) < 1e-9
-
-
-@pytest.mark.parametrize("start", ["point", "zeros"])
-@pytest.mark.parametrize("few", [True, False])
-def test_any_start_will_do(few: bool, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not few:
-        monkeypatch.setattr(sampled_module, "SAMPLE", 400)
-    W, n = survey(TRUTHS["dependent"], 3000, "bb")
-    found, _ = maximise(W, n, 1e-10, False, start=TRUTHS[start].reshape(-1))
-    assert found.converged and Likelihood(W, n).gap(found.p) <= 1e-10
-
-
 def test_a_bad_sample_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve cells' curvature from five reports: the exact Hessian takes over."""
     monkeypatch.setattr(sampled_module, "SAMPLE", 5)
@@ -333,8 +271,7 @@ def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> Non
     assert solution.converged and solution.message.startswith("proximal Newton")
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.5, 4.0])
-@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize(("truth", "epsilon"), [("zeros", 0.5), ("independent", 1.5)])
 def test_tables_of_many_cells_go_without_a_hessian(
     truth: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,18 +322,6 @@ def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:
     assert not beyond.converged and beyond.gap < 1e-12 and beyond.n_iter < 60
 
 
-def test_exact_reports_of_some_categories(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A channel with zeros: rows that are impossible under most categories."""
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    rng = np.random.default_rng(3)
-    Q = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.2, 0.2, 0.6]])
-    y = rng.integers(3, size=(2, 2000))
-    W = JointRows(tuple(Factor(np.ascontiguousarray(Q.T[row])) for row in y))
-    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(2000)))
-    assert solution.converged
-    assert Likelihood(kronecker(W.factors), np.ones(2000)).gap(solution.p) < 1e-9
-
-
 def test_an_impossible_report_is_named() -> None:
     W = JointRows((Factor(np.array([[1.0, 2.0], [0.0, 0.0]])), Factor(np.ones((2, 2)))))
     with pytest.raises(InvalidArgument, match="impossible under every category"):
@@ -433,15 +358,6 @@ def test_a_sample_finds_the_reports_that_matter(
     assert (0.9 < ratio.min() and ratio.max() < 1.1) == found
 
 
-def test_spread_out_draws_in_proportion() -> None:
-    weights = np.random.default_rng(2).exponential(size=1000)
-    weights[::10] = 0.0
-    drawn = np.bincount(spread_out(weights, 100_000), minlength=1000)
-    # a stretch of so many strata holds all whole ones, and at most one more at either end
-    assert np.abs(drawn - weights * 100_000 / weights.sum()).max() <= 2.0
-    assert not drawn[::10].any()
-
-
 def test_the_start_is_the_product_of_the_margins() -> None:
     W, n = survey(TRUTHS["independent"], 60_000, "kb", epsilon=3.0)
     # 60,000 reports give a cell to a standard error of 0.004
@@ -464,31 +380,6 @@ def test_the_model_step_solves_its_quadratic_programme(singular: bool) -> None:
         assert np.all((x == -p) | (np.abs(slope) <= 1e-8 * scale))
         if not singular:
             np.testing.assert_allclose(x, model.least_squares(p, g), atol=1e-10)
-
-
-def test_newton_is_left_to_least_squares_where_pivoting_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    W, n = survey(TRUTHS["zeros"], 1000, "bb")
-    H = W.gram(n / W.mix(np.full(12, 1 / 12)) ** 2)
-    p, g = np.full(12, 1 / 12), 1.0 - W.adjoint(n / W.mix(np.full(12, 1 / 12))) / 1000
-    assert DenseModel(H).pivoted(p, g) is not None
-    with_pivots = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    monkeypatch.setattr("ldpstats.estimators.solvers.dense._MOST_PIVOTS", 0)
-    assert DenseModel(H).pivoted(p, g) is None
-    without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    assert without.converged and with_pivots.converged
-    np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)
-
-
-def test_the_start_of_groups_is_the_mean_of_theirs() -> None:
-    rows, n = example("two"), np.arange(1, example("two").shape[0] + 1, dtype=np.float64)
-    dense, m = DenseRows(rows.dense()), np.ones(rows.shape[0])
-    alone, uniform = starting_point(rows, n), np.full(rows.shape[1], 1.0 / rows.shape[1])
-    both = starting_point(StackedRows((rows, dense)), np.append(n, m))
-    share = n.sum() / (n.sum() + m.sum())
-    np.testing.assert_allclose(both, share * alone + (1.0 - share) * uniform, rtol=1e-12)
-    np.testing.assert_array_equal(rows.start(n), uniform)  # without its margins
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])

@@ -93,17 +93,6 @@ def expected_counts_of(mechanism: ldp.Mechanism, nobs: float) -> ldp.Counts:
     return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort)
 
 
-def test_labels_of_other_have_a_law() -> None:
-    orr = ldp.ORR(6, 5, epsilon=1.0)
-    reports = orr.privatize(list(WORDS[:10]) * 20, np.random.default_rng(2))
-    law = other_law(reports, list(WORDS[:2]), [0.1, 0.1])
-    np.testing.assert_allclose(law.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-    b = orr._krr.channel().b
-    assert law.min() >= b - 1e-15 and law.max() <= orr._krr.channel().a + b + 1e-15
-    column = other_rows(reports, list(WORDS[:2]), [0.1, 0.1])
-    np.testing.assert_allclose(column, law[reports.cohort, reports.y], rtol=0.2)  # of all others
-
-
 @pytest.mark.parametrize("n_cohorts", [4, 64, 1024])
 def test_other_does_not_draw_reports_from_the_candidates(n_cohorts: int) -> None:
     """Many rare others hash nearly evenly, however few reports a cohort has."""
@@ -191,8 +180,3 @@ def test_what_other_rows_refuse() -> None:
     answers = certain.privatize(WORDS, np.random.default_rng(2))
     with pytest.raises(ldp.NotAvailable, match="noise"):
         other_rows(answers, list(WORDS[:2]), [0.1, 0.5])
-
-
-def test_probabilities_of_bits_stay_what_an_answer_can_give() -> None:
-    law = other_law(bloom_reports(100, 6), list(WORDS[:2]), [0.4, 0.4])
-    assert law.min() == 0.25 and law.max() == 0.75

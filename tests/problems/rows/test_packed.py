@@ -10,8 +10,6 @@ import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.estimators.solvers.low_rank import LowRankModel
 from ldpstats.estimators.solvers.proximal import DiagonalModel
-from ldpstats.kernels.bits import listed
-from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 
 
@@ -23,7 +21,7 @@ def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarra
 
 
 @pytest.mark.parametrize("spare", [0, 2])
-@pytest.mark.parametrize("density", [0.0, 0.01, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.4, 1.0])
 @pytest.mark.parametrize(("u", "k"), [(1, 1), (5, 9), (31, 64), (33, 70), (200, 129)])
 def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) -> None:
     packed = bits(u, k, density, 1, spare)
@@ -39,20 +37,10 @@ def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) 
     np.testing.assert_allclose(fast.log_scale, plain.log_scale, rtol=1e-12)
 
 
-def test_few_bits_are_listed_and_many_are_not() -> None:
-    sparse, dense = bits(100, 512, 0.02, 3), bits(100, 512, 0.3, 3)
-    found = listed(sparse)
-    assert found is not None and listed(dense) is None
-    starts, at = found
-    set_ = np.unpackbits(sparse, axis=1, bitorder="little")
-    for i, row in enumerate(set_):
-        np.testing.assert_array_equal(at[starts[i] : starts[i + 1]], np.flatnonzero(row))
-
-
 # -- the model of the Hessian of several sources -------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_a_step_of_low_rank_is_the_minimum(rank: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -74,16 +62,6 @@ def test_a_step_of_low_rank_is_the_minimum(rank: int, seed: int) -> None:
     if rank == 1:
         other = DiagonalModel(model.D, model.U[:, 0]).step(p, g)
         np.testing.assert_allclose(found, other, atol=1e-9)
-
-
-def test_the_model_of_stacked_rows_is_the_sum_of_theirs() -> None:
-    rng = np.random.default_rng(4)
-    parts = tuple(UnaryRows(bits(40, 10, 0.4, seed), 0.7, 0.2, 10) for seed in (1, 2))
-    v = rng.random(80)
-    model = LowRankModel.at(StackedRows(parts), v)
-    each = [DiagonalModel.at(part, w) for part, w in zip(parts, np.split(v, 2), strict=True)]
-    x = rng.normal(size=10)
-    np.testing.assert_allclose(model.times(x), sum(m.times(x) for m in each), rtol=1e-12)
 
 
 @pytest.mark.parametrize("other", ["krappor", "urr", "urap"])
