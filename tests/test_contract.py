@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from grid import (
     ESTIMATORS,
+    EVERY_KIND,
     MECHANISMS,
     all_reports,
     bit_means,
@@ -256,13 +257,16 @@ BY_KIND = {
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_estimators_recover_p_from_expected_counts(name: str) -> None:
-    mechanism = MECHANISMS[name]
+    recovers(MECHANISMS[name], ESTIMATORS if name in BY_KIND.values() else ("mle", "inversion"))
+
+
+def recovers(mechanism: ldp.Mechanism, methods: Iterable[str]) -> None:
     p = distribution(channel(mechanism).shape[0])
     # rounding to whole counts of 1e14 leaves an error below 1e-7 even where the noise is strongest
     counts = expected_counts(mechanism, p, 1e14)
     model = ldp.FrequencyModel(counts, candidates(mechanism))
     kind = model.moments().kind
-    for method in ESTIMATORS if BY_KIND[kind] == name else ("mle", "inversion"):
+    for method in methods:
         if kind not in ESTIMATORS[method]:
             with pytest.raises(ldp.NotAvailable, match=r"unary|bit|hash"):
                 model.fit(method)
@@ -275,6 +279,15 @@ def test_estimators_recover_p_from_expected_counts(name: str) -> None:
             continue
         np.testing.assert_allclose(results.params, p, rtol=0, atol=2e-6, err_msg=method)
         assert list(results.params.index) == list(mechanism.labels(candidates(mechanism)))
+
+
+def test_one_mechanism_of_each_kind_meets_every_estimator() -> None:
+    assert set(BY_KIND) == EVERY_KIND
+    for kind, name in BY_KIND.items():
+        counts = expected_counts(
+            MECHANISMS[name], distribution(len(channel(MECHANISMS[name]).matrix())), 1e6
+        )
+        assert ldp.FrequencyModel(counts, candidates(MECHANISMS[name])).moments().kind == kind
 
 
 def test_counts_of_a_wrong_mechanism_do_not_recover_p() -> None:

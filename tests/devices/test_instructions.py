@@ -332,13 +332,6 @@ def test_every_word_can_be_replaced_by_itself() -> None:
         assert device.instructions(NO_YES, WORDS) == device.instructions(NO_YES)
 
 
-def test_outcomes_with_braces_and_percent_signs() -> None:
-    device = spin({"{x}": 0.5, "%s": 0.5}).when({"{x}": truth, "%s": "{label}"})
-    assert told(device)[2] == "3. If it stops at “%s”, say “{label}”."
-    asked = question(0.5, text="{act}?").when({"no": truth, "yes": opposite})
-    assert "{act}?" in told(asked)[0]
-
-
 def test_labels_of_several_types() -> None:
     for labels in ((0, 1), (False, True), (0.5, 1.5)):
         mechanism = library.mangat(0.6, answers=labels).mechanism(labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 from itertools import product
-from math import comb, log
+from math import comb
 
 import numpy as np
 import pytest
@@ -220,33 +220,6 @@ def test_forced_answers_of_several_categories() -> None:
     np.testing.assert_allclose(results.linear_params, closed, rtol=0, atol=1e-12)
     cov = (np.diag(lam) - np.outer(lam, lam)) / (n.sum() * float(p) ** 2)
     np.testing.assert_allclose(results.linear_cov, cov, rtol=0, atol=1e-12)
-
-
-def test_equal_shares_are_k_ary_randomised_response() -> None:
-    labels = tuple("abcde")
-    mechanism = library.forced_categories(dict.fromkeys(labels, "1/10")).mechanism(labels)
-    krr = ldp.KRR(labels, log(6))
-    np.testing.assert_allclose(mechanism.channel().matrix(), krr.channel().matrix(), atol=1e-15)
-    assert mechanism.equivalent == krr
-
-
-def test_labels_of_several_types() -> None:
-    for labels in ((0, 1), (False, True), ("nein", "ja"), (0.5, 1.5)):
-        for device in (
-            library.forced_response("1/6", "1/6", answers=labels),
-            library.forced_dice(answers=labels),
-            library.mangat(0.6, answers=labels),
-            library.unrelated_question(0.7, 0.2, answers=labels),
-            library.forced_coins(answers=labels),
-        ):
-            mechanism = device.mechanism(labels)
-            assert mechanism.outputs.tolist() == list(labels)
-            assert ldp.mechanisms.mechanism_from_dict(mechanism.to_dict()) == mechanism
-
-
-def test_floats_are_understood_as_their_decimals() -> None:
-    assert library.warner(0.7) == library.warner("7/10") == library.warner(F(7, 10))
-    assert library.kuk(np.float64(0.8), "0.2") == library.disguised_response("4/5")
 
 
 BAD = [

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from shared.random_devices import listed, random_device
 
-import ldpstats as ldp
 from ldpstats import devices
 from ldpstats.devices import Device
 from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict
@@ -137,11 +136,3 @@ def test_a_wrong_law_of_reports_is_seen() -> None:
     with pytest.raises(AssertionError):
         draw(Wrong(device.step, ("a", "b")), 1)
     draw(device.mechanism(("a", "b")), 1)
-
-
-def test_frequencies_of_a_random_device() -> None:
-    device = devices.roll(6).when({1: "yes", 6: "no"}, otherwise=devices.truth)
-    forced = device.mechanism(("no", "yes"))
-    answers = ["yes"] * 3000 + ["no"] * 7000
-    results = ldp.FrequencyModel(forced.privatize(answers, np.random.default_rng(3))).fit()
-    assert abs(results.params["yes"] - 0.3) < 4 * results.bse["yes"]
