@@ -190,7 +190,6 @@ def test_sampler_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     assert min(p) * len(p) > LEVEL
 
 
-@pytest.mark.slow
 @every_mechanism
 def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     entropy = np.random.default_rng(12).bytes
@@ -284,10 +283,9 @@ def recovers(mechanism: ldp.Mechanism, methods: Iterable[str]) -> None:
 def test_one_mechanism_of_each_kind_meets_every_estimator() -> None:
     assert set(BY_KIND) == EVERY_KIND
     for kind, name in BY_KIND.items():
-        counts = expected_counts(
-            MECHANISMS[name], distribution(len(channel(MECHANISMS[name]).matrix())), 1e6
-        )
-        assert ldp.FrequencyModel(counts, candidates(MECHANISMS[name])).moments().kind == kind
+        mechanism = MECHANISMS[name]
+        counts = expected_counts(mechanism, distribution(channel(mechanism).shape[0]), 1e6)
+        assert ldp.FrequencyModel(counts, candidates(mechanism)).moments().kind == kind
 
 
 def test_counts_of_a_wrong_mechanism_do_not_recover_p() -> None:

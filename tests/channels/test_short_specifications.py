@@ -136,7 +136,7 @@ def test_revealed_answers_of_many_categories_have_a_number() -> None:
 # -- the closed forms are the values of the matrix ---------------------------------------------
 
 
-def epsilons(seed: int, size: int = 4) -> list[float]:
+def epsilons(seed: int, size: int = 1) -> list[float]:
     """Random levels of privacy from 1e-4 to 12, the ends among them."""
     rng = np.random.default_rng(seed)
     return [1e-4, 12.0, *np.exp(rng.uniform(np.log(1e-4), np.log(12.0), size)).tolist()]
