@@ -222,22 +222,6 @@ class Text(str):
         raise RuntimeError("a secret")
 
 
-class Incomparable:
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("a secret")
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def test_objects_of_other_classes() -> None:
-    assert matched("q", [Text(" nurse"), Text("cook"), Text("")], JOBS).tolist() == [0, 3, -1]
-    for value in (Text("x"), Incomparable()):
-        for secret in (True, False):
-            with pytest.raises(InvalidArgument) as failure:
-                matched("q", [value, 1], JOBS, secret)
-            assert "a secret" not in str(failure.value)
-
-
 # -- messages --------------------------------------------------------------------------------------
 
 
@@ -291,19 +275,6 @@ def test_a_million_labels_are_not_listed() -> None:
     assert np.array_equal(matched("n", values.astype(str), labels), values)
     assert np.array_equal(matched("n", values.astype(float), labels), values)
     assert not labels._cache  # such as the list of its values
-
-
-def test_equals_a_dictionary_of_texts() -> None:
-    """Against a plain loop, over columns of random text around the labels."""
-    rng = np.random.default_rng(2)
-    parts = np.array(["nurse", "cook", "", " ", "\t", "Nurse", "1", "driver"], dtype=object)
-    column = parts[rng.integers(0, len(parts), 400)] + parts[rng.integers(2, 5, 400)]
-    places = {"nurse": 0, "driver": 2, "cook": 3, "": -1}
-    good = np.array([text.strip() in places for text in column])
-    expected = [places[text.strip()] for text in column[good]]
-    assert matched("job", column[good], JOBS).tolist() == expected
-    with pytest.raises(UnknownCategory, match=rf"row {int(np.argmin(good)) + 1}="):
-        matched("job", column, JOBS)
 
 
 def test_small_numbers_are_read_in_powers_of_ten() -> None:

@@ -302,20 +302,15 @@ def test_words_are_replaced() -> None:
 BAD = [
     ({"dice": "x"}, "words='dice': is no such word"),
     ({"dice": "x"}, "did you mean 'die'"),
-    ({5: "x"}, "words=5"),
-    (["die"], "words=['die']"),
     ("die", "words='die'"),
     ({"die": None}, "words['die']=None"),
     ({"die": ""}, "words['die']=''"),
-    ({"die": "  "}, "words['die']=' '"),
     ({"die": "{coin}"}, "words['die']"),
     ({"say": "say it"}, "{label}"),
     ({"say": "say {labels} {label}"}, "{labels}"),
     ({"say": "say {label"}, "braces"),
     ({"say": "say {label.__class__}"}, "words['say']"),
     ({"say": "say {label!r}"}, "words['say']"),
-    ({"say": "say {label:>20}"}, "words['say']"),
-    ({"say": "say {0} {label}"}, "words['say']"),
     ({"if": "{action}"}, "{condition}"),
 ]
 

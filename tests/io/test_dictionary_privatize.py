@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from shared.dictionary_files import COLUMNS, HONEST, SURVEY, reports
+from shared.dictionary_files import COLUMNS, HONEST, SURVEY
 from shared.written_tables import FORMATS, rng, table_file
 
 import ldpstats as ldp
@@ -94,83 +93,3 @@ def test_answers_of_parquet_that_are_no_strings(
 
 
 # -- arguments -------------------------------------------------------------------------------------
-
-CLIENT = SURVEY.collector()
-MADE = reports(SURVEY, 3)
-WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a survey for a client": (lambda f: io.privatize_strings(f, "o.csv", "w", SURVEY), "client="),
-    "another client": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", ldp.Warner(epsilon=1.0).collector()),
-        "client=",
-    ),
-    "keep is text": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep="id"), "keep="),
-    "keep the truth": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["w"]),
-        "never copied",
-    ),
-    "keep twice": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["id", "id"]),
-        "must be distinct names",
-    ),
-    "keep a name of the reports": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["string"]),
-        "none of the reports' own",
-    ),
-    "keep what is not there": (
-        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["x"]),
-        "no such column",
-    ),
-    "no such answers": (lambda f: io.privatize_strings(f, "o.csv", "x", CLIENT), "no such column"),
-    "na is text": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, na="NA"), "na='NA'"),
-    "missing": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, missing="no"), "missing="),
-    "in place": (
-        lambda f: io.privatize_strings(f, f, "w", CLIENT, force=True),
-        "is the file that is read",
-    ),
-    "no format": (lambda f: io.privatize_strings(f, "o.txt", "w", CLIENT), "known format"),
-    "only missing": (
-        lambda f: io.privatize_strings(f, "o.csv", "none", CLIENT, missing="count"),
-        "holds no answer",
-    ),
-    "write no survey": (lambda f: io.write_survey(ldp.Warner(epsilon=1.0), "s.json"), "survey="),
-    "write to a number": (lambda f: io.write_survey(SURVEY, 3), "path=3"),
-    "read a number": (lambda f: io.read_survey(3), "path=3"),
-    "read nothing": (lambda f: io.read_survey("none.json"), "no such file"),
-    "write other reports": (lambda f: io.write_dictionary_reports(MADE.string, "o.csv"), "reports"),
-    "write numbers late": (lambda f: io.write_dictionary_reports([MADE, 2], "o.csv"), "reports=2"),
-    "write no reports": (lambda f: io.write_dictionary_reports([], "o.csv"), "are none"),
-    "a mechanism for a survey": (
-        lambda f: io.read_dictionary_reports(f, ldp.Warner(epsilon=1.0)),
-        "survey=",
-    ),
-    "four columns": (
-        lambda f: io.read_dictionary_reports(f, SURVEY, columns=list("abcd")),
-        "columns=.*five distinct",
-    ),
-    "a column twice": (
-        lambda f: io.read_dictionary_reports(f, SURVEY, columns=list("abcda")),
-        "columns=.*five distinct",
-    ),
-    "columns of text": (
-        lambda f: io.read_dictionary_reports(f, SURVEY, columns="abcde"),
-        "columns='abcde'",
-    ),
-    "no columns": (lambda f: io.read_dictionary_reports(f, SURVEY, columns=[]), "columns="),
-    "missing reports": (lambda f: io.read_dictionary_reports(f, SURVEY, missing="no"), "missing="),
-    "na of reports": (lambda f: io.read_dictionary_reports(f, SURVEY, na="NA"), "na='NA'"),
-    "no rows": (lambda f: io.read_dictionary_reports(f, SURVEY, chunk_rows=0), "chunk_rows=0"),
-    "no such table": (lambda f: io.read_dictionary_reports("x.csv", SURVEY), "no such file"),
-    "answers for reports": (lambda f: io.read_dictionary_reports(f, SURVEY), "no such column"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_arguments_are_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("id,w,none,string\n1,bad,,x\n2,c,,y\n")
-    call, says = WRONG[name]
-    with pytest.raises(ldp.InvalidArgument, match=says):
-        call(Path("a.csv"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -253,26 +253,6 @@ def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
         ldp.Counts.from_frame(frame, ldp.KRR(3, 50.0))
 
 
-@pytest.mark.parametrize("digits", [b"\xff\xfe", b"x" * 50_000], ids=["no text", "long"])
-def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path) -> None:
-    """The message still says what to do, however long what is stored there is."""
-    path = tmp_path / "r.parquet"
-
-    def store(made: pyarrow.Table, key: bytes) -> None:
-        fields = [field.with_metadata({key: digits}) for field in made.schema]
-        pyarrow.parquet.write_table(made.cast(pyarrow.schema(fields)), path)
-
-    store(pyarrow.table({"report": JOBS}), b"ldpstats.fingerprint")
-    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
-        io.read_counts(path, ONE)
-    assert len(str(caught.value)) < 500
-    io.write_dictionary_reports(SURVEY.privatize(["abc"], rng()), path, force=True)
-    store(pyarrow.parquet.read_table(path), b"ldpstats.survey")
-    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
-        io.read_dictionary_reports(path, SURVEY)
-    assert len(str(caught.value)) < 500
-
-
 @pytest.mark.parametrize("form", ["digits", "power"])
 def test_fingerprints_that_excel_shortened(form: str, tmp_path: Path) -> None:
     """Of a number it saves six digits, 4.47871E+11, whatever it was."""
@@ -341,17 +321,6 @@ def test_kept_reports_of_a_survey_keep_theirs(middle: str, last: str, tmp_path: 
     assert len(io.read_dictionary_reports(out, SURVEY)) == 10
     with pytest.raises(ldp.MechanismMismatch):
         io.read_dictionary_reports(out, ldp.DictionarySurvey(**SHAPE, epsilon=5.0))
-
-
-def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
-    path, out = tmp_path / "a.csv", tmp_path / "r.csv"
-    path.write_text("id,id_fingerprint,job\n1,,nurse\n2,left thumb,driver\n")
-    with pytest.raises(ldp.InvalidArgument, match=r"row 2=.*is not a fingerprint") as caught:
-        io.privatize_file(path, out, "job", ONE.collector(), keep=["id"])
-    assert "thumb" not in str(caught.value) and not out.exists()
-    path.write_text("id,id_fingerprint\n1,nurse\n2,driver\n")  # the true answers are never copied
-    io.privatize_file(path, out, "id_fingerprint", ONE.collector(), keep=["id"])
-    assert columns(out) == ["report", "report_fingerprint", "id"]
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

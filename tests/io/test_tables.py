@@ -125,12 +125,6 @@ def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
     assert counts.vector().tolist() == [12, 0, 2**52]
 
 
-def test_counts_of_missing_reports(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "t.csv", "report,n\nnurse,4\n,3\n")
-    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), count="n", missing="count")
-    assert (counts.nobs, counts.n_missing) == (4, 3)
-
-
 # -- cohorts ---------------------------------------------------------------------------------------
 
 ORR = ldp.ORR(4, 3, epsilon=1.0)
@@ -238,11 +232,6 @@ def test_more_text_may_mean_missing(tmp_path: Path) -> None:
         io.read_counts(path, krr, "job", missing="count", na=["NA"])
 
 
-def test_a_blank_line_is_an_empty_field_of_a_single_column(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "t.csv", "job\nnurse\n\ndriver\n")
-    assert io.read_counts(path, HONEST, "job", missing="count").n_missing == 1
-
-
 def test_text_is_never_read_as_a_number(tmp_path: Path) -> None:
     path = text_file(tmp_path / "t.csv", "code\n01\n1\n01\n")
     assert io.read_counts(path, ldp.KRR(("1", "01"), 1.0), "code").vector().tolist() == [1, 2]
@@ -329,18 +318,6 @@ def test_text_of_parquet_that_is_no_text(tmp_path: Path) -> None:
         io.read_counts(path, HONEST, "job")
     with pytest.raises(ldp.InvalidArgument, match="column='job': holds text that is not UTF-8"):
         io.privatize_file(path, tmp_path / "r.csv", "job", HONEST.collector())
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_an_error_names_the_row_of_the_file(suffix: str, tmp_path: Path) -> None:
-    table = pd.DataFrame({"job": ["nurse", None, "driver", None, "nurse", "cook", "nurse"]})
-    path = tmp_path / f"t{suffix}"
-    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
-    for chunk_rows in (100, 4, 3, 1):
-        with pytest.raises(ldp.UnknownCategory, match=r"row 6='cook'"):
-            io.read_counts(path, HONEST, "job", missing="count", chunk_rows=chunk_rows)
-        with pytest.raises(ldp.InvalidArgument, match=r"row 2=None"):
-            io.read_counts(path, HONEST, "job", chunk_rows=chunk_rows)
 
 
 # -- fingerprints ----------------------------------------------------------------------------------

@@ -93,11 +93,6 @@ def test_parts_that_do_not_fit_are_refused_when_it_is_made(
     assert words in str(refused.value)
 
 
-def test_categories_may_be_a_tuple() -> None:
-    made = own(categories=("a", "b", "c"))()
-    assert made.client().report("a") in ("a", "b", "c")
-
-
 def test_its_own_class_reads_its_specification() -> None:
     with pytest.raises(ldp.InvalidArgument, match="from_dict of its own class"):
         ldp.mechanism_from_dict(NearbyGrade(0.5).to_dict())

@@ -134,15 +134,6 @@ def test_moments_of_lumped_bits_by_enumeration() -> None:
     np.testing.assert_allclose(moments.V(p).matrix(), covariance, rtol=0, atol=1e-15)
 
 
-def test_a_million_categories_need_no_matrix_of_them() -> None:
-    krr = ldp.KRR(1_000_000, epsilon=3.0)
-    reports = lump(ldp.Reports(np.array([5, 999_999, 7]), krr), [7, 5])
-    np.testing.assert_array_equal(reports.y, [1, 2, 0])
-    wide = ldp.KRAPPOR(1000, epsilon=2.0)
-    y = wide.privatize(np.arange(500), np.random.default_rng(1))
-    assert lump(y, [999, 8, 0]).mechanism.channel().shape == (4, 8)
-
-
 def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
     rng = np.random.default_rng(3)
     for mechanism in (
@@ -159,16 +150,6 @@ def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
         found = np.unpackbits(lumped.y, axis=1, count=9, bitorder="little")
         np.testing.assert_array_equal(found, expected)
         assert list(lumped.mechanism.categories) == [*keep, "Other"]
-
-
-def test_missing_answers_and_names_travel() -> None:
-    reports = EXACT["krappor"].privatize(["cook", None], np.random.default_rng(1), missing="count")
-    lumped = lump(reports, ["cook"], other="all others")
-    assert lumped.n_missing == 1 and len(lumped) == 1
-    assert list(lumped.mechanism.categories) == ["cook", "all others"]
-    # a category of that name may be among those that are lumped
-    krr = ldp.KRR(("a", "b", "Other"), epsilon=1.0)
-    assert list(lump(ldp.Reports(np.array([2]), krr), ["b"]).mechanism.outputs) == ["b", "Other"]
 
 
 def test_lumping_twice_is_lumping_once() -> None:

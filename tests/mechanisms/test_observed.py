@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats import io as files
-from ldpstats.cli.program import main
-from ldpstats.mechanisms import lump
 from ldpstats.mechanisms.observed import joint_epsilon
 
 REGIONS = ("north", "south", "west")
@@ -124,12 +119,6 @@ def test_a_group_that_was_asked_directly() -> None:
     assert (results.bse < alone.bse).all() and results.epsilon == np.inf
 
 
-def test_lumped_it_stays_what_it_is() -> None:
-    reports = OBSERVED.privatize(["west", "north", "south"], np.random.default_rng(1))
-    lumped = lump(reports, ["north"])
-    assert lumped.mechanism == ldp.Observed(("north", "Other")) and lumped.y.tolist() == [1, 0, 1]
-
-
 def test_epsilon_of_several_variables() -> None:
     krr, warner = ldp.KRR(3, 1.5), ldp.Warner(epsilon=0.5)
     assert joint_epsilon([krr, OBSERVED, warner]) == 2.0
@@ -137,18 +126,3 @@ def test_epsilon_of_several_variables() -> None:
 
 
 # -- the command line ------------------------------------------------------------------------------
-
-
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
-    Path(answers).write_text("region\n" + "north\nwest\nnorth\n" * 10)
-    made = ["--mechanism", "observed", "--categories", "north,south,west", "--write-spec", spec]
-    assert main(["privatize", answers, reports, "--column", "region", *made]) == 0
-    assert "Observed(k=3, no privacy)" in capsys.readouterr().out
-    counts = files.read_counts(reports, files.read_mechanism(spec), "report")
-    assert counts.vector().tolist() == [20, 0, 10]
-    assert main(["fit", reports, "--spec", spec]) == 0
-    assert "0.6667" in capsys.readouterr().out
-    limit = ["--max-epsilon", "3", "--force"]
-    assert main(["privatize", answers, reports, "--column", "region", *made, *limit]) == 2
-    assert "no privacy" in capsys.readouterr().err

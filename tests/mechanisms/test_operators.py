@@ -129,19 +129,6 @@ def test_a_thousand_categories() -> None:
     assert len(pair.privatize(["999, no"] * 10_000, np.random.default_rng(1))) == 10_000
 
 
-def test_sensitive_categories_stay_so() -> None:
-    kept = ZEROS >> {"nurse": "health", "teacher": "t", "driver": "d", "cook": "c"}
-    assert kept.sensitive.tolist() == ["nurse"]
-    assert kept.epsilon == pytest.approx(1.0, abs=1e-12)
-    mixed_types = ZEROS >> {"nurse": "x", "teacher": "x", "driver": "d", "cook": "c"}
-    bare = ldp.privacy.uldp(mixed_types.channel(), [0])
-    assert mixed_types.epsilon == bare.epsilon
-    with pytest.raises(ldp.InvalidArgument, match="data types must stay apart"):
-        R = np.eye(4)[:, [0, 2, 3]]
-        R[1, 0] = 1.0
-        ldp.privacy.post_process(ZEROS, R)
-
-
 WRONG_PROCESSING: list[tuple[Any, str]] = [
     ({"nurse": "a", "teacher": "b", "driver": "c"}, "other='cook': is missing.*'nurse'"),
     (FIELDS | {"clerk": "x"}, r"other\[4\]='clerk'.*not among the 4 labels"),
@@ -182,26 +169,6 @@ def test_what_is_no_processing(other: Any, match: str) -> None:
 def test_reports_that_are_no_labels_are_not_processed(first: Any) -> None:
     with pytest.raises(ldp.NotAvailable, match="not labels from a list"):
         first >> FIELDS
-
-
-@pytest.mark.parametrize("other", [TABLE, pd.Series(FIELDS), KRR])
-def test_only_a_mechanism_stands_on_the_left(other: Any) -> None:
-    with pytest.raises(TypeError):
-        None >> other
-
-
-class Doubled:
-    """A stand-in for a device: the least that >> asks of one."""
-
-    def mechanism(self, categories: pd.Index) -> ldp.Mechanism:
-        return ldp.KRR(categories, epsilon=0.5)
-
-
-def test_a_device_is_asked_for_its_mechanism() -> None:
-    device = Doubled()
-    assert KRR >> device == KRR >> ldp.KRR(JOBS, 0.5)
-    assert ldp.mixture({device: 0.5, KRR: 0.5}) == ldp.mixture({ldp.KRR(JOBS, 0.5): 0.5, KRR: 0.5})
-    assert ldp.repeated(KRR, device) == ldp.repeated(KRR, ldp.KRR(JOBS, 0.5))
 
 
 # -- mixtures ------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import pytest
 from grid import MECHANISMS, all_reports, candidates, channel
 
 import ldpstats as ldp
-from ldpstats.estimators.em import em_step
 from ldpstats.privacy import plot_posterior, posterior
 
 JOBS = ("nurse", "teacher", "driver")
@@ -139,17 +138,6 @@ def test_two_questions() -> None:
     frame = pd.DataFrame({"late": ["no", "yes"], "job": ["driver", "nurse"]})
     named = posterior({"job": KRR, "late": LATE}, P_JOINT, frame)
     np.testing.assert_array_equal(named, given)
-
-
-@pytest.mark.parametrize("of", [KRR, ldp.KRAPPOR(JOBS, epsilon=2.0)])
-def test_its_average_is_a_step_of_em(of: ldp.Mechanism) -> None:
-    rng = np.random.default_rng(5)
-    first = of.privatize(rng.choice(JOBS, 400), rng)
-    second = LATE.privatize(rng.choice(["no", "yes"], 400), rng)
-    average = posterior([of, LATE], P_JOINT, [first, second]).mean().to_numpy()
-    problem = ldp.AssociationModel(first, second).evidence.likelihood
-    step = em_step(problem, P_JOINT.to_numpy().ravel())
-    np.testing.assert_allclose(average, step, atol=1e-12)
 
 
 # -- what is refused -----------------------------------------------------------------------------

@@ -96,20 +96,6 @@ def test_impossible_reports_are_of_no_type() -> None:
     assert certificate.revealed is not None and certificate.revealed.tolist() == [-1, -1, -2, 1]
 
 
-def test_the_certificate_in_words() -> None:
-    assert str(uldp(URR)) == (
-        "Utility-optimised LDP of 2 sensitive among 5 categories: epsilon 1.2\n"
-        "  protected reports   2\n"
-        "  invertible reports  3"
-    )
-    assert str(uldp([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]], [0])) == (
-        "Utility-optimised LDP of 1 sensitive among 3 categories: no epsilon: some categories can "
-        "make report 0 and others cannot\n"
-        "  protected reports   3\n"
-        "  invertible reports  0"
-    )
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

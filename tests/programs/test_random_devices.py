@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from shared.random_devices import listed, random_device
 
+import ldpstats as ldp
 from ldpstats import devices
 from ldpstats.devices import Device
 from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict

@@ -394,14 +394,6 @@ def test_cells_are_uniform_and_independent(hashed, sequential):
         assert all(independent(first, second, M) for second in tables[:i])
 
 
-def test_permutations_are_independent():
-    """Ranks of one cohort say nothing of another: their correlation has variance 1 / (S - 1)."""
-    S = 20_000
-    ranks = np.array(columns(permuted_cells(S, 6, 2, S)), dtype=np.float64)
-    between = np.corrcoef(ranks)[np.triu_indices(12, 1)]
-    assert np.abs(between).max() < stats.norm.isf(TAIL / 2) / np.sqrt(S - 1)
-
-
 def test_simple_hashes_fail(sequential):
     """Neither a cell that all cohorts share, nor one that a key shifts, passes for independent."""
     same = (sequential % np.uint64(M)).astype(np.int64)

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.written_tables import mode, names
+from shared.written_tables import names
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.io.storage import commits, interrupts, locks
+from ldpstats.io.storage import interrupts, locks
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
@@ -142,42 +142,6 @@ def test_a_folder_that_vanishes(tmp_path: Path) -> None:
 # -- several files ---------------------------------------------------------------------------------
 
 
-def test_files_appear_together(links: None, tmp_path: Path) -> None:
-    a, b = tmp_path / "a", tmp_path / "b"
-    b.write_text("old")
-    with io.replacing_all([a, b], force=True) as temporary:
-        for path in temporary:
-            path.write_text("new")
-        assert not a.exists() and b.read_text() == "old"
-    assert a.read_text() == b.read_text() == "new" and names(tmp_path) == ["a", "b"]
-
-
-@pytest.mark.parametrize("there", [(), (0,), (1,), (0, 1, 2), (2,), (0, 2)])
-@pytest.mark.parametrize("fails", [0, 1, 2])
-def test_files_appear_together_or_not_at_all(
-    fails: int, there: tuple[int, ...], links: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths = [tmp_path / name for name in "abc"]
-    for i in there:
-        paths[i].write_text(f"old {i}")
-        paths[i].chmod(0o640)
-    real = commits._Target.place
-
-    def place(self: Any, keep: bool) -> None:
-        if self.path == str(paths[fails]):
-            raise OSError(errno.EIO, "Input/output error")
-        real(self, keep)
-
-    monkeypatch.setattr(commits._Target, "place", place)
-    says = rf"{paths[fails].name}'.*cannot be written \(Input/output"
-    with pytest.raises(ldp.InvalidArgument, match=says):
-        with io.replacing_all(paths, force=True) as temporary:
-            for path in temporary:
-                path.write_text("new")
-    assert names(tmp_path) == [paths[i].name for i in there]
-    assert all(paths[i].read_text() == f"old {i}" and mode(paths[i]) == 0o640 for i in there)
-
-
 @pytest.mark.parametrize("at", range(1, 7))
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "fault"), KeyboardInterrupt()])
 def test_a_fault_at_any_step_of_the_commit(
@@ -243,28 +207,6 @@ def test_what_cannot_be_restored_is_not_lost(
             pass
     (kept,) = tmp_path.glob(".ldpstats-*.old")
     assert kept.read_text() == "old"
-
-
-def test_threads_that_overwrite_the_same_files(links: None, tmp_path: Path) -> None:
-    """Of two at once, all files are those of one: 40 times."""
-    paths = [tmp_path / "folder" / "a", tmp_path / "b"]
-    paths[0].parent.mkdir()
-
-    def write(text: str, start: threading.Barrier) -> None:
-        with io.replacing_all(paths if text == "x" else paths[::-1], force=True) as temporary:
-            for path in temporary:
-                path.write_text(text)
-            start.wait()
-
-    for _ in range(40):
-        start = threading.Barrier(2)
-        threads = [threading.Thread(target=write, args=(text, start)) for text in "xy"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert paths[0].read_text() == paths[1].read_text()
-    assert names(tmp_path) == ["b", "folder"]
 
 
 OVERWRITE = """

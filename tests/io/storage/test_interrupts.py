@@ -71,14 +71,6 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_handler_of_the_caller_is_left_alone(handlers: None) -> None:
-    before = [signal.getsignal(number) for number in ENDING]
-    with interrupts.cleaning_up():
-        assert [signal.getsignal(number) for number in ENDING] == before
-    assert cli.main(["--version"]) == 0
-    assert [signal.getsignal(number) for number in ENDING] == before
-
-
 def test_other_threads_change_no_handler() -> None:
     found: list[int] = []
     with interrupts.cleaning_up():
@@ -96,17 +88,6 @@ def test_a_fork_removes_nothing_of_its_parent(tmp_path: Path) -> None:
         interrupts._unfinished.discard(entry)
         interrupts.remove_unfinished(everyones=True)
         assert temporary.exists()
-
-
-def test_the_files_of_other_threads_stay(tmp_path: Path) -> None:
-    with io.replacing(tmp_path / "a") as temporary:
-        thread = threading.Thread(target=interrupts.remove_unfinished)
-        thread.start()
-        thread.join()
-        assert temporary.exists()
-        interrupts.remove_unfinished()
-        assert not temporary.exists()
-        temporary.write_text("again")
 
 
 COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import command; command()"]

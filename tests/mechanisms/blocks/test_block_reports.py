@@ -10,7 +10,6 @@ import pytest
 import ldpstats as ldp
 
 SUBSETS = ldp.SubsetSelection(("a", "b", "c", "d"), 0.6, size=2)
-HADAMARD = ldp.HadamardResponse(("a", "b", "c", "d"), 0.6)
 
 
 @pytest.mark.parametrize("text", ["0111", "0001", "011", "0210", "", None, 3, True])
@@ -32,22 +31,10 @@ def test_sums_that_no_reports_have_are_refused(n: list[int]) -> None:
         SUBSETS.counts(n, nobs=2)
 
 
-@pytest.mark.parametrize("label", [8, -1, 1.5, "eight", None])
-def test_labels_that_do_not_exist_are_refused(label: object) -> None:
-    with pytest.raises(ldp.LDPError):
-        HADAMARD.parse("reports", [0, label])
-
-
 @pytest.mark.parametrize("size", [0, 4, 2.5, True, "two", np.nan])
 def test_sizes_that_leave_nothing_out_are_refused(size: object) -> None:
     with pytest.raises(ldp.InvalidArgument, match="size"):
         ldp.SubsetSelection(4, 1.0, size)
-
-
-def test_bits_of_subsets_are_not_lumped() -> None:
-    reports = SUBSETS.privatize(["a", "b"] * 50, np.random.default_rng(1))
-    with pytest.raises(ldp.NotAvailable, match="several categories at once"):
-        ldp.lump(reports, ["a"])
 
 
 def test_goodness_of_fit_sees_another_epsilon() -> None:

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -176,29 +175,6 @@ def test_one_report_of_the_client_has_the_law_of_the_channel() -> None:
 
 
 # -- reports and counts ---------------------------------------------------------------------------
-
-
-def test_counts_from_tables() -> None:
-    frame = pd.DataFrame({"cohort": [0, 1, 1], "report": ["3", "7", "7"], "n": [5, 2, 1]})
-    counts = ldp.Counts.from_frame(frame, ORR, count="n", cohort="cohort")
-    assert counts.vector()[0, 3] == 5 and counts.vector()[1, 7] == 3
-    joined = pd.DataFrame({"report": ["0:3", "1:7"]})
-    assert ldp.Counts.from_frame(joined, ORR).vector().sum() == 2
-    assert ORR.counts(counts.vector(), nobs=counts.vector().sum(axis=1)).nobs == 8
-
-
-def bad(call) -> str:  # type: ignore[no-untyped-def]
-    with pytest.raises(ldp.LDPError) as raised:
-        call()
-    return str(raised.value)
-
-
-def test_counts_of_other_parameters_are_refused() -> None:
-    other = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
-    counts = other.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
-    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
-        _ = counts + RAPPOR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
-    assert "were not made by" in bad(lambda: RAPPOR.moments(counts, WORDS))
 
 
 # -- truth values ----------------------------------------------------------------------------------

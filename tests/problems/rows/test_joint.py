@@ -15,7 +15,6 @@ import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.solvers.dense import DenseModel
-from ldpstats.estimators.solvers.interior import interior_newton
 from ldpstats.estimators.solvers.sampled import sampled, starting_point
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import StackedRows
@@ -107,25 +106,6 @@ def test_a_part_of_the_rows(case: str) -> None:
     check_products(rows.select(slice(3, 50, 4)), dense[3:50:4])
     np.testing.assert_array_equal(rows.select(keep).log_scale, rows.log_scale[keep])
     assert rows.select(np.zeros(len(dense), bool)).mix(np.ones(dense.shape[1])).shape == (0,)
-
-
-@pytest.mark.parametrize("thin", [1, 1 << 20])
-@pytest.mark.parametrize("case", ["two", "table", "three, mixed", "three, table"])
-def test_one_variable_has_many_categories(
-    case: str, thin: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Pairs of its categories would be far more than the cells of a dense block."""
-    monkeypatch.setattr(module, "_BLOCK", 1 << 12)
-    monkeypatch.setattr(module, "_THIN", thin)
-    rng = np.random.default_rng(11)
-    for sizes in ((40, 2, 3), (2, 40, 3), (3, 2, 40)):
-        rows = JointRows(
-            tuple(factor(rng, 300, k, kind) for k, kind in zip(sizes, CASES[case], strict=False))
-        )
-        dense, v = kronecker(rows.factors), rng.random(300)
-        gram = rows.gram(v)
-        np.testing.assert_allclose(gram, (dense * v[:, None]).T @ dense, rtol=1e-12)
-        np.testing.assert_array_equal(gram, gram.T)
 
 
 def test_scales_add_up() -> None:
@@ -311,17 +291,6 @@ def test_three_variables_of_twenty_categories() -> None:
     assert MLE(tol=1e-12).solve(problem).converged
 
 
-def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:
-    W, n = survey(TRUTHS["dependent"], 2000, "kk")
-    start = starting_point(W, n)
-    few = interior_newton(W, n, start, 1e-10, max_iter=3)
-    assert not few.converged and few.gap > 1e-10 and few.n_iter == 3
-    assert few.gap == pytest.approx(Likelihood(W, n).gap(few.p))
-    assert interior_newton(W, n, start, 1e-10).converged
-    beyond = interior_newton(W, n, start, -1.0)  # no gap is that small: it stops on its own
-    assert not beyond.converged and beyond.gap < 1e-12 and beyond.n_iter < 60
-
-
 def test_an_impossible_report_is_named() -> None:
     W = JointRows((Factor(np.array([[1.0, 2.0], [0.0, 0.0]])), Factor(np.ones((2, 2)))))
     with pytest.raises(InvalidArgument, match="impossible under every category"):
@@ -338,24 +307,6 @@ def test_a_whole_sample_is_the_exact_hessian(monkeypatch: pytest.MonkeyPatch) ->
     v = n / W.mix(np.full(12, 1 / 12)) ** 2 / 500
     exact = W.gram(v)
     np.testing.assert_allclose(sampled(W, n)(W, v).H, exact, rtol=5e-3, atol=5e-3 * exact.min())
-
-
-@pytest.mark.parametrize(("even", "found"), [(0.5, True), (1.0, False)])
-def test_a_sample_finds_the_reports_that_matter(
-    even: float, found: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """5 of 200,000 reports tell the last cell: drawn for what they say, not in an even sample."""
-    monkeypatch.setattr(sampled_module, "_EVEN", even)
-    rng = np.random.default_rng(1)
-    u = 200_000
-    W = rng.choice([0.5, 1.0, 1.5], size=(u, 3))
-    W[:, 2] = 0.01
-    W[rng.choice(u, 5, replace=False), 2] = 1000.0
-    rows = JointRows((Factor(W), Factor(np.ones((u, 1)))))
-    v = 1.0 / rows.mix(np.full(3, 1 / 3)) ** 2 / u
-    model, exact = sampled(rows, np.ones(u))(rows, v).H, rows.gram(v)
-    ratio = np.linalg.eigvals(np.linalg.solve(exact, model)).real
-    assert (0.9 < ratio.min() and ratio.max() < 1.1) == found
 
 
 def test_the_start_is_the_product_of_the_margins() -> None:

@@ -8,7 +8,6 @@ from grid import all_reports
 
 import ldpstats as ldp
 from ldpstats.estimators.mle import MLE
-from ldpstats.mechanisms import CandidateMap
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import WithOther
 from ldpstats.problems.rows.other import other_law, other_rows
@@ -140,18 +139,6 @@ def test_the_product_of_bits_gives_other_its_share_and_the_printed_form_none() -
     share, p = share_of_other("fpe16")
     assert share < 1e-3
     assert np.all(p > LAW[:3] + 0.1)
-
-
-def test_candidates_may_be_given_by_their_cells_or_from_an_alphabet() -> None:
-    reports = bloom_reports(500, 4)
-    given = CandidateMap(WORDS[:2], BLOOM.cells(list(WORDS[:2])) % 32)
-    assert other_rows(reports, given, [0.2, 0.1]).shape == (500,)
-    closed = ldp.ORAPPOR(4, 2, 2, epsilon=2.0, alphabet=WORDS[:6])
-    answers = closed.privatize(WORDS[:6], np.random.default_rng(1))
-    law = other_law(answers, ["word 4", "word 1"], [0.2, 0.1])
-    swapped = other_law(answers, ["word 1", "word 4"], [0.1, 0.2])
-    np.testing.assert_allclose(law, swapped, rtol=0, atol=1e-15)
-    assert other_law(answers, None, np.full(6, 0.1)).shape == (2, 4)
 
 
 def test_what_other_rows_refuse() -> None:
