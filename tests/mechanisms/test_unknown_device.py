@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hostile.values import BadEq, BadRepr
 
 import ldpstats as ldp
 from ldpstats.devices import cards, flip, opposite, parts, question, roll, truth, unknown
@@ -123,7 +124,19 @@ def test_values_are_probabilities(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [3, "a", [], [0.1, 0.2], {"cheat": 0.1}, {}, {"cheating", 0.1}, None, {1: 0.1}]
+    "values",
+    [
+        3,
+        "a",
+        [],
+        [0.1, 0.2],
+        {"cheat": 0.1},
+        {},
+        {"cheating", 0.1},
+        None,
+        {BadRepr(): 1},
+        {BadEq(): 1},
+    ],
 )
 def test_every_parameter_needs_a_value(values: Any) -> None:
     with pytest.raises(ldp.InvalidArgument):
