@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import ldpstats as ldp
@@ -117,41 +115,3 @@ def test_documents_and_pages_have_the_words_of_the_survey() -> None:
     mechanism = library.forced_dice().mechanism(("nein", "ja"))
     document = json.dumps(ldp.Questionnaire({"late": mechanism}).client_document())
     assert '"ja"' in document and '"nein"' in document and '"yes"' not in document
-
-
-def test_a_wide_file_goes_through_survey_in_one_call(tmp_path: Path) -> None:
-    """Six designs, codes 1 and 2, and codes for missing answers by question."""
-    n = 400
-    plain = {
-        "Used drugs": ("no", "yes", 260), "Paid late": ("no", "yes", 250),
-        "Was ill": ("no", "yes", 240), "Stole": ("same", "different", 150),
-    }  # fmt: skip
-    coded = {"no": 2, "yes": 1, "same": 1, "different": 0}
-    columns = {
-        name: [coded[a]] * m + [coded[b]] * (n - m) for name, (a, b, m) in plain.items()
-    } | {"Age": [9] * n, "Sure": [1, 2] * (n // 2)}  # fmt: skip
-    table = pd.DataFrame(columns)
-    table.loc[:9, "Used drugs"] = 9
-    table.loc[:4, "Paid late"] = 99
-    table.to_csv(tmp_path / "wide.csv", sep=";", index=False)
-    designs: dict[str, Device] = {
-        "Used drugs": library.forced_response("1/3", "1/6"),
-        "Paid late": library.unrelated_question("2/3", "1/12"),
-        "Was ill": library.warner("8/10"),
-        "Stole": library.crosswise("1/4") >> recode({"same": 1, "different": 0}),
-    }
-    survey = ldp.Survey(
-        pd.read_csv(tmp_path / "wide.csv", sep=";"),
-        {name: design.mechanism((2, 1)) for name, design in designs.items()},
-        na={"Used drugs": [9], "Paid late": [99]},
-    )
-    for name, (a, b, m) in plain.items():
-        missing = {"Used drugs": 10, "Paid late": 5}.get(name, 0)
-        said = designs[name].mechanism(("no", "yes"))
-        known = [coded[a], coded[b]] if name == "Stole" else [a, b]
-        expected = said.counts(dict(zip(known, (m - missing, n - m), strict=True)))
-        fit = survey.frequencies(name)
-        assert fit.nobs == n - missing
-        assert fit.params[1] == ldp.FrequencyModel(expected).fit().params["yes"]
-    with pytest.raises(ldp.LDPError, match=r"pandas.read_csv\(file, sep=';'\)"):
-        ldp.Survey(tmp_path / "wide.csv", {"Was ill": designs["Was ill"].mechanism((2, 1))})

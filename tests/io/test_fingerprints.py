@@ -65,21 +65,6 @@ def test_every_row_says_which_mechanism_made_it(suffix: str, tmp_path: Path) -> 
     assert (again.nobs, again.n_missing) == (4, 2)
 
 
-def test_a_privatised_file_says_it_too(tmp_path: Path) -> None:
-    out = tmp_path / "r.csv"
-    io.privatize_file(
-        answers(tmp_path), out, "job", ONE.collector(), name="work", keep=["who"], chunk_rows=7
-    )
-    assert columns(out) == ["work", "work_fingerprint", "who"]
-    assert {line.split(",")[1] for line in lines(out)[1:]} == {ONE.fingerprint}
-    assert io.read_counts(out, ONE, "work").nobs == 60
-
-
-def test_parquet_has_no_such_column(tmp_path: Path) -> None:
-    io.write_reports(ONE.privatize(JOBS, rng()), tmp_path / "r.parquet")
-    assert columns(tmp_path / "r.parquet") == ["report"]
-
-
 @pytest.mark.parametrize("suffix", TEXT)
 def test_a_dictionary_survey_has_one_column_for_all_five(suffix: str, tmp_path: Path) -> None:
     made, path = SURVEY.privatize(["abc", None], rng(), missing="count"), tmp_path / f"r{suffix}"

@@ -214,16 +214,6 @@ def test_identifiers_that_repeat_or_lack(rows: str, says: str, tmp_path: Path) -
             matched(tmp_path, TWO[0], f"who,report\n{rows}", chunk_rows=chunk_rows, **how)
 
 
-def test_an_identifier_in_the_one_table_is_checked(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text("who,x,y\n1,nurse,no\n2,nurse,yes\n")
-    assert read_joint_counts(path, (X, Y), ("x", "y"), id="who").nobs == 2
-    path.write_text("who,x,y\n1,nurse,no\n1,nurse,yes\n")
-    assert read_joint_counts(path, (X, Y), ("x", "y")).nobs == 2  # nobody said that they differ
-    with pytest.raises(ldp.InvalidArgument, match="row 2='1': is also the respondent of row 1"):
-        read_joint_counts(path, (X, Y), ("x", "y"), id="who")
-
-
 # -- fingerprints ----------------------------------------------------------------------------------
 
 
@@ -288,17 +278,6 @@ def test_wrong_arguments_are_refused(
     call, says = WRONG[name]
     with pytest.raises(ldp.InvalidArgument, match=says):
         call(Path("a.csv"))
-
-
-@pytest.mark.parametrize("id", [None, "who"])
-def test_reports_that_do_not_fit_are_refused(id: str | None, tmp_path: Path) -> None:
-    parts = reports(WIDE, 500, 1), reports(Y, 500, 2)
-    table = pd.DataFrame({"who": range(500), "x": text(parts[0]), "y": text(parts[1])})
-    path = table_file(tmp_path / "r.csv", table)
-    how: dict[str, Any] = {"id": id, "chunk_rows": 50}
-    with pytest.raises(ldp.NotAvailable, match="most_bytes"):
-        read_joint_counts(path, (WIDE, Y), ("x", "y"), most_bytes=5000, **how)
-    assert read_joint_counts(path, (WIDE, Y), ("x", "y"), most_bytes=50_000, **how).nobs == 500
 
 
 def test_an_empty_table(tmp_path: Path) -> None:

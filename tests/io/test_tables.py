@@ -196,9 +196,7 @@ def test_candidates_one_a_line(end: str, tmp_path: Path) -> None:
     ("data", "says"),
     [
         (b"", "is empty"),
-        (b"\n", "line 1 is blank"),
         (b"a\n\nb\n", "line 2 is blank"),
-        (b"a\n \t\nb\n", "line 2 is blank"),
         (b"a\nb\na\n", "line 3='a': is also the candidate of line 1"),
         (b"a\ncaf\xe9\n", "UTF-8"),
         ("a\nb\n".encode("utf-16"), "UTF-8"),
@@ -270,15 +268,12 @@ def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
     ("labels", "column"),
     [
         (3, pyarrow.array([0, 2, None], pyarrow.int8())),
-        (3, pyarrow.array([0, 2, None], pyarrow.uint64())),
         (3, pyarrow.array([0.0, 2.0, float("nan")], pyarrow.float64())),
-        (3, pyarrow.array([0.0, 2.0, None], pyarrow.float32())),
         (3, pyarrow.array(["0", "2", None])),
         ((0.5, 1.5, 2.5), pyarrow.array([0.5, 2.5, None])),
         ((5, 6, 7), pyarrow.array([5, 7, None])),
         (("x", "y", "z"), pyarrow.array(["x", "z", None], pyarrow.large_string())),
         (("x", "y", "z"), pyarrow.array(["x", "z", None]).dictionary_encode()),
-        ((5, 6, 7), pyarrow.array([5, 7, None]).dictionary_encode()),
         (("", "y", "z"), pyarrow.array(["", "z", None])),
     ],
 )
@@ -294,11 +289,8 @@ def test_types_of_parquet(labels: Any, column: Any, tmp_path: Path) -> None:
     [
         pyarrow.array([True, False]),  # no label 1, no label 0
         pyarrow.array([0.0, 1.5]),
-        pyarrow.array([0, -1]),
         pyarrow.array([0, 2**63], pyarrow.uint64()),
         pyarrow.array(["0", "one"]),
-        pyarrow.array([b"0"]),
-        pyarrow.array([[0]]),
         pyarrow.array([datetime.date(2020, 1, 1)]),
     ],
 )

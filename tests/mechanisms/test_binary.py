@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import io as files
-from ldpstats.cli.program import main
 
 DESIGNS: dict[str, tuple[type[ldp.Mechanism], dict[str, float], str]] = {
     # fingerprints of release 0.1.0
@@ -109,15 +106,3 @@ def test_p_is_on_the_diagonal_whichever_half_it_is_in(p: float) -> None:
 def test_p_that_is_none(given: dict[str, float]) -> None:
     with pytest.raises(ldp.InvalidArgument, match=r"^(p|epsilon)="):
         ldp.Warner(**given)
-
-
-def test_p_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
-    Path(answers).write_text("smokes\n" + "no\nyes\n" * 30)
-    made = ["privatize", answers, reports, "--column", "smokes", "--mechanism", "warner"]
-    assert main([*made, "--p", "0.2", "--write-spec", spec]) == 0
-    assert files.read_mechanism(spec) == ldp.Warner(p=0.2)
-    again = [*made, "--write-spec", spec, "--force"]
-    assert main([*again, "--p", "0.2", "--epsilon", "1"]) == 2
-    assert main(again) == 2
-    assert "--epsilon" in capsys.readouterr().err

@@ -116,16 +116,6 @@ def test_each_category_has_its_own_one_sided_epsilon() -> None:
         assert np.isinf(osldp(mechanism, ["teacher"]).epsilon)
 
 
-def test_many_categories_and_patterns() -> None:
-    assert osldp(ldp.KRR(10**6, 1.0), [3]).epsilon == pytest.approx(1.0, abs=1e-12)
-    certificate = osldp(ldp.URAP(3000, range(1500), 2.0))
-    assert certificate.epsilon == pytest.approx(2.0, abs=1e-12)
-    assert (certificate.n_shared, certificate.n_apart) == (np.inf, 1500)
-    assert certificate.raised is None and "inf" in str(certificate)
-    with pytest.raises(ldp.NotAvailable, match="too many"):
-        osldp_factors(ldp.KRAPPOR(40, 1.0))
-
-
 POSITIONS = {
     "nothing": None,
     "text": "a",

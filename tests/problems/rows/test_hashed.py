@@ -113,9 +113,7 @@ def test_rows_equal_their_definition(kind: str) -> None:
         ({"cells": np.zeros((2, 3, 2), np.uint16)}, "shape"),
         ({"a": 0.0}, "a=0.0"),
         ({"cohort": np.array([0, 2])}, "cohort"),
-        ({"cohort": np.array([-1, 0])}, "cohort"),
         ({"y": np.array([0, -1])}, "y="),
-        ({"y": np.array([0])}, "y="),
     ],
 )
 def test_malformed_label_rows_are_refused(change: dict[str, Any], match: str) -> None:
@@ -129,9 +127,7 @@ def test_malformed_label_rows_are_refused(change: dict[str, Any], match: str) ->
     ("change", "match"),
     [
         ({"p0": 0.0}, "p0=0.0"),
-        ({"p1": 1.0}, "p1=1.0"),
         ({"packed": np.zeros((2, 1), np.uint8)}, "packed"),
-        ({"packed": np.zeros((2, 2))}, "packed"),
         ({"cohort": np.array([0, 2])}, "cohort"),
         ({"cells": np.full((2, 3, 2), 12, np.uint16)}, "cells"),
     ],

@@ -110,16 +110,6 @@ def test_other_does_not_draw_reports_from_the_candidates(n_cohorts: int) -> None
     assert abs(np.mean(shares) - 0.4) < 4.0 * np.std(shares, ddof=1) / np.sqrt(12.0)
 
 
-def test_the_law_of_other_where_nothing_is_left_but_noise() -> None:
-    # answers that are all candidates, and cohorts of one report or none
-    orr = ldp.ORR(4, 3, epsilon=1.0)
-    none = orr.counts([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
-    law = other_law(none, [WORDS[0]], [0.5])
-    assert np.all(np.isfinite(law)) and np.allclose(law.sum(axis=1), 1.0)
-    alone = other_rows(none, [WORDS[0]], [0.5])
-    assert 0.15 < alone.item() <= 0.25 + 1e-12  # no other report says that the label is frequent
-
-
 def share_of_other(form: str) -> tuple[float, np.ndarray]:
     """Share that the likelihood gives to Other, and the frequencies of three candidates."""
     reports = bloom_reports(40_000, 3)

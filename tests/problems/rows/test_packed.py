@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.estimators.solvers.low_rank import LowRankModel
-from ldpstats.estimators.solvers.proximal import DiagonalModel
 from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 
 
@@ -38,30 +35,6 @@ def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) 
 
 
 # -- the model of the Hessian of several sources -------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rank", [1, 2, 3])
-def test_a_step_of_low_rank_is_the_minimum(rank: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    k = 12
-    model = LowRankModel(rng.random(k) + 0.1, rng.random((k, rank)))
-    p, g = rng.dirichlet(np.ones(k)), rng.normal(size=k)
-    found = model.step(p, g)
-    x = cp.Variable(k)
-    size = cp.sum_squares(cp.multiply(np.sqrt(model.D), x)) + cp.sum_squares(model.U.T @ x)
-    cp.Problem(cp.Minimize(g @ x + size / 2), [x >= -p]).solve(solver=cp.CLARABEL)
-
-    def value(y: np.ndarray) -> float:
-        return float(g @ y + y @ model.times(y) / 2)
-
-    assert (found >= -p).all()
-    assert value(found) <= value(np.maximum(x.value, -p)) + 1e-9
-    slope = g + model.times(found)
-    assert np.abs(slope[found > -p]).max(initial=0.0) < 1e-9 and slope.min() > -1e-9
-    if rank == 1:
-        other = DiagonalModel(model.D, model.U[:, 0]).step(p, g)
-        np.testing.assert_allclose(found, other, atol=1e-9)
 
 
 @pytest.mark.parametrize("other", ["krappor", "urr", "urap"])

@@ -226,22 +226,6 @@ def test_water_filling_is_the_maximum(seed: int) -> None:
     assert Likelihood(DenseRows(W), c[seen]).gap(p) <= 1e-12
 
 
-def test_water_filling_where_an_answer_is_certain() -> None:
-    a, b = 0.5, np.array([0.25, 0.0, 0.25, 0.0])
-    np.testing.assert_allclose(water_filling(np.array([0, 3, 0, 1]), a, b), [0, 0.75, 0, 0.25])
-    np.testing.assert_allclose(water_filling(np.array([0, 0, 7, 0]), a, b), [0, 0, 1, 0])
-    np.testing.assert_allclose(water_filling(np.array([2, 0, 2, 0]), a, b), [0.5, 0, 0.5, 0])
-    none = np.zeros(4)
-    np.testing.assert_allclose(
-        water_filling(np.array([2, 0, 1, 1]), 1.0, none), [0.5, 0, 0.25, 0.25]
-    )
-    same = np.full(4, 0.125)
-    counts = np.array([5, 0, 2, 9])
-    np.testing.assert_allclose(
-        water_filling(counts, 0.5, same), water_filling(counts, 0.5, 0.125), atol=1e-15
-    )
-
-
 # -- linear equations with a diagonal ----------------------------------------------------------
 
 
