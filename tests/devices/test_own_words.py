@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import ldpstats as ldp
@@ -115,3 +117,9 @@ def test_documents_and_pages_have_the_words_of_the_survey() -> None:
     mechanism = library.forced_dice().mechanism(("nein", "ja"))
     document = json.dumps(ldp.Questionnaire({"late": mechanism}).client_document())
     assert '"ja"' in document and '"nein"' in document and '"yes"' not in document
+
+
+def test_a_file_of_semicolons_is_told_how_to_be_read(tmp_path: Path) -> None:
+    pd.DataFrame({"late": [1, 2], "age": [9, 9]}).to_csv(tmp_path / "wide.csv", sep=";")
+    with pytest.raises(ldp.LDPError, match=r"pandas.read_csv\(file, sep=';'\)"):
+        ldp.Survey(tmp_path / "wide.csv", {"late": library.warner("8/10").mechanism((2, 1))})
