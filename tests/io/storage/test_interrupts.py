@@ -151,23 +151,21 @@ def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
-def test_a_signal_at_any_moment(
-    number: signal.Signals, tmp_path: Path, attempts: Callable[[int], int]
-) -> None:
+def test_a_signal_at_any_moment(tmp_path: Path, attempts: Callable[[int], int]) -> None:
     """100 moments, or a share, from the first temporary file on, over the work and the commit."""
-    (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 100_000)
+    (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 50_000)
     program = start(tmp_path)
     begun = None
     while program.poll() is None:
         if begun is None and list(tmp_path.glob(".ldpstats-*")):
             begun = time.monotonic()
+        time.sleep(0.001)
     assert begun is not None
     whole, done = time.monotonic() - begun, 0
     program.communicate()
     moments = attempts(100)
     for i in range(moments):
-        old = {}
+        number, old = (*ENDING, signal.SIGINT)[i % 3], {}
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
             if i % 2:
@@ -175,7 +173,7 @@ def test_a_signal_at_any_moment(
                 old[name] = "mine"
         program = start(tmp_path, "--force")
         while program.poll() is None and not list(tmp_path.glob(".ldpstats-*")):
-            pass
+            time.sleep(0.001)
         time.sleep(1.1 * whole * i / moments)
         program.send_signal(number)
         _, err = program.communicate()
@@ -186,7 +184,7 @@ def test_a_signal_at_any_moment(
             whole *= 0.9  # of a machine that was busy with other work when this was measured
             mechanism = io.read_mechanism(tmp_path / "spec.json")
             assert set(found) == {"reports.csv", "spec.json"}
-            assert io.read_counts(tmp_path / "reports.csv", mechanism).nobs == 300_000
+            assert io.read_counts(tmp_path / "reports.csv", mechanism).nobs == 150_000
         else:
             assert program.returncode in (-number, 130)
     assert done < moments  # the negative control: there was something to interrupt
@@ -196,7 +194,7 @@ def test_a_signal_at_any_moment(
 def test_programs_that_make_one_new_file(tmp_path: Path, attempts: Callable[[int], int]) -> None:
     """Of two programs at once one is refused, and the specification is that of the reports."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 1000)
-    for _ in range(attempts(50)):
+    for _ in range(attempts(50) // 2):
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
         programs = [start(tmp_path, "--epsilon", epsilon) for epsilon in ("1", "2")]
