@@ -43,7 +43,7 @@ def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
 
 @pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_examples_work(slow: bool, every_site: list[Site]) -> None:
-    """The negative control: what is spoiled was good."""
+    """The negative control: what is spoiled was good. Two seconds, for it calls all there is."""
     for site in every_site:
         if site.slow != slow:
             continue

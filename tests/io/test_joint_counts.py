@@ -278,10 +278,3 @@ def test_wrong_arguments_are_refused(
     call, says = WRONG[name]
     with pytest.raises(ldp.InvalidArgument, match=says):
         call(Path("a.csv"))
-
-
-def test_an_empty_table(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text("who,x,y\n")
-    for id in (None, "who"):
-        assert read_joint_counts(path, (X, BITS), ("x", "y"), id=id).nobs == 0

@@ -160,7 +160,7 @@ print(mechanism.fingerprint, mechanism.client(state=sys.argv[2], reports=5).repo
 
 
 def test_other_processes(tmp_path: Path) -> None:
-    """Two at once read the same mechanism, hash it alike, and share the budget of one client."""
+    """Two at once, which take a second each to start, agree, and share the budget of one client."""
     noise = keep("1/3", cards({"a": 1, "b": 2}))
     device = parts(noise, cohorts([hashed(3, 1) >> keep("1/2", another), say("x")]))
     mechanism = device.mechanism(("a", "b"))

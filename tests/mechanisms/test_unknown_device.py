@@ -164,17 +164,6 @@ def test_it_cannot_be_made_without_or_with_confusing_names() -> None:
         flip(unknown("rng")).when({"heads": truth, "tails": "no"}).mechanism(ANSWERS)
 
 
-def test_counts_and_tables_of_reports_work() -> None:
-    mech = CHEATS.mechanism(ANSWERS)
-    counts = mech.counts(pd.Series({"yes": 3, "no": 5}))
-    assert counts.vector().tolist() == [5, 3]
-    frame = pd.DataFrame({"report": ["no", "yes", "yes"]})
-    assert ldp.Counts.from_frame(frame, mech).vector().tolist() == [1, 2]
-    assert str(mech).startswith("UnknownDevice(flip(unknown('cheating')).when({")
-    assert str(mech).endswith("; cheating unknown, k=2)")
-    assert "cheating" in mech._repr_html_() or "UnknownDevice" in mech._repr_html_()
-
-
 def test_it_is_no_part_of_other_mechanisms() -> None:
     """A product of it was made, and could then not even be printed."""
     mech, krr = CHEATS.mechanism(ANSWERS), ldp.KRR(ANSWERS, epsilon=1.0)

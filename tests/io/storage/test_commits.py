@@ -223,7 +223,7 @@ for text in sys.stdin:
 
 
 def test_programs_that_overwrite_the_same_files(tmp_path: Path) -> None:
-    """Of two at once, all files are those of one: 40 times."""
+    """Of two at once, which take two seconds to start, all files are those of one: 40 times."""
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command, where = [sys.executable, "-c", OVERWRITE], {"cwd": tmp_path, "env": ENVIRONMENT}
     with ExitStack() as stack:

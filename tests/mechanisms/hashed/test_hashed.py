@@ -28,32 +28,6 @@ def law(k: int) -> np.ndarray:
 # -- reductions --------------------------------------------------------------------------------
 
 
-def test_one_cohort_of_a_permuted_alphabet_is_krr() -> None:
-    labels = ("a", "b", "c", "d", "e")
-    orr, krr = ldp.ORR(5, 1, epsilon=1.3, alphabet=labels), ldp.KRR(labels, epsilon=1.3)
-    renamed = orr.cells()[0, :, 0].astype(int)  # the output that stands for each label
-    assert sorted(renamed) == list(range(5))
-    np.testing.assert_allclose(
-        orr.channel().matrix()[:, renamed], krr.channel().matrix(), rtol=0, atol=1e-15
-    )
-    n = np.array([350, 250, 150, 130, 120])
-    ours = np.empty((1, 5), dtype=int)
-    ours[0, renamed] = n
-    fits = [
-        ldp.FrequencyModel(orr.counts(ours)).fit(method)
-        for method in ("inversion", "mle", "projected")
-    ]
-    theirs = [
-        ldp.FrequencyModel(krr.counts(n)).fit(method)
-        for method in ("inversion", "mle", "projected")
-    ]
-    for a, b in zip(fits, theirs, strict=True):
-        np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
-        np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
-        assert a.llf == pytest.approx(b.llf, rel=1e-12) or np.isnan(a.llf)
-
-
 # -- privacy -------------------------------------------------------------------------------------
 
 
