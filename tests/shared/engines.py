@@ -112,10 +112,4 @@ PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
 EVERYWHERE = [
     pytest.param(place, marks=pytest.mark.spark) if "spark" in place else place for place in PLACES
 ]
-QUICK = ("files", "relation")
-MOSTLY_SLOW = [
-    place
-    if place in QUICK
-    else pytest.param(place, marks=pytest.mark.spark if "spark" in place else pytest.mark.slow)
-    for place in PLACES
-]
+SOME = ["files", "relation", "polars", pytest.param("spark", marks=pytest.mark.spark)]

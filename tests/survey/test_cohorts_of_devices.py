@@ -80,7 +80,7 @@ def test_estimates_are_those_of_the_groups_and_of_greenberg(collected: pd.DataFr
     assert str(again.summary()) == str(found.summary())
 
 
-@pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "polars", "duckdb"])
+@pytest.mark.parametrize("kind", ["frame", "csv", "polars", "duckdb"])
 @pytest.mark.parametrize("layout", ["label", "column"])
 def test_the_group_is_in_the_report_or_beside_it(
     collected: pd.DataFrame, tmp_path: Path, kind: str, layout: str
@@ -103,17 +103,12 @@ def test_the_group_is_in_the_report_or_beside_it(
     assert (
         some.frequencies("used").nobs == (collected.region.eq("n") & collected.used.notna()).sum()
     )
-    if kind in ("frame", "csv", "parquet"):
+    if kind in ("frame", "csv"):
         counts = ldp.count(table, ASKED, "used")
         assert counts.n_missing == 1 and counts.nobs == 2999
-
-
-def test_a_column_of_any_name_holds_the_groups(collected: pd.DataFrame, tmp_path: Path) -> None:
-    frame = apart(collected).rename(columns={"used_cohort": "form"})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    for table in (frame, str(tmp_path / "t.csv")):
-        counts = ldp.count(table, ASKED, "used", cohort="form")
-        assert counts.vector().sum() == 2999
+    if kind == "frame" and layout == "column":  # which may have any name
+        renamed = table.rename(columns={"used_cohort": "form"})
+        assert ldp.count(renamed, ASKED, "used", cohort="form").vector().sum() == 2999
 
 
 def test_reports_that_tell_no_group_or_another_are_refused(
@@ -158,16 +153,13 @@ def test_an_empty_group_is_named() -> None:
         ldp.FrequencyModel(same.counts([60, 40, 50, 40])).fit()
 
 
-@pytest.mark.slow
-def test_regression_and_posterior_take_them(collected: pd.DataFrame) -> None:
+def test_regression_takes_them(collected: pd.DataFrame) -> None:
     survey = ldp.Survey(collected, SHEET)
     model = survey.regression("used ~ 1").fit()
     fit = survey.frequencies("used")
     share = 1 / (1 + np.exp(-model.params["Intercept"]))
     assert isclose(share, fit.params["yes"], abs_tol=1e-5)
     assert isclose(model.params["prevalence"], fit.params["prevalence"], abs_tol=1e-5)
-    draws = survey.posterior("used", np.random.default_rng(3), draws=800)
-    assert abs(draws.params["yes"] - fit.params["yes"]) < 0.5 * fit.bse["yes"]
 
 
 def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> None:
@@ -295,7 +287,7 @@ def test_shares_that_are_no_law_are_refused(shares: Any) -> None:
 @pytest.mark.slow
 def test_coverage_of_both_estimates(replications: Callable[..., int]) -> None:
     """Surveys of 1,200 whose groups are drawn; intervals of another truth are the control."""
-    R, rng = replications(1000, 200), np.random.default_rng(5)
+    R, rng = replications(1000, 100), np.random.default_rng(5)
     used = np.array(ASKED.at(prevalence=0.4).exact, dtype=float).T @ [0.8, 0.2]
 
     def survey(r: int) -> dict[str, Any]:
@@ -330,17 +322,14 @@ def places_of(table: pd.DataFrame, tmp_path: Path) -> dict[str, Any]:
     """The same table in each kind of place."""
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
-    path = str(tmp_path / "t.parquet")
     return {
         "frame": table,
         "csv": str(tmp_path / "t.csv"),
-        "parquet": path,
-        "polars": pytest.importorskip("polars").scan_parquet(path),
-        "duckdb": pytest.importorskip("duckdb").connect().read_parquet(path),
+        "polars": pytest.importorskip("polars").scan_parquet(tmp_path / "t.parquet"),
     }
 
 
-@pytest.mark.parametrize("shares", [None, {"A": "1/4", "B": "3/4"}, {"A": "9/10", "B": "1/10"}])
+@pytest.mark.parametrize("shares", [None, {"A": "9/10", "B": "1/10"}])
 def test_shares_are_no_evidence(shares: Any, tmp_path: Path) -> None:
     """Estimate, errors and tests are those of `FrequencyModel` with a group for each device."""
     hand = ldp.FrequencyModel([FIRST.counts([74, 26]), SECOND.counts([186, 114])]).fit()
@@ -459,7 +448,7 @@ def test_groups_in_groups_and_groups_that_no_device_tells_alone() -> None:
 @pytest.mark.filterwarnings("ignore::ldpstats.MisfitWarning")  # of the control, rightly
 def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., int]) -> None:
     """Groups of 100 and 300 by devices of equal shares; shares taken for evidence the control."""
-    R, rng = replications(1000, 200), np.random.default_rng(8)
+    R, rng = replications(1000, 100), np.random.default_rng(8)
     old = ldp.CustomMechanism(np.array(SAID.exact, dtype=float), NO_YES, SAID.outputs.tolist())
 
     def survey(r: int) -> dict[str, Any]:

@@ -160,21 +160,14 @@ def on_engine(kind: str, place: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_values_on_polars(kind: str, tmp_path: Path) -> None:
+def test_values_on_engines(kind: str, tmp_path: Path) -> None:
     on_engine(kind, "polars", tmp_path)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [k if k in ("negative", "no cluster") else pytest.param(k, marks=pytest.mark.slow)
-     for k in VALUES],
-)  # fmt: skip
-def test_values_on_duckdb(kind: str, tmp_path: Path) -> None:
-    on_engine(kind, "files", tmp_path)
+    if kind in ("negative", "no cluster"):
+        on_engine(kind, "relation", tmp_path)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["negative", "zero", "missing", "infinite", "no stratum"])
+@pytest.mark.parametrize("kind", ["negative", "missing", "no stratum"])
 def test_values_on_spark(kind: str, spark: Any, tmp_path: Path) -> None:
     on_engine(kind, "spark", tmp_path)
 
@@ -242,8 +235,9 @@ def averaged(table: pd.DataFrame, phi: Any, inside: Any) -> float:
 
 
 @pytest.mark.filterwarnings("ignore:the domain rest=False is in one sampling unit")
-@pytest.mark.parametrize("clusters", [(3, 2, 1), (4, 2, 3, 2, 1)])
-@pytest.mark.parametrize("method", ["inversion", "mle"])
+@pytest.mark.parametrize(
+    ("clusters", "method"), [((3, 2, 1), "inversion"), ((4, 2, 3, 2, 1), "mle")]
+)
 def test_the_average_of_single_units_is_that_of_the_domain(
     clusters: tuple[int, ...], method: str
 ) -> None:

@@ -9,22 +9,11 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.given_replicates import GivenWeights
-from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife
-from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.survey.sample.replicates import MadeReplicates
 
 
 def given(**more: Any) -> ldp.ReplicateWeights:
     return ldp.ReplicateWeights(**{"columns": ["r1", "r2", "r3"], "kind": "JK1"} | more)
-
-
-def sample(n: int) -> Sample:
-    """Units of one stratum, a respondent each."""
-    stage = Stage(
-        np.arange(n), np.zeros(n, int), np.array([n]), np.array([np.inf]), np.zeros(1, int), "h"
-    )
-    return Sample((stage,), np.ones(n), np.ones(n), np.ones(n))
 
 
 def test_a_pattern_becomes_names() -> None:
@@ -38,16 +27,6 @@ def test_a_pattern_becomes_names() -> None:
     )
     long = given(columns=list("abcd"), kind="JKn", rscales=[0.5] * 4)
     assert repr(long) == "ReplicateWeights(columns='a' to 'd' (4), kind='JKn', rscales=4 numbers)"
-
-
-def test_what_they_become() -> None:
-    sums = np.ones((2, 3))
-    made = given(kind="JKn", rscales=(0.5, 0.5, 0.75), mse=True, df=4).replication(sample(2), sums)
-    assert isinstance(made, GivenWeights)
-    assert (made.about_estimate, made.df) == (True, 4.0)
-    np.testing.assert_array_equal(made.scale, [0.5, 0.5, 0.75])
-    fay = given(kind="Fay", rho=0.5).replication(sample(2), sums)
-    assert fay.scales(sample(2))[0] == 4 / 3
 
 
 @pytest.mark.parametrize(
@@ -94,19 +73,6 @@ def test_columns_that_a_table_lacks() -> None:
     assert given(df=9).on([], summed=True).df == 9.0
     with pytest.raises(InvalidArgument, match=r"rscales=.*must be 2 numbers"):
         given(columns="r*", kind="JKn", rscales=[1.0]).on(["r1", "r2"])
-
-
-def test_made_replicates_are_drawn_from_one_seed() -> None:
-    assert isinstance(
-        MadeReplicates.of("jackknife", None, None).replication(sample(6), None), Jackknife
-    )
-    made = MadeReplicates.of("bootstrap", np.random.default_rng(2), 30)
-    first, second = made.replication(sample(6), None), made.replication(sample(6), None)
-    assert isinstance(first, Bootstrap)
-    assert isinstance(second, Bootstrap)
-    np.testing.assert_array_equal(first.draws, second.draws)
-    assert first.draws.shape == (6, 30)
-    assert str(made) == "bootstrap of 30 replicates"
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def rows_of(frame: pd.DataFrame) -> Counter[Any]:
     return Counter(table.where(table.notna(), None).itertuples(index=False, name=None))
 
 
-@pytest.mark.parametrize("ask", [1, 2, 3])
+@pytest.mark.parametrize("ask", [2, 3])
 def test_sheets_of_a_table_have_that_law(ask: int) -> None:
     answers = ("nurse", "yes", "no")
     frame = pd.DataFrame([answers] * 20_000, columns=list(QUESTIONS))
@@ -131,7 +131,7 @@ def test_sheets_of_devices_have_that_law(kind: str) -> None:
     assert pvalue(drawn, sheet_law(("nurse", "no", "yes"), ask)) < 1e-6
 
 
-@pytest.mark.parametrize(("n_questions", "ask"), [(1, 1), (2, 1), (4, 1), (4, 3), (5, 2), (7, 4)])
+@pytest.mark.parametrize(("n_questions", "ask"), [(1, 1), (4, 3), (5, 2)])
 def test_every_set_of_questions_is_as_likely(n_questions: int, ask: int) -> None:
     """Also of two respondents at once; one who is asked too many would be seen."""
     words = simulation_words(np.random.default_rng(9))

@@ -51,8 +51,9 @@ def read(path: Path) -> dict[str, list[Any]]:
     return {c: [None if v is None else str(v) for v in column] for c, column in found.items()}
 
 
-@pytest.mark.parametrize("target", FORMATS)
-@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize(
+    ("source", "target"), [(".csv", ".parquet"), (".csv.gz", ".csv"), (".parquet", ".csv.gz")]
+)
 def test_rows_and_types(source: str, target: str, tmp_path: Path) -> None:
     rng, n = np.random.default_rng(1), 400
     job = np.array(["cook", " nurse"], dtype=object)[rng.integers(0, 2, n)]
@@ -83,7 +84,7 @@ def test_rows_and_types(source: str, target: str, tmp_path: Path) -> None:
         assert set(found["questionnaire_fingerprint"]) == {HONEST.fingerprint}
 
 
-@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("target", [".csv", ".parquet"])
 def test_every_kind_of_question(target: str, tmp_path: Path) -> None:
     """Every column is read by what the package has for it, with its fingerprint in Parquet."""
     sheet, frame = every_kind(ask=4), people(300, missing=0.1)

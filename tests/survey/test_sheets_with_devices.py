@@ -70,29 +70,6 @@ def test_surveys_estimate_from_them(collected: pd.DataFrame) -> None:
     assert by.params.index.get_level_values(0).unique().tolist() == ["n", "s"]
 
 
-@pytest.mark.slow
-def test_surveys_relate_them_to_other_questions(collected: pd.DataFrame) -> None:
-    survey = ldp.Survey(collected, SHEET)
-    test = survey.association("often", "job").test_independence()
-    assert test.df == 2 and test.pvalue > 1e-4
-    slope = survey.regression("late ~ age").fit()
-    assert abs(slope.params["age"]) < 4 * slope.bse["age"]
-
-
-def test_surveys_of_files_give_the_same(collected: pd.DataFrame, tmp_path: Path) -> None:
-    held = ldp.Survey(collected, SHEET).frequencies("often")
-    for name in ("sheets.parquet", "sheets.csv"):
-        path = tmp_path / name
-        if name.endswith("csv"):
-            collected.to_csv(path, index=False)
-            table = pd.read_csv(path)
-        else:
-            collected.to_parquet(path)
-            table = str(path)
-        stored = ldp.Survey(table, SHEET).frequencies("often")
-        pd.testing.assert_series_equal(stored.params, held.params)
-
-
 def test_clients_send_what_a_device_says() -> None:
     answers = {"used": "no", "often": "yes", "late": "yes", "paid": "no", "job": "cook"}
     sent = SHEET.client(np.random.default_rng(7).bytes).report(answers | {"region": "n"})

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -25,7 +21,6 @@ from ldpstats.inference.designs.reweighting.replicates import Recalibrated
 from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
 
-REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
 SHARES = Ratios(np.eye(3)[:2], np.array([[0.0, 0.0, 1.0]] * 2))
 
 
@@ -71,104 +66,6 @@ def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
 
 
 # -- given weights, and the jackknife that R makes of the design -----------------------------------
-
-
-class People:
-    """The respondents of the reference, their scores, and what R makes of them."""
-
-    def __init__(self) -> None:
-        self.table = pd.read_csv(REFERENCE / "people.csv", na_values=[""], keep_default_na=False)
-        self.factors = pd.read_csv(REFERENCE / "replicates.csv")
-        self.expected = json.loads((REFERENCE / "replicates.json").read_text())
-        self.job = pd.factorize(self.table.job, sort=True)[0]
-        self.region = pd.factorize(self.table.region, sort=True)[0]
-        self.inside = ((self.table.sex == "f") & (self.table.age != "65+")).to_numpy()
-
-    def given(self, name: str) -> GivenWeights:
-        kind = name.removesuffix("_mse")
-        columns = self.factors.filter(regex=f"^{'boot' if kind == 'other' else kind}_").to_numpy()
-        of_r = self.expected[name]
-        n = columns.shape[1]
-        given: Callable[..., Any] = lambda **more: scales_of(KIND[kind], n, **more)  # noqa: E731
-        scale = {
-            "jk1": lambda: given(scale=10 / 11),
-            "jkn": lambda: given(rscales=np.array(of_r["rscales"])),
-            "fay": lambda: given(rho=0.3),
-            "boot": lambda: given(scale=1 / 20),
-            "other": lambda: given(scale=0.07, rscales=1 / np.arange(1, 21)),
-        }.get(kind, given)()
-        weights = columns * self.table.weight.to_numpy()[:, None]
-        return GivenWeights(weights, scale, name.endswith("_mse"))
-
-    def sample(self, replication: Replication | None = None) -> Sample:
-        unit = pd.factorize(self.table.unit)[0]
-        strata = pd.factorize(self.table.groupby("unit", sort=False).stratum.first())[0]
-        sample = rows((stage(unit, strata, np.bincount(strata)),), self.table.weight)
-        return replace(sample, replication=replication)
-
-    def check(self, sample: Sample, name: str) -> None:
-        """Totals, shares, shares by region and in a domain, and their degrees of freedom."""
-        expected = self.expected[name]
-        table, ones, n = np.column_stack([np.eye(4), np.ones(4)]), np.ones((4, 5)), len(self.job)
-        everyone = estimated_totals(
-            sample, Scores(((self.job, table),)), np.zeros((5, 5)), np.zeros((5, 5))
-        )
-        ones[:, :4] = 0.0
-        shares = Ratios(np.eye(5)[:4], ones)
-        same(everyone.of(shares), expected["share"])
-        if "total" in expected:
-            same(everyone.of(Ratios(np.eye(5)[:4])), expected["total"])
-            at = np.where(self.inside, self.job, -1)
-            part = estimated_totals(
-                sample, Scores(((at, table),)), np.zeros((5, 5)), np.zeros((5, 5))
-            )
-            same(part.of(shares), expected["domain"])
-            assert degrees_of_freedom(sample, self.inside) == expected["domain"]["df"]
-        assert degrees_of_freedom(sample, np.ones(n, dtype=bool)) == expected["df"]
-        cells = Scores(((self.region + 3 * self.job, np.eye(12)),))
-        none = np.zeros((12, 12))
-        below = np.tile(np.eye(3), (4, 4))
-        by = estimated_totals(sample, cells, none, none).of(Ratios(np.eye(12), below))
-        same(by, expected["by_region"])
-
-
-KIND = {
-    "jk1": "JK1",
-    "jkn": "JKn",
-    "brr": "BRR",
-    "fay": "Fay",
-    "boot": "bootstrap",
-    "sdr": "successive-difference",
-    "other": "other",
-}
-
-
-def same(found: Any, expected: Any) -> None:
-    """Equal to R's numbers, which have 16 digits."""
-    np.testing.assert_allclose(found.value, expected["value"], rtol=1e-11)
-    cov = np.array(expected["cov"])
-    np.testing.assert_allclose(found.covariance, cov, rtol=1e-9, atol=1e-11 * np.abs(cov).max())
-
-
-@pytest.fixture(scope="module")
-def people() -> People:
-    return People()
-
-
-@pytest.mark.parametrize("mse", ["", "_mse"])
-@pytest.mark.parametrize("kind", KIND)
-def test_given_weights_equal_r(people: People, kind: str, mse: str) -> None:
-    people.check(people.sample(people.given(kind + mse)), kind + mse)
-
-
-@pytest.mark.parametrize("mse", [False, True])
-def test_the_jackknife_of_a_design_equals_r(people: People, mse: bool) -> None:
-    """With strata JKn; without them JK1, where the units are groups of respondents."""
-    people.check(people.sample(Jackknife(mse)), "jkn_mse" if mse else "jkn")
-    group = np.argmin(people.factors.filter(regex="^jk1_").to_numpy(), axis=1)
-    groups = stage(group, np.zeros(11, dtype=np.int64), [11])
-    sample = replace(people.sample(Jackknife(mse)), stages=(groups,))
-    people.check(sample, "jk1_mse" if mse else "jk1")
 
 
 def test_the_scales_of_kinds() -> None:
