@@ -148,7 +148,7 @@ def wald(pair: Difference) -> Array:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_coverage_under_krr(epsilon: float, replications: Callable[..., int]) -> None:
     """Uneven groups, a rare category and an absent one; .93 to .97 in each."""
     R, rng = replications(2000), np.random.default_rng([12, int(epsilon * 10)])
@@ -156,7 +156,7 @@ def test_coverage_under_krr(epsilon: float, replications: Callable[..., int]) ->
     Q = krr.channel().matrix()
     offset, scale = Q[0, 1], Q[0, 0] - Q[0, 1]
     laws = np.array([[0.5, 0.3, 0.19, 0.01, 0.0], [0.3, 0.4, 0.24, 0.05, 0.01]])
-    for n, m in ((200, 2000), (2000, 200), (20_000, 20_000)):
+    for n, m in ((200, 2000), (20_000, 20_000)):
         for p, q in (laws[[0, 0]], laws):
             first, second = (
                 ((rng.multinomial(size, law @ Q, R) / size - offset) / scale).ravel()
@@ -187,11 +187,8 @@ def _rows(law: CellLaw, rows: npt.NDArray[np.int64]) -> CellLaw:
     return CellLaw(law.variance[rows], law.third[rows], law.step[rows], law.doubt[rows])
 
 
-@pytest.mark.slow
-def test_control_normal_intervals_fail_for_rare_categories(
-    replications: Callable[..., int],
-) -> None:
-    R, rng = replications(2000), np.random.default_rng(3)
+def test_control_normal_intervals_fail_for_rare_categories() -> None:
+    R, rng = 500, np.random.default_rng(3)
     n, m, p = 150, 1500, 0.01
     first, second = rng.binomial(n, p, R) / n, rng.binomial(m, p, R) / m
     pair = Difference(first, second, counted(n, times=R), counted(m, times=R))

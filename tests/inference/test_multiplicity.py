@@ -73,7 +73,7 @@ def test_shares_of_the_level() -> None:
     np.testing.assert_allclose(adjust(P, shares=np.full(5, 0.2)), adjust(P), rtol=1e-12)
     assert reject(P, 0.05, shares=shares).tolist() == [True, False, False, False, False]
     rng = np.random.default_rng(12)
-    reps = 20_000
+    reps = 4_000
     false = reject(rng.random((reps, 5)), 0.05, shares=shares).any(axis=1).mean()
     # all hypotheses true and independent: 1 - prod(1 - .05 w), within four standard errors
     exact = 1.0 - np.prod(1.0 - 0.05 * shares)

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from shared.engines import SOME, PLACES
+from shared.engines import PLACES, SOME
 
 import ldpstats as ldp
 from ldpstats import io

@@ -231,9 +231,9 @@ def test_the_covariance_of_totals_is_unbiased():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("strata", "units", "epsilon"), [(10, 6, 1.0), (5, 4, 2.0)])
-def test_the_test_of_fit_keeps_its_size_and_pearsons_does_not(strata, units, epsilon, replications):
-    p0, krr, R = np.array([0.4, 0.3, 0.2, 0.1]), ldp.KRR(4, epsilon), replications(3000, 600)
+def test_the_test_of_fit_keeps_its_size_and_pearsons_does_not(replications):
+    strata, units = 5, 4
+    p0, krr, R = np.array([0.4, 0.3, 0.2, 0.1]), ldp.KRR(4, 2.0), replications(3000, 600)
     Q, rng, count = krr.channel().matrix(), np.random.default_rng(9), strata * units
     G, m = np.linalg.inv(Q), p0 @ Q
     L = metric(G.T @ (np.diag(m) - np.outer(m, m)) @ G, True)

@@ -153,7 +153,7 @@ def test_limits_of_estimates_that_go_together_move_one_way() -> None:
             )
 
         apart = Differences(p, q, np.array([v, w, r * np.sqrt(v * w)]), limits)
-        at = np.geomspace(0.06, 300.0, 400)
+        at = np.geomspace(0.06, 300.0, 100)
         low, high = np.array([apart.bounds(np.array([t]))[0] for t in at]).T
         assert np.all(np.diff(low) < 2e-3) and np.all(np.diff(high) > -2e-3)
         t = stats.t.isf(apart.pvalues(df) / 2.0, 50)
@@ -220,7 +220,7 @@ def survey(rng: np.random.Generator, mechanism: Any, sex: Any, few: float) -> ld
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [np.inf, 3.0, 1.0])
+@pytest.mark.parametrize("epsilon", [np.inf, 1.0])
 def test_differences_and_ratios_of_few_cover_where_those_of_wald_do_not(
     replications: Callable[..., int], epsilon: float
 ) -> None:

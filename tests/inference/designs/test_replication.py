@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
     estimated_totals,
@@ -68,49 +68,6 @@ def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
 # -- given weights, and the jackknife that R makes of the design -----------------------------------
 
 
-def test_the_scales_of_kinds() -> None:
-    assert scales_of("BRR", 8)[0] == 1 / 8
-    assert scales_of("Fay", 8, rho=0.5)[0] == 1 / 2
-    assert scales_of("JK1", 8)[0] == 7 / 8
-    assert scales_of("bootstrap", 8)[0] == 1 / 7
-    assert scales_of("ACS", 8)[0] == scales_of("successive-difference", 8)[0] == 1 / 2
-    np.testing.assert_array_equal(scales_of("JKn", 2, rscales=np.array([0.5, 0.8])), [0.5, 0.8])
-    np.testing.assert_array_equal(scales_of("JK2", 2), [1.0, 1.0])
-
-
-def test_given_weights_move_with_a_factor() -> None:
-    sample, rng = clustered(), np.random.default_rng(5)
-    given = GivenWeights(rng.gamma(2.0, size=(14, 6)), scales_of("bootstrap", 6))
-    factor, of = rng.gamma(3.0, size=14), scores(14)
-    moved = replace(sample, replication=given).times(factor)
-    at, table = of.parts[0]
-    expected = np.einsum("cr,c,cp->rp", given.weights, factor, table[at])
-    assert moved.replication is not None
-    np.testing.assert_allclose(moved.replication.totals(moved, of), expected)
-
-
-def test_a_replicate_without_a_domain_is_refused() -> None:
-    sample, weights = clustered(), np.ones((14, 3))
-    weights[:3, 1] = 0.0
-    at = np.where(np.arange(14) < 3, 0, -1)
-    of = Scores(((at, np.array([[1.0, 2.0, 1.0]])),))
-    found = law(sample, of, GivenWeights(weights, scales_of("BRR", 3)))
-    with pytest.raises(NotAvailable, match="replicate 2 has no weight in some domain"):
-        found.of(SHARES)
-
-
-def test_the_rank_of_replicate_weights() -> None:
-    rng = np.random.default_rng(2)
-    W = rng.gamma(2.0, size=(50, 4)) @ rng.gamma(2.0, size=(4, 9))
-    W[:, 3] = 0.0
-    given = GivenWeights(W, scales_of("BRR", 9))
-    sample, everyone = rows((stage(None, np.zeros(50, int), [50]),), np.ones(50)), np.full(50, True)
-    assert given.degrees_of_freedom(sample, everyone) == 3
-    assert given.degrees_of_freedom(sample, np.arange(50) < 2) == 1
-    assert replace(given, df=7.0).degrees_of_freedom(sample, everyone) == 7.0
-    assert not given.missed(sample).any()
-
-
 # -- the jackknife against linearisation -----------------------------------------------------------
 
 
@@ -133,16 +90,6 @@ def test_the_jackknife_of_totals_equals_linearisation() -> None:
         np.testing.assert_array_equal(same_share, missed_noise(sample))
 
 
-def test_later_stages_are_linearised() -> None:
-    first = stage([0, 0, 1, 1, 2, 2], [0, 0, 0], [3], [5])
-    second = stage(None, [0, 0, 1, 1, 2, 2], [2, 2, 2], [9, 4, 6], [0, 1, 2])
-    sample = rows((first, second), [1.0, 1.2, 1.4, 1.6, 1.8, 2.0])
-    of = scores(6)
-    linear, jackknifed = (law(sample, of, how) for how in (None, Jackknife()))
-    found = jackknifed.of(Ratios(np.eye(3))).covariance
-    np.testing.assert_allclose(found, linear.covariance, rtol=1e-10)
-
-
 def test_the_jackknife_of_respondents_in_cells() -> None:
     """Respondents alike, counted, or one by one; those of several weights cannot be told apart."""
     n, w = np.array([1, 3, 2, 4]), np.array([2.0, 1.5, 1.0, 3.0])
@@ -158,18 +105,6 @@ def test_the_jackknife_of_respondents_in_cells() -> None:
         law(replace(counted, w2=2.0 * counted.w2), scores(4), Jackknife())
 
 
-def test_the_jackknife_of_ratios_is_near_linearisation() -> None:
-    """The difference is of the order of one over the number of units."""
-    apart = []
-    for n in (20, 80, 320):
-        sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.linspace(1, 2, n))
-        linear, jackknifed = (law(sample, scores(n, n), how) for how in (None, Jackknife()))
-        variances = [np.diagonal(law.of(SHARES).covariance) for law in (jackknifed, linear)]
-        apart.append(np.abs(variances[0] / variances[1] - 1.0).max())
-        assert degrees_of_freedom(sample, np.full(n, True)) == n - 1
-    assert np.all(np.array(apart) * [20, 80, 320] < 5.0)
-
-
 def test_too_many_units_are_refused() -> None:
     n = 20_001
     sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.ones(n))
@@ -182,17 +117,6 @@ def test_too_many_units_are_refused() -> None:
     wide = Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 20_000))),))
     with pytest.raises(NotAvailable, match="20000 totals in 3000 replicates"):
         estimated_totals(replace(sample, replication=draws), wide, np.zeros(0), np.zeros(0))
-
-
-def test_single_units_are_refused() -> None:
-    strata, rng = [0, 0, 1, 1, 1, 1, 2], np.random.default_rng(1)
-    sample = clustered(strata=strata)
-    with pytest.raises(InvalidArgument, match="one unit only"):
-        law(sample, scores(14), Jackknife())
-    with pytest.raises(InvalidArgument, match="one unit only"):
-        bootstrap(sample, 10, rng)
-    with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
-        bootstrap(clustered("average", strata=strata), 10, rng)
 
 
 # -- the bootstrap against all draws ---------------------------------------------------------------

@@ -78,8 +78,7 @@ def noise_of(weights: Any, scores: Scores, decoding: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["jackknife", "bootstrap"])
-@pytest.mark.parametrize("stages", [1, 2])
+@pytest.mark.parametrize(("kind", "stages"), [("jackknife", 2), ("bootstrap", 1)])
 def test_coverage_and_variance(kind: str, stages: int, replications: Callable[..., int]) -> None:
     """Of shares in a domain; without what corrections take of the noise variances are too small.
 

@@ -1,11 +1,7 @@
-"""What the intervals of effects cover, in every setting of a simulation.
-
-`PYTHONPATH=tests python FILE R` prints the coverage of every setting in R surveys.
-"""
+"""What the intervals of effects cover, in some settings of a simulation."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -28,17 +24,10 @@ from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 
-FULL = 1000
-
-
-SETTINGS = [
-    Setting(*values)
-    for values in itertools.product(
-        ("3x4 dense", "3x4 sparse", "5x5 dense", "5x5 sparse"),
-        (0.0, 0.3),
-        (1.0, 2.0, 4.0),
-        (10_000, 100_000),
-    )
+SETTINGS = [  # dense; with weak margins; with strong association of many
+    Setting("3x4 dense", 0.0, 2.0, 10_000),
+    Setting("5x5 sparse", 0.3, 1.0, 10_000),
+    Setting("5x5 sparse", 0.3, 4.0, 100_000),
 ]
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
@@ -149,7 +138,7 @@ def test_coverage(
     setting: Setting, replications: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(effects, "odds_profile", lambda *_: (1.0, 0.0, np.inf))  # takes long
-    R = replications(FULL)
+    R = replications(1000)
     found = groups(setting, coverage(setting, R))
     slack = 4 * np.sqrt(0.95 * 0.05 / R)
     for name, (low, high) in PROMISED.items():
@@ -165,19 +154,3 @@ def test_coverage(
         assert (often >= low - slack).all() and (often <= high + slack).all(), (name, often)
         assert (part["coverage"] >= low - slack).all(), (name, part)
     assert found["halved"]["coverage"].iloc[0] < 0.8  # the control
-
-
-if __name__ == "__main__":
-    import sys
-
-    R = int(sys.argv[1])
-    for setting in SETTINGS:
-        for name, part in groups(setting, coverage(setting, R)).items():
-            if len(part):
-                pooled = np.average(part["coverage"], weights=part["given"])
-                low, high = part["coverage"].min(), part["coverage"].max()
-                print(
-                    f"{setting!s:32} {name:16} {len(part):3} given {part['given'].mean():.2f} "
-                    f"pooled {pooled:.3f} range {low:.3f}-{high:.3f}",
-                    flush=True,
-                )

@@ -152,14 +152,6 @@ def test_cumulative_conditionals_are_conditionals_of_merged_columns(
         np.testing.assert_allclose(values[:, -1], 1.0, atol=1e-6)
 
 
-def test_cumulative_conditionals_of_columns() -> None:
-    P, V = survey()
-    R = np.eye(P.size).reshape(*P.shape, P.size).transpose(1, 0, 2).reshape(P.size, P.size)
-    turned = conditionals(P.T, Covariance.dense(V.transform(R)), cumulative=True)
-    for found, expected in zip(conditionals(P, V, 1, cumulative=True), turned, strict=True):
-        np.testing.assert_allclose(found, expected.T, rtol=1e-7)
-
-
 def test_a_margin_near_zero_is_unbounded_and_says_so() -> None:
     P = np.array([[0.5, 0.49], [0.001, 0.009]])
     V = Covariance.dense(1e-4 * np.eye(4))
@@ -209,14 +201,6 @@ def test_sets_of_risk_effects_hold_what_is_not_rejected() -> None:
         for end, inwards in ((effect.lower, 1), (effect.upper, -1)):
             assert accepted(end + inwards * 1e-3 * width, g, P, V)
             assert not accepted(end - inwards * 1e-3 * width, g, P, V)
-
-
-def test_swapped_rows_negate_differences_and_invert_ratios() -> None:
-    P, V = survey()
-    there, back = risk_difference(P, V, 0, 1, 2), risk_difference(P, V, 1, 0, 2)
-    assert (back.lower, back.upper) == pytest.approx((-there.upper, -there.lower), rel=1e-9)
-    there, back = risk_ratio(P, V, 0, 1, 2), risk_ratio(P, V, 1, 0, 2)
-    assert (back.lower, back.upper) == pytest.approx((1 / there.upper, 1 / there.lower), rel=1e-9)
 
 
 def test_risk_effects_are_cut_to_what_is_possible() -> None:

@@ -1,6 +1,6 @@
 """Score and Pearson tests of independence: identities, references, size, controls that must fail.
 
-Sizes of 2000 surveys have a Monte Carlo standard error of .0049; they may differ from .05 by four.
+Sizes may differ from .05 by four Monte Carlo standard errors.
 """
 
 from __future__ import annotations
@@ -204,13 +204,11 @@ def test_more_products_of_features_than_can_be_whitened_are_refused() -> None:
         score([part, part])
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_size_of_score_and_a_naive_test(epsilon: float) -> None:
-    channels = [krr(3, epsilon), krr(4, epsilon)]
+def test_size_of_score_and_a_naive_test() -> None:
+    channels = [krr(3, 1.0), krr(4, 1.0)]
     P = np.outer(ROWS, COLUMNS)
     drawn = list(surveys(P, channels, 10_000, REPS, seed=1))
-    results = [score([one_hot(t)]) for t in drawn]
-    assert near(np.mean([r.pvalue < 0.05 for r in results]))
+    assert near(np.mean([score([one_hot(t)]).pvalue < 0.05 for t in drawn]))
 
     def naive(table: Array) -> tuple[float, int]:
         """Pearson's formula on n times the estimate, as if those were counts."""
@@ -218,14 +216,14 @@ def test_size_of_score_and_a_naive_test(epsilon: float) -> None:
         gap = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / 10_000
         return float(np.sum(gap**2 / (10_000 * P))), 6
 
-    assert rejects(naive(t) for t in drawn) > (0.9 if epsilon < 2 else 0.3)
+    assert rejects(naive(t) for t in drawn) > 0.9
 
 
 def test_size_in_shared_strata_and_of_ignoring_them() -> None:
     """One half answers with epsilon .5, the other with epsilon 3: both variables, the same half."""
     groups = [(krr(3, e), krr(4, e)) for e in (0.5, 3.0)]
     P = np.outer(ROWS, COLUMNS)
-    drawn = zip(*(surveys(P, g, 5000, 1000, seed=s) for s, g in enumerate(groups)), strict=True)
+    drawn = zip(*(surveys(P, g, 5000, 500, seed=s) for s, g in enumerate(groups)), strict=True)
     within, ignoring, shared = [], [], []
     for pair in drawn:
         parts = [
@@ -235,8 +233,8 @@ def test_size_in_shared_strata_and_of_ignoring_them() -> None:
         within.append(score(parts, expected_ranks=(2, 3)).pvalue)
         ignoring.append(score([one_hot(pair[0] + pair[1])]).pvalue)
         shared.append(score([one_hot(t) for t in pair]).pvalue)
-    assert near(np.mean(np.less(within, 0.05)), 1000)
-    assert near(np.mean(np.less(shared, 0.05)), 1000)
+    assert near(np.mean(np.less(within, 0.05)), 500)
+    assert near(np.mean(np.less(shared, 0.05)), 500)
     assert np.mean(np.less(ignoring, 0.05)) > 0.2
 
 

@@ -16,7 +16,7 @@ import ldpstats as ldp
 from ldpstats.errors import NotIdentified
 from ldpstats.inference.tables import spread as sums
 from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
-from ldpstats.inference.tables.independence import pearson, score
+from ldpstats.inference.tables.independence import score
 from ldpstats.inference.tables.permutation import (
     all_table_scores,
     exact_pvalue,
@@ -52,8 +52,8 @@ def spread(z: Array) -> Spread:
     return Spread.of(blocks_of(z, np.ones(len(z))), np.zeros(z.shape[1]), np.eye(z.shape[1]))
 
 
-@pytest.mark.parametrize("kinds", list(itertools.product(["any", "white", "labels"], repeat=2)))
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("kinds", [("any", "white"), ("labels", "any"), ("white", "labels")])
+@pytest.mark.parametrize("n", [2, 3, 6])
 def test_moments_are_those_of_all_permutations(n: int, kinds: tuple[str, str]) -> None:
     rng = np.random.default_rng(n)
     z, y = (coordinates(kind, n, rng) for kind in kinds)
@@ -135,7 +135,7 @@ def test_cumulants_of_single_features_are_exact_in_strata() -> None:
         assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=1e-8)
 
 
-@pytest.mark.parametrize("sizes", [(60,), (20, 40, 90), (15,) * 8], ids=str)
+@pytest.mark.parametrize("sizes", [(60,), (20, 40, 90)], ids=str)
 def test_cumulants_in_strata_are_near_those_of_permutations(sizes: tuple[int, ...]) -> None:
     x, y = strata(sizes, 3, seed=5)
     draws = permuted_scores(x, y, 10_000, np.random.default_rng(6))
@@ -148,7 +148,7 @@ def test_cumulants_in_strata_are_near_those_of_permutations(sizes: tuple[int, ..
         assert found.pvalue(bar) == pytest.approx(share, rel=0.3)
 
 
-@pytest.mark.parametrize("scale", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("scale", [10**3, 10**9])
 def test_dense_tables_have_the_chi_square_law(scale: int) -> None:
     table = scale * np.array([[30, 25, 20], [20, 25, 30], [10, 20, 15]])
     law = of_table(table)
@@ -241,27 +241,7 @@ def test_a_pvalue_is_at_least_the_probability_of_what_was_seen() -> None:
     assert found.pvalue >= np.exp(log_probability(tiny)) * (1 - 1e-9)
 
 
-def test_results_read_from_json_keep_the_test() -> None:
-    results = krr_pair(SPARSE).fit()
-    again = ldp.AssociationResults.from_json(results.to_json())
-    assert again.test_independence() == results.test_independence()
-
-
 def test_constant_reports_are_refused() -> None:
     with pytest.raises(NotIdentified, match="do not vary"):
         krr_pair([[5, 6, 7], [0, 0, 0]]).fit().test_independence("pearson")
     assert krr_pair([[5, 6, 7], [0, 0, 0]]).fit().independence is None
-
-
-def test_power_in_dense_tables_is_that_of_the_chi_square_law() -> None:
-    """Of 500 tables of 10,000 with dependent answers, the same are rejected."""
-    rng = np.random.default_rng(8)
-    P = np.full((5, 5), 0.04) + 0.0016 * np.outer(np.arange(-2, 3), np.arange(-2, 3)) / 2
-    differ, power = [], []
-    for table in rng.multinomial(10_000, P.ravel(), size=500).reshape(-1, 5, 5):
-        statistic, df, _ = pearson(table)
-        ours, theirs = of_table(table).pvalue(statistic) < 0.05, chi2_pvalue(statistic, df) < 0.05
-        differ.append(ours != theirs)
-        power.append(ours)
-    assert 0.3 < np.mean(power) < 0.95
-    assert np.mean(differ) < 0.005
