@@ -30,11 +30,10 @@ def test_best_theta_of_the_l2_loss_has_a_closed_form():
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
-@pytest.mark.parametrize(("k", "S"), [(2, 1), (10, 4), (10, 9), (300, 5)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 6.0])
+@pytest.mark.parametrize(("k", "S", "epsilon"), [(2, 1, 0.1), (10, 9, 6.0), (300, 5, 1.0)])
 def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
     rng = np.random.default_rng(k)
-    logits = np.linspace(-3, 2 * epsilon + np.log(k) + 2, 151)
+    logits = np.linspace(-3, 2 * epsilon + np.log(k) + 2, 81)
     thetas = 1 / (1 + np.exp(-logits))
     for p in (None, rng.dirichlet(np.full(k, 0.4)), np.eye(k)[-1]):
         if p is None:
@@ -46,7 +45,7 @@ def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
         assert np.diff(losses, 2).min() > -1e-10 * losses.max()
         found = planning.best_theta(k, S, epsilon, p, loss)
         assert found.loss <= losses.min() * (1 + 1e-12)
-        assert found.loss == pytest.approx(losses.min(), rel=4e-3)
+        assert found.loss == pytest.approx(losses.min(), rel=2e-2)
         at = logits[np.argmin(losses)]
         assert abs(np.log(found.theta / (1 - found.theta)) - at) <= 2 * (logits[1] - logits[0])
         assert found.default_theta == pytest.approx(1 / (1 + np.exp(-epsilon / 2)))

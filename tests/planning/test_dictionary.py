@@ -92,7 +92,7 @@ def test_likelihood_of_two_bits_has_the_information_of_all_their_outcomes() -> N
     assert found < 0.65 * report_variances(rates, 0.0, 2)[0]
 
 
-@pytest.mark.parametrize("gram", ["krr", "oue", "orr", "rappor"])
+@pytest.mark.parametrize("gram", ["oue", "orr"])
 def test_standard_errors_are_those_of_fits(gram: str) -> None:
     """Grams, pairs and whole strings at random strings, whose grams are equally frequent."""
     s = setting(length=4, n=6_000, max_candidates=20)
@@ -133,13 +133,6 @@ def test_stages_pass_with_the_probability_they_are_solved_for() -> None:
     assert np.logical_and.reduce(list(passes.values())).mean() == pytest.approx(0.8, abs=0.0064)
     for name, stage in stages.items():
         assert stage.probability(found[name]) == pytest.approx(0.8, rel=1e-9)
-
-
-def test_stages_take_arrays_and_unknown_noise() -> None:
-    noise = np.array([0.01, np.nan, 0.02])
-    found = detectable({"a": Stage(noise, 2.0), "b": Stage(0.001, 1.0)}, 0.5)["found"]
-    assert found[2] == pytest.approx(2 * found[0], rel=1e-6)
-    assert np.isnan(found).tolist() == [False, True, False]
 
 
 def test_any_string_passes_a_stage_without_bound() -> None:
@@ -274,12 +267,6 @@ def test_frequencies_shrink_as_the_root_of_n_and_grow_with_demands() -> None:
         assert found(**harder) > found()
 
 
-def test_paper_has_single_characters_where_bigrams_do_not_fit() -> None:
-    odd = plan_dictionary(9, LETTERS, 6.0, 20_000).comparison
-    assert odd["gram"]["paper"] == 1 and odd["share"]["paper"] == pytest.approx(1 / 3)
-    assert plan_dictionary(2, LETTERS, 6.0, 20_000).comparison["gram"]["paper"] == 1
-
-
 def test_too_few_respondents_are_said_to_be() -> None:
     plan = plan_dictionary(**{**SMALL, "n": 10})
     assert plan.best["found"] > 1.0
@@ -321,57 +308,39 @@ def test_extreme_settings_are_planned() -> None:
     assert several.curve.index.tolist() == [0.3, 0.5] and len(several.table) == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"length": 1}, "length"),
-        ({"length": 6.5}, "length"),
-        ({"alphabet": "aa"}, "alphabet"),
-        ({"alphabet": ""}, "alphabet"),
-        ({"pad": "a"}, "alphabet"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": 1e-6}, "epsilon"),
-        ({"n": 0}, "n"),
-        ({"n": 1e6}, "n"),
-        ({"grams": 4}, "length"),
-        ({"grams": 6}, "length"),
-        ({"grams": []}, "grams"),
-        ({"grams": "2"}, "grams"),
-        ({"grams": [2.5]}, "gram"),
-        ({"grams": [[2]]}, "gram"),
-        ({"shares": [0.0]}, "shares"),
-        ({"shares": [1.0]}, "shares"),
-        ({"shares": []}, "shares"),
-        ({"shares": ["a"]}, "shares"),
-        ({"shares": "a"}, "shares"),
-        ({"gram_mechanisms": "best"}, "gram_mechanisms"),
-        ({"gram_mechanisms": []}, "gram_mechanisms"),
-        ({"gram_mechanisms": 3}, "gram_mechanisms"),
-        ({"string_mechanisms": ["krr"]}, "string_mechanisms"),
-        ({"alphabet": "".join(map(chr, range(256, 556))), "grams": 2,
-          "gram_mechanisms": "oue"}, "gram_mechanisms"),
-        ({"alpha": 1.0}, "alpha"),
-        ({"power": 0.0}, "power"),
-        ({"power": 1.0}, "power"),
-        ({"false_grams": 0}, "false_grams"),
-        ({"false_grams": 501}, "false_grams"),
-        ({"false_grams": True}, "false_grams"),
-        ({"false_grams": float("nan")}, "false_grams"),
-        ({"max_candidates": 0}, "max_candidates"),
-        ({"max_candidates": 4001}, "max_candidates"),
-        ({"most_grams": 2}, "most_grams"),
-        ({"most_grams": 0}, "most_grams"),
+BAD: dict[str, list[Any]] = {
+    "length": [{"length": 1}, {"length": 6.5}, {"grams": 4}, {"grams": 6}],
+    "alphabet": [{"alphabet": "aa"}, {"alphabet": ""}, {"pad": "a"}],
+    "epsilon": [{"epsilon": 0.0}, {"epsilon": 1e-6}],
+    "n": [{"n": 0}, {"n": 1e6}],
+    "grams": [{"grams": []}, {"grams": "2"}],
+    "gram": [{"grams": [2.5]}, {"grams": [[2]]}],
+    "shares": [
+        *({"shares": [0.0]}, {"shares": [1.0]}, {"shares": []}, {"shares": ["a"]}, {"shares": "a"}),
     ],
-)  # fmt: skip
+    "gram_mechanisms": [
+        *({"gram_mechanisms": "best"}, {"gram_mechanisms": []}, {"gram_mechanisms": 3}),
+        {"alphabet": "".join(map(chr, range(256, 556))), "grams": 2, "gram_mechanisms": "oue"},
+    ],
+    "string_mechanisms": [{"string_mechanisms": ["krr"]}],
+    "alpha": [{"alpha": 1.0}],
+    "power": [{"power": 0.0}, {"power": 1.0}],
+    "false_grams": [
+        *({"false_grams": 0}, {"false_grams": 501}, {"false_grams": True}),
+        {"false_grams": float("nan")},
+    ],
+    "max_candidates": [{"max_candidates": 0}, {"max_candidates": 4001}],
+    "most_grams": [{"most_grams": 2}, {"most_grams": 0}],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "name"), [(one, name) for name, several in BAD.items() for one in several]
+)
 def test_bad_input_is_refused_by_name(change: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         plan_dictionary(**{**SMALL, **change})
     assert caught.value.name == name
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    plan = plan_dictionary(**SMALL, grams=3, gram_mechanisms="orr", false_grams=np.int64(50))  # type: ignore[arg-type]
-    assert plan.best["found"] < 1.0
 
 
 def test_what_no_limit_helps_is_about_the_length() -> None:
@@ -416,18 +385,16 @@ def found_share(
 
 
 GRID = np.arange(5, 91) / 100.0
-DESIGNS = [(2, "orr"), (3, "oue"), (3, "rappor")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gram", "mechanism"), DESIGNS)
 def test_planned_frequency_is_found_with_the_planned_probability(
-    gram: int, mechanism: str, replications: Callable[[int], int]
+    replications: Callable[..., int],
 ) -> None:
-    runs, s = replications(200), setting()
-    design = GramDesign(s, s.layout(gram), mechanism, "orr")
+    runs, s = replications(200, 80), setting()
+    design = GramDesign(s, s.layout(2), "orr", "orr")
     row = design.row(GRID)
-    found = found_share(design, row["share"], row["found"], runs, seed=gram)
+    found = found_share(design, row["share"], row["found"], runs, seed=2)
     # four standard errors, and what closed forms leave out: the search finds slightly more strings
     # than the pairs alone predict, because the grams are evidence for a string as well
     band = 4.0 * np.sqrt(0.8 * 0.2 / runs)
@@ -437,9 +404,9 @@ def test_planned_frequency_is_found_with_the_planned_probability(
 
 @pytest.mark.slow
 def test_recommended_survey_finds_more_than_those_below_it(
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
-    runs, s, plan = replications(120), setting(), plan_dictionary(**SMALL, max_candidates=100)
+    runs, s, plan = replications(120, 48), setting(), plan_dictionary(**SMALL, max_candidates=100)
     frequency, best = float(plan.best["found"]), plan.best
     made_by = best["gram_mechanism"], best["string_mechanism"]
     recommended = GramDesign(s, s.layout(best["gram"]), *made_by)

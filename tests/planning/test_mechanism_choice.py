@@ -64,22 +64,21 @@ def test_nothing_varies() -> None:
     assert np.isnan(table["effective_share"].iloc[0])
 
 
+INCOMPARABLE: dict[str, list[Any]] = {
+    "mechanisms": [[], {}, None, "krr", ldp.KRR(3, 1.0), {ldp.KRR(3, 1.0)}, {1: ldp.KRR(3, 1.0)}],
+    "mechanisms[0]": [["krr"]],
+    "mechanisms['a']": [{"a": 1}],
+    "mechanisms[1]": [[ldp.KRR(3, 1.0), ldp.KRR(3, 1.0)]],
+    "mechanisms['b']": [
+        {"a": ldp.KRR(3, 1.0), "b": ldp.KRR(4, 1.0)},
+        {"a": ldp.KRR(3, 1.0), "b": ldp.KRR(JOBS, 1.0)},
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("mechanisms", "name"),
-    [
-        ([], "mechanisms"),
-        ({}, "mechanisms"),
-        (None, "mechanisms"),
-        ("krr", "mechanisms"),
-        (ldp.KRR(3, 1.0), "mechanisms"),
-        ({ldp.KRR(3, 1.0)}, "mechanisms"),
-        (["krr"], "mechanisms[0]"),
-        ({"a": 1}, "mechanisms['a']"),
-        ({1: ldp.KRR(3, 1.0)}, "mechanisms"),
-        ([ldp.KRR(3, 1.0), ldp.KRR(3, 1.0)], "mechanisms[1]"),
-        ({"a": ldp.KRR(3, 1.0), "b": ldp.KRR(4, 1.0)}, "mechanisms['b']"),
-        ({"a": ldp.KRR(3, 1.0), "b": ldp.KRR(JOBS, 1.0)}, "mechanisms['b']"),
-    ],
+    [(one, name) for name, several in INCOMPARABLE.items() for one in several],
 )
 def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
@@ -160,30 +159,24 @@ def test_many_categories() -> None:
     assert {"k-RR", "OUE", "Subset selection"} <= set(contrast.table["name"])
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"categories": 1}, "categories"),
-        ({"categories": None}, "categories"),
-        ({"categories": {"a", "b"}}, "categories"),
-        ({"categories": ["a", "a"]}, "categories"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": [1.0, 2.0]}, "epsilon"),
-        ({"goal": "best"}, "goal"),
-        ({"goal": None}, "goal"),
-        ({"goal": {}}, "goal"),
-        ({"goal": {"pilot": 1}}, "goal"),
-        ({"goal": {"nurse": 0.0}}, "goal"),
-        ({"goal": {"nurse": 1, "cook": 1, "driver": 1}}, "goal"),
-        ({"goal": {"nurse": "1"}}, "goal['nurse']"),
-        ({"goal": {"nurse": np.inf}}, "goal['nurse']"),
-        ({"goal": {"category": "pilot"}}, "goal"),
-        ({"goal": {"category": ["nurse"]}}, "goal"),
-        ({"categories": 2**62}, "categories"),
-        ({"goal": ["total"]}, "goal"),
-        ({"p": [0.5, 0.5]}, "p"),
-        ({"p": pd.Series({"nurse": 1.0})}, "p"),
+BAD: dict[str, list[Any]] = {
+    "categories": [
+        *({"categories": 1}, {"categories": None}, {"categories": {"a", "b"}}),
+        *({"categories": ["a", "a"]}, {"categories": 2**62}),
     ],
+    "epsilon": [{"epsilon": 0}, {"epsilon": [1.0, 2.0]}],
+    "goal": [
+        *({"goal": "best"}, {"goal": None}, {"goal": {}}, {"goal": {"pilot": 1}}),
+        *({"goal": {"nurse": 0.0}}, {"goal": {"nurse": 1, "cook": 1, "driver": 1}}),
+        *({"goal": {"category": "pilot"}}, {"goal": {"category": ["nurse"]}}, {"goal": ["total"]}),
+    ],
+    "goal['nurse']": [{"goal": {"nurse": "1"}}, {"goal": {"nurse": np.inf}}],
+    "p": [{"p": [0.5, 0.5]}, {"p": pd.Series({"nurse": 1.0})}],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
 def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
@@ -263,7 +256,3 @@ def test_tests_that_are_no_goal() -> None:
         planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5))
     with pytest.raises(NotAvailable, match="no number of respondents"):
         planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5 + 1e-9))
-
-
-def test_rounding_at_small_epsilons_is_a_tie() -> None:
-    assert isinstance(planning.recommend(3, 1e-4).best, ldp.KRR)  # subsets of one are k-RR

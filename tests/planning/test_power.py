@@ -25,7 +25,6 @@ from ldpstats.planning.power_of_tests import respondents_for_power
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)
 WARNER = ldp.Warner(epsilon=1.0)
-YES = WARNER.categories[0]
 X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.5, 1.5, 13)})
 T22 = [[0.3, 0.2], [0.2, 0.3]]
 GOALS: dict[str, tuple[Any, Any, Any]] = {  # mechanism, goal, and the same goal at its null
@@ -110,15 +109,6 @@ def test_power_of_presence_is_summed_over_all_tallies(mechanism: Any) -> None:
     assert planning.power(mechanism, goal, n) == pytest.approx(found, abs=1e-9)
 
 
-def test_more_candidates_cost_power() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    few, many = (planning.PresenceTest(P3, "driver", n) for n in (None, 1000))
-    assert planning.power(krr, few, 300) > planning.power(krr, many, 300) + 0.1
-    exact = planning.power(krr, many, 300)
-    three = planning.PresenceTest(P3, "driver", 3)
-    assert exact == planning.power(krr, three, 300, alpha=1.5e-4)
-
-
 # ---- references
 
 
@@ -179,18 +169,18 @@ def test_quadratic_forms_against_draws() -> None:
     A = rng.normal(size=(3, 3))
     S0, delta = np.diag([1.0, 2.0, 0.5]), np.array([0.1, 0.2, -0.1])
     S1 = S0 + A @ A.T / 10.0
-    n, R = 60, 200_000
+    n, R = 60, 100_000
     draws = np.sqrt(n) * delta + rng.normal(size=(R, 3)) @ np.linalg.cholesky(S1).T
     found = np.mean((draws**2 / np.diag(S0)).sum(axis=1) > stats.chi2.isf(0.05, 3))
     power = float(FormTest.of(delta, S0, S1, 0.05).power(np.array([n]))[0])
-    assert power == pytest.approx(found, abs=5e-3)
+    assert power == pytest.approx(found, abs=6e-3)
     wrong = float(FormTest.of(delta, S0, S0, 0.05).power(np.array([n]))[0])
     assert abs(wrong - found) > 0.02  # the variance of the null is not that of the truth
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2)])
 def test_groups_against_many_tables(shares: tuple[float, float]) -> None:
-    krr, n, R = ldp.KRR(JOBS, 1.5), 600, 20_000
+    krr, n, R = ldp.KRR(JOBS, 1.5), 600, 10_000
     p = np.array([P3, (0.35, 0.35, 0.3)])
     rng = np.random.default_rng(3)
     sizes = np.rint(n * np.array(shares)).astype(int)
@@ -200,7 +190,7 @@ def test_groups_against_many_tables(shares: tuple[float, float]) -> None:
     )
     found = np.mean(several_samples_pearson(tables)[0] > stats.chi2.isf(0.05, 2))
     power = planning.power(krr, planning.GroupsTest(p, shares), n)
-    assert abs(power - found) < 0.01
+    assert abs(power - found) < 0.015
     assert not near(found, planning.power(krr, planning.GroupsTest(p, shares), 2 * n), R)
 
 
@@ -264,13 +254,6 @@ def test_a_design_effect_divides_the_respondents(name: str) -> None:
     assert planning.power(mechanism, goal, 1500, design_effect=3.0) == pytest.approx(
         planning.power(mechanism, goal, 500), abs=1e-12
     )
-
-
-@pytest.mark.parametrize("name", GOALS)
-def test_goals_say_what_they_are(name: str) -> None:
-    assert str(GOALS[name][1]).startswith("to ")
-    with pytest.raises(AttributeError):
-        GOALS[name][1].p = None
 
 
 def test_labels_decide_and_not_their_order() -> None:

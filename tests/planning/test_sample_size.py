@@ -145,30 +145,31 @@ def test_it_is_the_inverse_of_power_too() -> None:
     assert planning.sample_size(krr, goal=goal) == planning.sample_size(krr, goal=goal, power=0.8)
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"goal": "total"}, "goal"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "se": 0.1}, "se"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "p": [0.3, 0.4, 0.3]}, "p"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "power": 2}, "power"),
-        ({"se": 0.1, "power": 0.8}, "power"),
-        ({}, "se"),
-        ({"se": 0.1, "width": 0.1}, "se"),
-        ({"se": 0.0}, "se"),
-        ({"se": -0.1}, "se"),
-        ({"se": True}, "se"),
-        ({"se": "0.1"}, "se"),
-        ({"width": np.nan}, "width"),
-        ({"relative": np.inf}, "relative"),
-        ({"relative": 0.1, "p": [1, 0, 0]}, "p"),
-        ({"se": 0.1, "category": "x"}, "category"),
-        ({"se": 0.1, "category": 1.5}, "category"),
-        ({"se": 0.1, "alpha": 0}, "alpha"),
-        ({"se": 0.1, "design_effect": 0}, "design_effect"),
-        ({"se": 0.1, "p": {0.5, 0.3, 0.2}}, "p"),
-        ({"se": 0.1, "p": pd.Series({"a": 0.5, "b": 0.3, "c": 0.2})}, "p"),
+BAD: dict[str, list[Any]] = {
+    "goal": [{"goal": "total"}],
+    "se": [
+        *({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "se": 0.1}, {}),
+        *({"se": 0.1, "width": 0.1}, {"se": 0.0}, {"se": -0.1}, {"se": True}, {"se": "0.1"}),
     ],
+    "p": [
+        {"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "p": [0.3, 0.4, 0.3]},
+        *({"relative": 0.1, "p": [1, 0, 0]}, {"se": 0.1, "p": {0.5, 0.3, 0.2}}),
+        {"se": 0.1, "p": pd.Series({"a": 0.5, "b": 0.3, "c": 0.2})},
+    ],
+    "power": [
+        {"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "power": 2},
+        {"se": 0.1, "power": 0.8},
+    ],
+    "width": [{"width": np.nan}],
+    "relative": [{"relative": np.inf}],
+    "category": [{"se": 0.1, "category": "x"}, {"se": 0.1, "category": 1.5}],
+    "alpha": [{"se": 0.1, "alpha": 0}],
+    "design_effect": [{"se": 0.1, "design_effect": 0}],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
 def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:

@@ -26,8 +26,8 @@ def loss_of(mechanism, loss):
     return {"urr": URR, "urap": URAP}[mechanism][loss]
 
 
-MIXES = [(6, 2), (6, 4), (5, 1), (5, 4)]  # more other than sensitive categories, and fewer
-VARIANTS = [("urr", None), ("urap", None), ("urap", 0.5), ("urap", 0.85)]
+MIXES = [(5, 1), (5, 4)]  # more other than sensitive categories, and fewer
+VARIANTS = [("urr", None), ("urap", None), ("urap", 0.85)]
 
 
 def more(theta):
@@ -45,7 +45,7 @@ def worst_distribution(mechanism, k, S, epsilon, loss, theta):
 @pytest.mark.parametrize(("k", "S"), MIXES)
 def test_a_numerical_search_ends_at_the_worst_distribution(k, S, mechanism, theta, loss):
     rng = np.random.default_rng([k, S])
-    for epsilon in (0.4, 1.5, 3.5):
+    for epsilon in (0.4, 3.5):
         p = worst_distribution(mechanism, k, S, epsilon, loss, theta)
         bound = WORST[mechanism, loss](k, S, epsilon, 1, *more(theta))
 
@@ -56,7 +56,7 @@ def test_a_numerical_search_ends_at_the_worst_distribution(k, S, mechanism, thet
         assert p.shape == (k,) and p.sum() == pytest.approx(1, abs=1e-14)
         assert value(p) == pytest.approx(bound, rel=1e-12)
         best = 0.0
-        for _ in range(3):
+        for _ in range(2):
             found = optimize.minimize(
                 lambda q, value=value: -value(q),
                 rng.dirichlet(np.ones(k)),
