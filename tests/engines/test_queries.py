@@ -142,7 +142,7 @@ def test_wrong_columns_are_named(query: Query) -> None:
             ask(["Job"])  # DuckDB would not mind
 
 
-@pytest.mark.parametrize("place", ["file", "relation", "polars"])
+@pytest.mark.parametrize("place", ["files", "relation", "polars"])
 def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
     names = ["a", "a+a", "1", "lower(a)", "x, y", "a 'b' c", "select", "ü", "a::text", "--", "?"]
     made = pa.table({name: [i, i + 1] for i, name in enumerate(names)} | {"*": [0, 0]})

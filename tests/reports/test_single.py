@@ -106,19 +106,6 @@ def test_series_of_counts_are_matched_by_label() -> None:
         KRR.counts(pd.Series([1, 2, 3]))
 
 
-def test_malformed_counts_are_refused() -> None:
-    with pytest.raises(ldp.InvalidArgument, match="n="):
-        ldp.Counts(np.array([0, 1]), np.array([1.5, 2.0]), KRR)
-    with pytest.raises(ldp.InvalidArgument, match="output codes"):
-        ldp.Counts(np.array([0, 3]), np.array([1, 2]), KRR)
-    with pytest.raises(ldp.InvalidArgument, match="output codes"):
-        ldp.Reports(np.array([0, -1]), KRR).tally()
-    with pytest.raises(ldp.InvalidArgument, match="packed"):
-        ldp.Reports(np.zeros((3, 2), np.uint8), UNARY).tally()
-    with pytest.raises(ldp.InvalidArgument, match="ones"):
-        ldp.BitCounts(np.array([[1, -2, 3]]), np.array([4]), UNARY)
-
-
 def test_lists_become_arrays() -> None:
     counts = ldp.Counts([0, 2], [5, 7], KRR)
     assert (counts.nobs, counts.vector().tolist()) == (12, [5, 0, 7])
@@ -194,19 +181,6 @@ def test_reports_are_tallied_before_they_add_up() -> None:
     with pytest.raises(TypeError):
         counts + 1
     assert (counts + reports.tally()).nobs == 8
-
-
-def test_columns_of_a_table_are_told_apart() -> None:
-    table = pd.DataFrame([[1, 1, 1]], columns=["report", "n", "n"])
-    numbered = ldp.KRR(3, 1.0)
-    with pytest.raises(ldp.InvalidArgument, match="count='n': more than one"):
-        ldp.Counts.from_frame(table, numbered, count="n")
-    with pytest.raises(ldp.InvalidArgument, match="count='report': is named twice"):
-        ldp.Counts.from_frame(table, numbered, count="report")
-    with pytest.raises(ldp.InvalidArgument, match="report=None"):
-        ldp.Counts.from_frame(table, numbered, report=None)
-    with pytest.raises(ldp.InvalidArgument, match="no such column"):
-        ldp.Counts.from_frame(table, numbered, report=np.array(["report", "n"]))
 
 
 def test_rows_without_a_report_are_counted() -> None:

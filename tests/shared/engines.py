@@ -56,11 +56,6 @@ def spoil(path: Path) -> None:
     path.write_bytes(data)
 
 
-def _file(made: pa.Table, folder: Path) -> Any:
-    pq.write_table(made, folder / "[o]ne.parquet")
-    return {"data": folder / "[o]ne.parquet"}
-
-
 def _relation(made: pa.Table, folder: Path) -> Any:
     import duckdb
 
@@ -99,9 +94,7 @@ def _spark(made: pa.Table, folder: Path) -> Any:
 
 
 PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
-    "file": _file,
     "files": lambda made, folder: {"data": parts(made, folder)},
-    "pattern": lambda made, folder: {"data": parts(made, folder)[0].parent / "part*.parquet"},
     "relation": _relation,
     "database": _database,
     "polars": _polars,

@@ -29,9 +29,7 @@ def test_ranks_are_uniform_but_those_of_the_control(ranks: pd.DataFrame) -> None
     assert surveys.to_list() == [study.SURVEYS] * 3 + [study.CONTROLS]
 
 
-@pytest.mark.parametrize(
-    "setting", ["flat", pytest.param("margins", marks=pytest.mark.slow), "pooling"]
-)
+@pytest.mark.parametrize("setting", ["flat", "pooling"])
 def test_surveys_again_agree_with_the_stored_ranks(setting: str, ranks: pd.DataFrame) -> None:
     """A rank is a mean over draws: other draws give another one, within 60 of 159."""
     again = study.ranks(setting, range(3))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from simulate import ALPHA, at_least, at_most, error
@@ -50,8 +49,3 @@ def test_the_stored_sizes_are_not_above_the_level(stored: pd.DataFrame) -> None:
 def test_surveys_again_agree_with_the_stored_figures(capsys: Any) -> None:
     study.check(seed=3)
     assert "standard errors apart" in capsys.readouterr().out
-
-
-def test_halved_intervals_are_half_as_wide_about_the_same_middle() -> None:
-    ends = np.array([[0.0, 1.0], [-0.2, 0.6]])
-    np.testing.assert_allclose(study.halved(ends), [[0.25, 0.75], [0.0, 0.4]], atol=1e-12)

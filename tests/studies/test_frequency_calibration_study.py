@@ -36,12 +36,3 @@ def test_some_surveys_are_ranked_again() -> None:
     ranks = np.array([study.rank_of("k-RR", rng) for _ in range(6)])
     assert ranks.shape == (6, 4) and ranks.min() >= 0 and ranks.max() <= study.RANKS
     np.testing.assert_array_equal(study.histogram("k-RR", 6).sum(axis=1), 6)
-
-
-@pytest.mark.slow
-def test_ranks_of_new_surveys(replications: Any) -> None:
-    """200 surveys of one setting and its control, at a level of .001 for each of 4 categories."""
-    surveys = replications(400, least=200)
-    assert study.pvalues(study.histogram("k-RR", surveys, seed=7)).min() > 2.5e-4
-    wrong = study.histogram(study.CONTROL, 2 * surveys, seed=7)
-    assert study.pvalues(wrong.sum(axis=0, keepdims=True)).min() < 0.01

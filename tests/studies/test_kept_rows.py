@@ -82,13 +82,3 @@ def test_stored_regressions_are_the_examples() -> None:
     assert at_most(sizes["value"].astype(float), ALPHA, sizes["surveys"], errors=4.0)
     # control: the reports taken for answers are far off
     assert stored.loc[stored["what"] == "naive bias", "value"].astype(float).abs().max() > 0.2
-
-
-def test_a_regression_is_stored_by_coefficient() -> None:
-    rows = regressions.kept("cell", {"coverage": np.array([0.9, 1.0]), "warned": 0.5}, 10, 0)
-    assert rows[1:] == [
-        ("cell", 10, "coverage", 0, 0.9),
-        ("cell", 10, "coverage", 1, 1.0),
-        ("cell", 10, "warned", "", 0.5),
-    ]
-    assert rows[0][2:] == ("failed", "", 0)

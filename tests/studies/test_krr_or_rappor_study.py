@@ -30,25 +30,8 @@ def test_its_decoders_are_those_of_the_package() -> None:
                 np.testing.assert_allclose(estimates, fitted, rtol=0, atol=1e-12)
 
 
-def test_there_is_hardly_ever_nothing_to_normalize() -> None:
-    rng = np.random.default_rng(2)
-    rappor = ldp.KRAPPOR(2, np.log(2))  # the cell of the grid where it happens most
-    bits = study.tally(rappor, study.draw_samples("dirichlet", 100, 2, 10_000, rng), rng)
-    assert np.mean(study.empirical(rappor, bits, 100).max(axis=1) <= 0.0) < 0.003
-
-
 def test_a_part_computed_again_agrees_with_what_is_stored() -> None:
     study.check()
-
-
-def test_the_excess_ratio_of_proposition_5_is_least_where_the_vignette_says() -> None:
-    sizes = np.arange(3, 5001)
-    at_half = np.array([planning.excess_ratio(k, np.log(k / 2)) for k in sizes])
-    at_full = np.array([planning.excess_ratio(k, np.log(k)) for k in sizes])
-    assert at_half.min() > 1.0
-    assert sizes[at_half.argmin()] == 11 and round(at_half.min(), 3) == 1.443
-    assert sizes[at_full.argmin()] == 8 and round(at_full.min(), 4) == 2.1536
-    assert all(planning.excess_ratio(k, 0.01) > 1.0 for k in (2, 3, 4, 5))
 
 
 def test_the_squared_loss_of_the_grid_is_what_theory_says(grid: pd.DataFrame) -> None:
@@ -88,21 +71,6 @@ def test_where_the_projected_decoder_wins_and_loses(grid: pd.DataFrame) -> None:
     assert by_rappor.loc[("dirichlet", 30_000), "better"] == 63
     assert round(in_useful.xs("l1", level="loss")["highest"].max(), 2) == 1.28
     assert round(in_useful.xs("l2", level="loss")["highest"].max(), 2) == 1.41
-
-
-def test_the_advantage_of_krr_shrinks_with_more_respondents(grid: pd.DataFrame) -> None:
-    choice = {loss: study.choice(grid, loss) for loss in ("l1", "l2")}
-    odds = grid.index.get_level_values("odds")
-    columns = {loss: cells[odds == 4096][["ratio", "difference"]] for loss, cells in choice.items()}
-    private_least = pd.concat(columns, axis=1).groupby(["distribution", "n"]).mean()
-    for distribution in ("geometric", "dirichlet"):
-        few, many = (private_least.loc[distribution, n] for n in (100, 30_000))
-        assert many["l1", "ratio"] > 1.3 * few["l1", "ratio"]
-        assert few["l1", "difference"] < 3 * many["l1", "difference"] < 0.0
-        assert few["l2", "difference"] < 3 * many["l2", "difference"] < 0.0
-        assert many["l2", "ratio"] < few["l2", "ratio"]
-    hopeless = grid.query("n == 100 and k == 4096 and odds <= 128").filter(regex="_l1$")
-    assert round(hopeless.min(axis=None), 1) == 1.9  # nothing is learnt: two is the largest l1
 
 
 def test_the_rule_errs_rarely_and_little(grid: pd.DataFrame) -> None:

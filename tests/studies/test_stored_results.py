@@ -45,17 +45,18 @@ def test_the_studies_are_found() -> None:
     assert {path.stem for path in SCRIPTS} == scripts
 
 
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_a_table_says_which_command_makes_it(path: Path) -> None:
-    with path.open(encoding="utf-8") as file:
-        module = file.readline().removeprefix("# Made by: python -m ").removesuffix(" --full\n")
-    script = ROOT / (module.replace(".", "/") + ".py")
-    assert script in SCRIPTS and f"python -m {module} --full" in script.read_text("utf-8")
+def test_a_table_says_which_command_makes_it() -> None:
     readers = [page.read_text("utf-8") for page in (ROOT / "vignettes" / "articles").glob("*.py")]
-    assert script.stem in OF_NO_VIGNETTE or any(script.name in text for text in readers)
+    for path in TABLES:
+        with path.open(encoding="utf-8") as file:
+            first = file.readline()
+        module = first.removeprefix("# Made by: python -m ").removesuffix(" --full\n")
+        script = ROOT / (module.replace(".", "/") + ".py")
+        assert script in SCRIPTS and f"python -m {module} --full" in script.read_text("utf-8")
+        assert script.stem in OF_NO_VIGNETTE or any(script.name in text for text in readers)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", ["joint_tables", "unknown_dictionary"])
 def test_a_part_that_comes_out_the_same_leaves_the_table_as_it_was(
     name: str, tmp_path: Path
 ) -> None:
@@ -91,10 +92,11 @@ def test_parts_are_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_study_checks_itself_from_the_command_line(script: Path) -> None:
+@pytest.mark.parametrize("name", ["association_tests", "krr_or_rappor"])
+def test_a_study_checks_itself_from_the_command_line(name: str) -> None:
+    """The others are checked by their own tests."""
     ran = subprocess.run(
-        [sys.executable, "-W", "error", "-m", f"benchmarks.studies.{script.stem}"],
+        [sys.executable, "-W", "error", "-m", f"benchmarks.studies.{name}"],
         cwd=ROOT,
         env={**os.environ, "MPLBACKEND": "Agg"},
         capture_output=True,

@@ -30,11 +30,5 @@ def test_the_model_has_the_intervals_of_the_study(setting: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", study.SETTINGS)
-def test_the_model_has_the_intervals_of_the_study_everywhere(setting: str) -> None:
-    study.compare(setting, R=20, seed=5)
-
-
-@pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_coverage() -> None:
     study.check()

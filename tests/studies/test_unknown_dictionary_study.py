@@ -26,32 +26,6 @@ def test_the_same_random_numbers_find_the_same_strings() -> None:
     study.check()
 
 
-def test_what_four_laws_give(surveys: pd.DataFrame) -> None:
-    means = means_of(surveys, "laws", "found")
-    assert 15.0 < means.loc["Zipf", "known"] < 19.0 and 6.5 < means.loc["Zipf", "paper"] < 9.5
-    assert means.loc["uniform", "paper"] < 1.0 and means.loc["uniform", "known"] > 80.0
-    assert means.loc["Zipf", "ours, same reports"].round() in (11, 12)
-    assert means.loc["Zipf", "ours, planned"] > 20
-    ours = means.loc["geometric", ["ours, same reports", "ours, planned"]]
-    assert ours.round().tolist() == [10, 13]
-    step = means.loc["step"]
-    assert step["ours, same reports"] == 8 < 10 < step["ours, planned"]
-
-
-def test_longer_strings_are_harder(surveys: pd.DataFrame) -> None:
-    by_length = means_of(surveys, "lengths", "found", gram=2)
-    assert by_length["paper"].loc[4] > 1.3 * by_length["paper"].loc[20]
-    assert (by_length["ours, planned"] > by_length["paper"]).all()
-
-
-def test_low_thresholds_cost_work_and_high_ones_strings(surveys: pd.DataFrame) -> None:
-    rows = surveys[surveys["scene"] == "thresholds"]
-    means = rows.groupby("threshold")[["edges", "hellinger"]].mean()
-    assert means["edges"].is_monotonic_decreasing
-    assert means.loc[16.0, "hellinger"] > means.loc[1.0, "hellinger"] + 0.05
-    assert (means.loc[:2.0, "hellinger"] - means.loc[1.0, "hellinger"]).abs().max() < 0.005
-
-
 def test_hosts_have_fewer_candidates_than_the_paper(surveys: pd.DataFrame) -> None:
     hosts = surveys[surveys["scene"] == "hosts"]
     decoders = hosts[hosts["arm"].str.startswith(("paper", "trigrams"))]

@@ -224,7 +224,7 @@ def survey(rng: np.random.Generator, mechanism: Any, sex: Any, few: float) -> ld
 def test_differences_and_ratios_of_few_cover_where_those_of_wald_do_not(
     replications: Callable[..., int], epsilon: float
 ) -> None:
-    R, rng = replications(1000, least=250), np.random.default_rng(6)
+    R, rng = replications(1000, least=120), np.random.default_rng(6)
     labels = ["no", "once", "yes"]
     mechanism = ldp.Observed(labels) if np.isinf(epsilon) else ldp.KRR(labels, epsilon)
     held = np.zeros((2, 3))
@@ -245,7 +245,7 @@ def test_differences_and_ratios_of_few_cover_where_those_of_wald_do_not(
 
 @pytest.mark.slow
 def test_shares_given_a_private_answer_cover(replications: Callable[..., int]) -> None:
-    R, rng = replications(1000), np.random.default_rng(7)
+    R, rng = replications(1000, least=150), np.random.default_rng(7)
     labels = ["no", "once", "yes"]
     held, wide = np.zeros((2, 2)), 0
     for _ in range(R):
