@@ -167,19 +167,6 @@ def test_fieller_corner_cases() -> None:
         assert (half.low, half.high) == ((end, np.inf) if sign > 0 else (-np.inf, end))
 
 
-def test_fieller_covers() -> None:
-    rng = np.random.default_rng(7)
-    V = np.array([[0.01, -0.004], [-0.004, 0.0081]])
-    draws = rng.multivariate_normal([0.2, 0.1], V, size=4000)  # the denominator is 1.1 se from 0
-    covered = [2.0 in fieller(a, b, V[0, 0], V[1, 1], V[0, 1]) for a, b in draws]
-    # Exact for normal estimates: Monte Carlo SE .0034.
-    assert np.mean(covered) == pytest.approx(0.95, abs=4 * 0.0034)
-    # Control: the delta method, with the ratio's own standard error, does not cover.
-    ratio = draws[:, 0] / draws[:, 1]
-    se = np.sqrt(V[0, 0] - 2 * ratio * V[0, 1] + ratio**2 * V[1, 1]) / np.abs(draws[:, 1])
-    assert abs(np.mean(np.abs(ratio - 2.0) <= 1.96 * se) - 0.95) > 4 * 0.0034
-
-
 # ---- coverage
 
 
@@ -246,32 +233,3 @@ def test_coverage_of_uncut_intervals(kind: str, epsilon: float, where: str) -> N
         assert np.all((cut[p == 0] > share[p == 0]) & (cut[p == 0] < 0.99))
     # Control: intervals of the reports' law are no intervals of p.
     assert covered(intervals.exact_binomial(tally, n), p).min() < 0.5
-
-
-def test_dropping_cells_at_zero_loses_coverage() -> None:
-    """Control: cells at zero dropped from the information. The default keeps its coverage."""
-    k, n, epsilon = 20, 10_000, 1.0
-    p = 0.85 ** np.arange(k)
-    p /= p.sum()
-    tally, b, a = survey("krr", p, epsilon, n)
-    mle = waterfilling(tally / n, a, b)
-    active = mle > 0
-    m = np.where(active, b + a * mle, 0.0)
-    total = m.sum(axis=1, keepdims=True)
-    dropped = np.sqrt(m * (1 - m / total) / n) / a
-    shares = covered(intervals.wald(mle, dropped), p)
-    default = covered(intervals.exact_binomial(tally, n, b, a), p)
-    assert shares.min() < 0.85
-    assert default.min() > 0.94
-
-
-def waterfilling(f: Array, a: float, b: float) -> Array:
-    """The simplex MLE of k-RR, p = max(0, f/lam - b/a) with the lam that makes it sum to one."""
-    ordered = -np.sort(-f, axis=1)
-    size = np.arange(1, f.shape[1] + 1)
-    level = np.cumsum(ordered, axis=1) / (1 + size * b / a)  # lam if the largest `size` are active
-    count = np.sum(ordered / level > b / a, axis=1) - 1
-    lam = np.take_along_axis(level, count[:, None], axis=1)
-    p = np.maximum(0.0, f / lam - b / a)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-    return np.asarray(p)

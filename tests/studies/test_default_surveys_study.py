@@ -46,6 +46,7 @@ def test_the_stored_sizes_are_not_above_the_level(stored: pd.DataFrame) -> None:
     assert abs(two_sided["mean"].mean() - ALPHA) < 4 * error(ALPHA, n)
 
 
+@pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_figures(capsys: Any) -> None:
     study.check(seed=3)
     assert "standard errors apart" in capsys.readouterr().out

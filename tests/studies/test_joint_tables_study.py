@@ -17,6 +17,7 @@ def laws() -> pd.DataFrame:
     return joint_tables.load()
 
 
+@pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_laws() -> None:
     joint_tables.check()
 

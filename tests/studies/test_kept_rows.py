@@ -55,6 +55,7 @@ def test_stored_intervals_of_complex_samples_cover(complex_figures: pd.DataFrame
     assert apart[["least", "most"]].abs().max(axis=None) < 4.5
 
 
+@pytest.mark.slow
 def test_some_complex_samples_again(complex_figures: pd.DataFrame) -> None:
     """40 samples of a design: means over cells, which move together, as one cell."""
     from benchmarks.samples.population import DESIGNS, population

@@ -22,6 +22,7 @@ def test_hellinger_distances_by_hand() -> None:
     assert abs(one - np.sqrt(1.0 - truth.iloc[0])) < 1e-12
 
 
+@pytest.mark.slow
 def test_the_same_random_numbers_find_the_same_strings() -> None:
     study.check()
 

@@ -50,6 +50,7 @@ def test_its_expected_losses_are_those_of_the_package() -> None:
             np.testing.assert_allclose(expected, (l1 / 2.0, l2), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_ones() -> None:
     study.check()
 

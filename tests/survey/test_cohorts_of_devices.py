@@ -228,20 +228,6 @@ def test_devices_worked_by_hand_have_no_client(people: pd.DataFrame) -> None:
             SHEET.privatize(people, np.random.default_rng(1), parameters=wrong)  # type: ignore[arg-type]
 
 
-def test_documents_keep_names_and_shares() -> None:
-    uneven = cohorts({"A": A, "B": B}, {"B": "1/3", "A": "2/3"})
-    assert Device.from_dict(uneven.to_dict()) == uneven != cohorts({"A": A, "B": B})
-    assert set(cohorts([A, B]).to_dict()) == {"step", "steps"}  # as before there were names
-    assert cohorts({"0": A, 1: B}, [0.5, 0.5]) == cohorts([A, B])
-    sheet = ldp.Questionnaire({"used": uneven.mechanism(NO_YES)})
-    again = ldp.Questionnaire.from_json(sheet.to_json() or "")
-    assert again == sheet and again.fingerprint != SHEET.fingerprint
-    lines = uneven.instructions(NO_YES)
-    assert "“A” 66.7% and “B” 33.3%" in lines[0] and lines[-1].endswith(
-        "name of your set before your answer."
-    )
-
-
 def test_numbers_of_groups_are_read_as_people_write_them(tmp_path: Path) -> None:
     dice = [library.forced_categories({1: p, 2: p, 3: p}) for p in (0.2, 0.1)]
     device = cohorts({1: dice[0], 2: dice[1]}).mechanism((1, 2, 3))
@@ -259,16 +245,6 @@ def test_a_question_is_no_column_of_groups() -> None:
             ldp.Questionnaire({"used": ASKED, "used_cohort": other})
 
 
-def test_a_missing_answer_may_be_a_category() -> None:
-    sheet = ldp.Questionnaire({"used": ASKED}, refused="no")
-    made = sheet.privatize(
-        pd.DataFrame({"used": [None, "yes"]}),
-        np.random.default_rng(1),
-        parameters={"used": {"prevalence": 0.3}},
-    )
-    assert made["used"].notna().all()
-
-
 @pytest.mark.parametrize("name", ["A:1", " A", "", "A\n", 1.5, True, None])
 def test_odd_names_of_groups_are_refused(name: Any) -> None:
     with pytest.raises(InvalidArgument, match="cohort"):
@@ -282,21 +258,6 @@ def test_odd_names_of_groups_are_refused(name: Any) -> None:
 def test_shares_that_are_no_law_are_refused(shares: Any) -> None:
     with pytest.raises(InvalidArgument, match="shares"):
         cohorts({"A": A, "B": B}, shares)
-
-
-@pytest.mark.slow
-def test_coverage_of_both_estimates(replications: Callable[..., int]) -> None:
-    """Surveys of 1,200 whose groups are drawn; intervals of another truth are the control."""
-    R, rng = replications(1000, 100), np.random.default_rng(5)
-    used = np.array(ASKED.at(prevalence=0.4).exact, dtype=float).T @ [0.8, 0.2]
-
-    def survey(r: int) -> dict[str, Any]:
-        found = ldp.FrequencyModel(ASKED.counts(rng.multinomial(1200, used))).fit()
-        return {"ends": found.conf_int().iloc[1:].to_numpy()}
-
-    ends = repeat(R, survey)["ends"]
-    assert near(coverage(ends, [0.2, 0.4]), 0.95, R)
-    assert not near(coverage(ends, [0.24, 0.35]), 0.95, R)
 
 
 # -- devices that are known: the size of a group is no evidence ---------------------------------
@@ -348,19 +309,6 @@ def test_shares_are_no_evidence(shares: Any, tmp_path: Path) -> None:
     again = type(found).from_json(found.to_json())
     assert str(again.summary()) == str(found.summary())
     assert [source[:2] for source in found.sources] == ["A:", "B:"]
-
-
-def test_domains_of_groups_do_not_differ(tmp_path: Path) -> None:
-    said = cohorts(WARNERS, {"A": "1/4", "B": "3/4"}).mechanism(NO_YES)
-    for table in places_of(published(), tmp_path).values():
-        found = ldp.Survey(table, {"said": said}).frequencies("said", by="design")
-        np.testing.assert_allclose(found.params.loc[:, "yes"], 0.2, atol=1e-9)
-        interval = found.conf_int()
-        assert (interval["lower"] <= found.params).all() and (
-            found.params <= interval["upper"]
-        ).all()
-        assert (found.differences()["pvalue"] > 0.9).all()
-        assert found.test_equal().pvalue > 0.9
 
 
 def test_weighted_reports_are_decoded_by_their_own_device() -> None:
@@ -460,3 +408,16 @@ def test_coverage_where_the_groups_have_other_sizes(replications: Callable[..., 
     ends = repeat(R, survey)["ends"]
     assert near(coverage(ends[:, :1], [0.2]), 0.95, R)
     assert not near(coverage(ends[:, 1:], [0.2]), 0.95, R)
+
+
+def test_domains_of_groups_do_not_differ(tmp_path: Path) -> None:
+    said = cohorts(WARNERS, {"A": "1/4", "B": "3/4"}).mechanism(NO_YES)
+    for table in places_of(published(), tmp_path).values():
+        found = ldp.Survey(table, {"said": said}).frequencies("said", by="design")
+        np.testing.assert_allclose(found.params.loc[:, "yes"], 0.2, atol=1e-9)
+        interval = found.conf_int()
+        assert (interval["lower"] <= found.params).all() and (
+            found.params <= interval["upper"]
+        ).all()
+        assert (found.differences()["pvalue"] > 0.9).all()
+        assert found.test_equal().pvalue > 0.9

@@ -11,7 +11,6 @@ import pytest
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
 from ldpstats.models.regression.formulas.design import Design
-from ldpstats.models.regression.front import design_of
 from ldpstats.models.regression.private import PrivatePredictors
 from ldpstats.survey.regression import survey_design
 
@@ -78,8 +77,9 @@ def rows(design: Design) -> tuple[Any, Any]:
     return found[np.lexsort(found.T)], squares
 
 
-@pytest.mark.parametrize("kind", ["polars", "arrow", "lazy", "duckdb"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "weighted"), [("polars", False), ("arrow", True), ("lazy", True), ("duckdb", True)]
+)
 def test_tables_of_all_kinds(
     kind: str, weighted: bool, frame: pd.DataFrame, some: ldp.Questionnaire
 ) -> None:
@@ -110,22 +110,6 @@ def test_tables_of_all_kinds(
         assert found.facts.df == expected.facts.df
 
 
-def test_a_survey_is_as_its_table(frame: pd.DataFrame, some: ldp.Questionnaire) -> None:
-    survey = ldp.Survey(frame, some)
-    found = survey_design(survey, "income ~ ill * age", offset="w")
-    whole = frame["ill"].notna()
-    given = {"ill": survey.reports("ill")}
-    other = design_of(
-        "income ~ ill * age", frame.loc[whole, ["income", "age", "w"]], given, offset="w"
-    )
-    assert found.names == other.names and found.n_missing == other.n_missing == 3
-    for ours, theirs in zip(found.designs, other.designs, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_array_equal(found.predictors["ill"][0].y, other.predictors["ill"][0].y)
-    np.testing.assert_array_equal(found.response, other.response)
-    np.testing.assert_array_equal(found.offset, other.offset)
-
-
 @pytest.mark.parametrize("lazy", [False, True])
 def test_domains_count_the_units_of_the_sample(
     lazy: bool, frame: pd.DataFrame, some: ldp.Questionnaire
@@ -143,16 +127,6 @@ def test_domains_count_the_units_of_the_sample(
     assert weights.sum() == pytest.approx(frame.loc[inside, "w"].sum())
     assert found.sample.stages[0].sampled.sum() == N
     assert found.inside is not None and found.inside.sum() == len(found.designs[0])
-
-
-def test_calibrated_weights_keep_cells_outside(
-    frame: pd.DataFrame, some: ldp.Questionnaire
-) -> None:
-    survey = ldp.Survey(frame, some, weights="w").calibrate({"region": {"s": 50, "n": 50}})
-    found = survey_design(survey.where("region == 's'"), "ill ~ age")
-    assert found.inside is not None and found.inside.shape == (N,)
-    assert found.inside.sum() == len(found.designs[0]) < (frame["region"] == "s").sum()
-    np.testing.assert_array_equal(found.sample.w[found.inside], found.weights)
 
 
 def test_models(frame: pd.DataFrame, some: ldp.Questionnaire) -> None:

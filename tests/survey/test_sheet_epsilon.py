@@ -8,7 +8,6 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
@@ -17,7 +16,6 @@ import ldpstats as ldp
 from ldpstats.sampling.words import simulation_words
 from ldpstats.survey.asking import draw_asked
 
-Array = npt.NDArray[Any]
 Sheet = tuple[Any, ...]  # a report for each question, None where it was not asked
 
 QUESTIONS: dict[str, Any] = {  # three of unlike epsilon

@@ -153,14 +153,6 @@ def test_engines_give_the_same(place: str, tmp_path: Path) -> None:
     same(made.frequencies("job"), given().frequencies("job"))
 
 
-def test_how_a_survey_shows_its_replicates() -> None:
-    assert "SampleDesign(weights: w; 10 replicate weights (JKn))" in repr(given())
-    assert given().frequencies("job").sample.variance == "10 replicate weights (JKn)"
-    made = ldp.Survey(table(), SHEET, **DESIGN).replicates("jackknife")
-    assert made.design is not None
-    assert repr(made.design).endswith("clusters: school; jackknife)")
-
-
 # -- refusals --------------------------------------------------------------------------------------
 
 
@@ -229,18 +221,6 @@ def test_replicates_that_cannot_be_made() -> None:
     assert centred.replicates("jackknife").frequencies("job").bse.gt(0).all()
     with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
         centred.replicates("bootstrap", np.random.default_rng(1))
-
-
-def test_two_way_tables() -> None:
-    """Associations rest on the same totals, so that tests of independence follow."""
-    sheet = ldp.Questionnaire({"job": SHEET["job"], "sex": ldp.Observed(("f", "m"))})
-    made = ldp.Survey(table(), sheet, **DESIGN).replicates("jackknife")
-    columns = ldp.Survey(table(), sheet, weights="w", replicate_weights=jackknife_weights())
-    one, two = (survey.association("job", "sex") for survey in (made, columns))
-    same(one, two)
-    pvalues = [found.test_independence().pvalue for found in (one, two)]
-    np.testing.assert_allclose(*pvalues, rtol=1e-8)
-    assert type(one).from_json(one.to_json()).to_json() == one.to_json()
 
 
 @pytest.mark.parametrize("place", ["memory", "files"])

@@ -122,20 +122,6 @@ def test_columns_of_csv_are_what_their_fields_say(tmp_path: Path) -> None:
         survey.where("zip == 1")
 
 
-def test_text_that_means_missing_in_csv(tmp_path: Path) -> None:
-    path = tmp_path / "na.csv"
-    path.write_text("late,age\nyes,18\nNA,20\nno,NA\n")
-    survey = ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}, na=("NA",))
-    assert survey.reports("late").n_missing == 1
-    assert len(survey.where("age > 17")) == 2
-    with pytest.raises(InvalidArgument, match="row 2='NA'"):
-        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}).reports("late")
-    with pytest.raises(InvalidArgument, match="is a label of 'late'"):
-        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}, na=("no",))
-    with pytest.raises(InvalidArgument, match="is a label of 'late'"):
-        ldp.Survey(path, {"late": ldp.KRR(3, 1.0)}, na=("2",))
-
-
 def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> None:
     """A row that cannot be text of numbers elsewhere does no harm; a file that changes does."""
     path = tmp_path / "changing.csv"
@@ -146,22 +132,6 @@ def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> No
     assert survey.reports("late").n_missing == 0  # was read before
     with pytest.raises(InvalidArgument, match="changed while it was in use"):
         survey.where("age > 3")
-
-
-def test_names_that_a_spreadsheet_would_run_are_read_as_they_were(tmp_path: Path) -> None:
-    path = tmp_path / "safe.csv"
-    path.write_text("late,'=sum\nyes,1\nno,2\n")
-    assert ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}).columns == ("late", "=sum")
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
-def test_files_that_cannot_be_read_are_named(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"broken{suffix}"
-    with pytest.raises(InvalidArgument, match="no such file"):
-        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
-    path.write_bytes(b"\xff\xfe\x00late")
-    with pytest.raises(InvalidArgument, match="broken"):
-        ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
 
 
 # -- fingerprints ----------------------------------------------------------------------------------

@@ -110,16 +110,6 @@ def test_pandas_on_arrow_is_read_as_arrow() -> None:
         ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
 
 
-def test_what_arrow_reads_is_a_table() -> None:
-    class Stream:
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            return pa.table({"a": [1, 2]}).__arrow_c_stream__(requested_schema)
-
-    table = Table.of(Stream())
-    assert table.columns == ("a",) and len(table) == 2
-    assert isinstance(table.with_columns({"b": [1, 2]}), pa.Table)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_of_strange_names_and_empty_tables(kind: str) -> None:
     strange = pd.DataFrame({"^a.*$": [1], "a'b": ["x"], " ": [2], "é": [True]})
@@ -130,18 +120,6 @@ def test_columns_of_strange_names_and_empty_tables(kind: str) -> None:
     assert list(cells(empty)) == list(FRAME.columns) and not any(cells(empty).values())
 
 
-def test_frames_of_pandas_that_are_wide_or_have_notes() -> None:
-    """Without a warning of fragments; what is noted on a frame stays."""
-    wide = pd.DataFrame({f"c{i}": [1, 2] for i in range(150)})
-    wide.columns.name, wide.attrs = "question", {"year": 2026}
-    made = {f"c{i}": ["x", "y"] for i in range(120)} | {f"d{i}": ["x", "y"] for i in range(120)}
-    out = Table.of(wide).with_columns(made)
-    assert out.shape == (2, 270) and out.columns.name == "question" and out.attrs == {"year": 2026}
-    assert Table.of(wide).arranged({"c1": None}).equals(wide[["c1"]])
-    grouped = pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"]))
-    assert cells(Table.of(grouped).with_columns({"z": [3]})) == {"a": [1], "b": [2], "z": [3]}
-
-
 class Broken:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         raise ValueError("secret-4711")
@@ -150,19 +128,12 @@ class Broken:
 NO_TABLES: dict[str, tuple[Any, str]] = {
     "list": ([1], "must be a pandas or Polars DataFrame"),
     "dict": ({"a": [1]}, r"pandas.DataFrame\(...\) of the dict"),
-    "text": ("a.csv", "DataFrame"),
-    "none": (None, "DataFrame"),
     "array": (np.zeros((2, 2)), "DataFrame"),
     "Series": (pd.Series([1]), "to_frame"),
     "column of Arrow": (pa.chunked_array([[1, 2]]), "reads no table"),
     "broken": (Broken(), "reads no table"),
     "numbered": (pd.DataFrame([[1, 2]]), "0: .*must be text"),
-    "several levels": (
-        pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])),
-        "text",
-    ),
     "two of a name": (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a': is the name of two"),
-    "two in Arrow": (pa.table([[1], [2]], names=["a", "a"]), "'a': is the name of two"),
 }
 
 
@@ -172,14 +143,6 @@ def test_what_is_no_table(name: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=f"^frame=.*{words}") as found:
         Table.of(given, "frame")
     assert "4711" not in str(found.value) and found.value.__context__ is None
-
-
-def test_what_is_no_table_of_polars() -> None:
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    with pytest.raises(ldp.InvalidArgument, match=r"pass \.collect\(\)"):
-        Table.of(pl.LazyFrame({"a": [1]}))
-    with pytest.raises(ldp.InvalidArgument, match="'Series': must be"):
-        Table.of(pl.Series([1]))
 
 
 def test_columns_that_are_not_there_or_too_short() -> None:

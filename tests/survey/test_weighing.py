@@ -141,18 +141,6 @@ def test_stages_by_brute_force() -> None:
     np.testing.assert_array_equal(sample.w, frame["w"])
 
 
-def test_weights_follow_from_corrections_of_every_stage() -> None:
-    frame = table(4)
-    survey = ldp.Survey(frame, SHEET, **DESIGNS[6])
-    sample = weigh(survey.data, survey.design, ["ill"]).sample
-    frame["region"] = frame["region"].str.strip()
-    schools = frame.groupby("region")["school"].transform("nunique")
-    rooms = frame.groupby(["region", "school"])["room"].transform("nunique")
-    expected = frame["N"] / schools * frame["each"] / rooms
-    np.testing.assert_allclose(sample.w, expected, rtol=1e-14)
-    np.testing.assert_allclose(sample.w2, expected**2, rtol=1e-14)
-
-
 def test_a_domain_keeps_units_without_respondents() -> None:
     frame = table(5)
     frame["group"] = np.where(frame["unit"] == "n1", "there", "elsewhere")

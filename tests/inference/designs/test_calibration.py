@@ -18,7 +18,7 @@ from ldpstats.inference.designs.reweighting.calibration import (
     calibrate,
     calibrate_replicates,
 )
-from ldpstats.inference.designs.reweighting.distances import Distance, Linear, Logit, Raking
+from ldpstats.inference.designs.reweighting.distances import Linear, Raking
 from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
 from ldpstats.inference.designs.reweighting.trimming import trimmed
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
@@ -49,58 +49,6 @@ def random_margins(
     totals = tuple(np.bincount(codes[:, j], population) for j in range(3))
     labels = tuple([str(i) for i in range(k)] for k in sizes)
     return weights, Margins(codes, totals, ("a", "b", "c"), labels)
-
-
-def test_raking_is_proportional_fitting() -> None:
-    d, margins = random_margins(np.random.default_rng(1))
-    fitted = d.copy()
-    for _ in range(200):
-        for j, total in enumerate(margins.totals):
-            fitted *= (total / np.bincount(margins.codes[:, j], fitted))[margins.codes[:, j]]
-    solved = calibrate(d, margins, Raking())
-    np.testing.assert_allclose(solved.factors * d, fitted, rtol=1e-10)
-    assert solved.deviation <= 1e-12
-    again = calibrate(fitted, margins, Raking(0.5, 2.0))
-    np.testing.assert_allclose(again.factors, 1.0, rtol=1e-9)
-
-
-NEAR: tuple[Distance, ...] = (
-    Raking(),
-    Raking(0.65, 1.5),
-    Linear(),
-    Linear(0.65, 1.5),
-    Logit(0.4, 2.0),
-)
-
-
-@pytest.mark.parametrize("distance", NEAR, ids=str)
-def test_no_weights_are_nearer(distance: Distance) -> None:
-    """The distances themselves, table 1 of Deville and Saerndal, at random other solutions."""
-    rng = np.random.default_rng(2)
-    d, margins = random_margins(rng)
-    X, low, high = margins.indicators, distance.least, distance.upper
-    g = calibrate(d, margins, distance).factors
-    np.testing.assert_allclose(X.T @ (d * g), margins.targets, rtol=1e-12)
-    assert g.min() >= low and g.max() <= high
-    assert np.any((g == low) | (g == high)) == (high == 1.5)
-
-    def far(g: Array) -> float:
-        if isinstance(distance, Linear):
-            return float(d @ (g - 1.0) ** 2)
-        if isinstance(distance, Raking):
-            return float(d @ (g * np.log(g) - g))
-        below, above = (g - low) / (1.0 - low), (high - g) / (high - 1.0)
-        return float(d @ ((g - low) * np.log(below) + (high - g) * np.log(above)))
-
-    dense = X.toarray()
-    others = np.linalg.svd(dense.T * d)[2][np.linalg.matrix_rank(dense) :]  # X'd is the same
-    tested = 0
-    for _ in range(2000):
-        other = g + 0.05 * rng.normal(size=len(others)) @ others
-        if np.all((other > low) & (other < high) | (other == g)):
-            tested += 1
-            assert far(other) > far(g)
-    assert tested > 20
 
 
 def test_sums_of_weights_need_not_be_near_the_population() -> None:

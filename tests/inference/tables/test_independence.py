@@ -26,7 +26,7 @@ from shared.association_laws import (
 )
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.cross_moments import CrossMoments
 from ldpstats.inference.tables.independence import pearson, score, smallest_expected
 
 
@@ -54,20 +54,6 @@ def test_score_of_krr_is_pearson_of_reports(epsilon: float) -> None:
     assert statistic == pytest.approx(reference.statistic, rel=1e-12)
     assert (df, note) == (6, "")
     assert statistic == pytest.approx(sm.stats.Table(table).test_nominal_association().statistic)
-
-
-def test_moments_of_reports_and_of_their_table_agree() -> None:
-    table = random_table(2, (3, 2))
-    i, j = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
-    ax, by = (
-        np.random.default_rng(1).normal(size=(3, 2)),
-        np.random.default_rng(2).normal(size=(2, 4)),
-    )
-    reports, counted = CrossMoments.of_reports(ax[i], by[j]), CrossMoments.of_table(table, ax, by)
-    assert reports.n == counted.n
-    for name in ("cross", "mean_x", "mean_y", "gram_x", "gram_y"):
-        assert getattr(reports, name) == pytest.approx(getattr(counted, name), abs=1e-12)
-    np.testing.assert_allclose(reports.covariance_x(), np.cov(ax[i].T, ddof=0), atol=1e-12)
 
 
 def bloom(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -251,15 +237,3 @@ def test_size_in_many_small_strata(replications: Callable[[int], int]) -> None:
         for _ in range(R)
     ]
     assert near(np.mean(np.less(pvalues, 0.05)), R)
-
-
-# ---- the statistic of FPE16
-
-
-def test_the_coordinates_are_white() -> None:
-    rng = np.random.default_rng(18)
-    parts = [CrossMoments.of_reports(*bloom(rng, n)) for n in (50, 80)]
-    space = Whitening.of(parts[:1])
-    np.testing.assert_allclose(space.x @ parts[0].covariance_x() @ space.x.T, np.eye(4), atol=1e-9)
-    np.testing.assert_allclose(space.y @ parts[0].covariance_y() @ space.y.T, np.eye(3), atol=1e-9)
-    assert Whitening.of(parts).df == 4 * 5  # each stratum has 3 of the 5 directions, not the same

@@ -16,7 +16,6 @@ from shared.association_laws import (
     krr,
     near,
     one_hot,
-    random_table,
     rejects,
     surveys,
 )
@@ -93,27 +92,6 @@ def conditional_law(rows: Array, columns: Array, levels: Array, tilt: float) -> 
 ROWS_Z = np.array([[0.4, 0.35, 0.25], [0.25, 0.35, 0.4]])
 COLUMNS_Z = np.array([[0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
 LEVELS = np.array([0.55, 0.45])
-
-
-def test_wald_of_exact_answers() -> None:
-    """Classical statistics, where nothing was privatised."""
-    table = random_table(17, (2, 2, 2), low=20)
-    n = table.sum()
-    p = table / n
-    V = multinomial(p.ravel(), n)
-    log_odds = np.log(p[0, 0] * p[1, 1] / (p[0, 1] * p[1, 0]))
-    classical = (log_odds[0] - log_odds[1]) ** 2 / np.sum(1 / table)
-    assert tables.homogeneity(p, V)[0] == pytest.approx(classical, rel=1e-10)
-    # given Z, the layers are independent samples, so that their statistics add up; with gaps of
-    # relative size h, up to terms of that size
-    h = 1e-4
-    p = conditional_law(ROWS_Z[:, :2], COLUMNS_Z[:, :2], LEVELS, h)
-    layers = [
-        tables.wald_independence(q / q.sum(), multinomial((q / q.sum()).ravel(), n * q.sum()))[0]
-        for q in (p[..., 0], p[..., 1])
-    ]
-    statistic, _, _ = tables.conditional_independence(p, multinomial(p.ravel(), n))
-    assert statistic == pytest.approx(sum(layers), rel=10 * h)
 
 
 def test_size_of_wald_independence_and_of_a_wrong_covariance() -> None:
