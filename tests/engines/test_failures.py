@@ -107,18 +107,6 @@ def test_arguments_that_do_not_go_together_are_refused(given: Any, message: str)
         opened(**given)
 
 
-@pytest.mark.parametrize("data", [TABLE, TABLE.to_pandas(), {"job": [1]}, [1, 2], [], None, 3])
-def test_tables_in_memory_are_no_queries(data: Any) -> None:
-    assert opened(data) is None
-
-
-def test_an_order_that_does_not_exist_is_refused() -> None:
-    query = opened(duckdb.from_arrow(pa.table({"a": [[1], [2], [1]]})))
-    assert query is not None
-    with pytest.raises(InvalidArgument, match=r"column='a': is of the type .*list.*cast it"):
-        query.cells(["a"])
-
-
 class _Java(Exception):
     """An error of Java, as Python shows it."""
 

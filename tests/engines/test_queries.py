@@ -196,14 +196,6 @@ def test_levels_are_those_of_ordered_categories(query: Query) -> None:
     assert query.levels("job") is None
 
 
-def test_an_enum_of_polars_is_ordered() -> None:
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    frame = pl.LazyFrame({"level": ["lo", "hi"]}, schema={"level": pl.Enum(["lo", "hi"])})
-    query = opened(frame)
-    assert query is not None and query.levels("level") == ("lo", "hi")
-    assert query.cells(["level"]).to_pydict() == {"level": ["hi", "lo"], "n": [1, 1]}
-
-
 def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
     paths = parts(TABLE, tmp_path)
     query = opened(paths)
@@ -214,10 +206,3 @@ def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
     assert late.first("job", None) == f"{paths[2]}, row {expected - 400 + 1}"
     assert query.first("id", -1) is None
     assert query.first("bits", bytes([2, 255])) == f"{paths[0]}, row 3"
-
-
-def test_what_is_stored_beside_columns_is_found(tmp_path: Path) -> None:
-    field = pa.field("a", pa.int64(), metadata={b"ldpstats.fingerprint": b"abc"})
-    made = pa.table({"a": [1]}).cast(pa.schema([field]))
-    query = opened(parts(made, tmp_path, 1)[0])
-    assert query is not None and query.stored("a")[b"ldpstats.fingerprint"] == b"abc"

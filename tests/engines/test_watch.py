@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,7 +12,6 @@ from shared.engines import parts, table
 
 from ldpstats.engines import watch
 from ldpstats.engines.sources import opened
-from ldpstats.models.shared.bar import progress_bar
 
 
 def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,22 +61,3 @@ def test_reading_is_the_first_half_of_what_duckdb_counts(monkeypatch: pytest.Mon
     with watch.watched(advance), watch.polled(Connection()):
         assert looked.wait(10)
     assert set(seen) == {0.6}
-
-
-def test_a_bar_shows_rows_and_their_rate(capsys: pytest.CaptureFixture[str]) -> None:
-    import tqdm
-
-    with pytest.MonkeyPatch.context() as patch:
-        made: list[Any] = []
-        keep = tqdm.tqdm
-
-        def bar(**how: Any) -> Any:
-            made.append(keep(**how | {"delay": 0, "mininterval": 0}))
-            return made[0]
-
-        patch.setattr(tqdm, "tqdm", bar)
-        with progress_bar("counting") as advance:
-            advance(0.5, rows=2_000_000)
-            advance(0.75)
-    shown = capsys.readouterr().err
-    assert "counting  50%" in shown and ", 2,000,000 rows, " in shown and " a second" in shown

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from shared.word_laws import geometric, names, skewed
 
-import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.errors import NotIdentified
 from ldpstats.sampling.hashing import hash_strings, hashed_cells
 
 
@@ -99,16 +97,3 @@ def test_identification_rank(k: int, C: int, h: int) -> None:
     assert (rank < k * C) == (h == 1)  # KBR16 counts k C
     low = 1 - (1 - 1 / k) ** h  # the share of other answers, which hash evenly, takes one if h = 1
     assert np.linalg.matrix_rank(H.reshape(C * k, -1) - low) == rank - (h == 1)
-
-
-def test_the_rank_bounds_what_a_model_can_fit() -> None:
-    for closed, S in ((False, 8 * 3), (True, 8 * 3 + 1)):
-        for size in (S, S + 1):  # 8 cohorts of 4 labels
-            law = np.full(size, 1 / size)
-            orr = ldp.ORR(4, 8, epsilon=1.0, alphabet=size if closed else None)
-            candidates = None if closed else names(size)
-            if size == S and not closed:
-                assert planning.expected_loss(orr, law, 100, candidates) > 0.0
-            elif size > S:
-                with pytest.raises(NotIdentified):
-                    planning.expected_loss(orr, law, 100, candidates)

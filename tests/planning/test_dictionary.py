@@ -10,13 +10,10 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.mechanisms import gram_mechanism
 from ldpstats.models.dictionary.search.detection import (
     Stage,
     detectable,
     gram_stage,
-    log_rivals,
     pair_stage,
     string_stage,
 )
@@ -149,19 +146,6 @@ def test_best_of_chance_is_what_pairs_must_beat() -> None:
     assert np.mean(beyond) == pytest.approx(100.0, abs=2.0)  # four standard errors
 
 
-def test_strings_of_frequent_grams_have_few_rivals() -> None:
-    even, K = np.full(4, 20 * 0.05), 4  # 20 grams at each position, all as frequent
-    by_number = pair_stage(0.1, 6, K * np.log(20.0), 500)
-    by_odds = pair_stage(0.1, 6, log_rivals(even), 500)
-    assert by_odds.bound(0.05) == pytest.approx(by_number.bound)  # type: ignore[operator]
-    grid = np.geomspace(0.01, 1.0, 20)
-    bounds = by_odds.bound(grid)  # type: ignore[operator]
-    assert np.all(np.diff(bounds) <= 0.0) and bounds[0] > by_number.bound > bounds[-1]
-    for power in (0.1, 0.8, 0.99):
-        assert by_odds.probability(by_odds.frequency(power)) == pytest.approx(power)
-    assert by_odds.probability(0.0) < 1e-30
-
-
 # -- plans ----------------------------------------------------------------------------------------
 
 
@@ -183,13 +167,6 @@ def test_hosts_of_the_paper_get_long_grams_by_orr(hosts: DictionaryPlan) -> None
     assert set(hosts.left_out) == {5, 10}
 
 
-def test_plan_says_why(hosts: DictionaryPlan) -> None:
-    text = str(hosts)
-    assert "4-grams by orr" in text and "limited by" in text
-    assert "10-grams were left out: 38^10 to scan" in text
-    assert f"{hosts.gain:.2g} times as many respondents" in text
-
-
 def test_recommended_survey_is_the_one_of_the_row(hosts: DictionaryPlan) -> None:
     survey, best = hosts.survey(replace="-"), hosts.best
     assert survey.gram == 4 and survey.replace == "-"
@@ -199,19 +176,6 @@ def test_recommended_survey_is_the_one_of_the_row(hosts: DictionaryPlan) -> None
     gram, string = survey.gram_mechanism, survey.string_mechanism
     each = [(m.n_cohorts - 1).bit_length() + (m.n_outputs - 1).bit_length() for m in (gram, string)]
     assert best["bits"] == 4 + 2 * each[0] + each[1]  # 10 pairs of positions take 4 bits
-
-
-def test_bits_are_those_of_the_reports() -> None:
-    frame = plan_dictionary(**SMALL, grams=2, shares=[0.4]).table.set_index("gram_mechanism")
-    orr = frame[frame["string_mechanism"] == "orr"]["bits"]
-    rappor = frame[frame["string_mechanism"] == "rappor"]["bits"]
-    size = GramLayout(6, 2, LETTERS, " ", 2).n_grams
-    assert size == 73
-    string = orr["krr"] - 2 - 2 * 7  # three pairs take 2 bits, 73 grams 7 bits
-    assert string == 12 + 4  # 4096 cohorts, and round(e^2.4) + 1 = 12 labels
-    assert orr["oue"] - orr["krr"] == 2 * (73 - 7)
-    assert orr["rappor"] - orr["krr"] == 2 * (6 + 128 - 7)
-    assert (rappor - orr == 6 + 128 - string).all()
 
 
 def test_table_has_the_best_split_of_each_and_the_curve_shows_it() -> None:
@@ -249,14 +213,6 @@ def test_grams_that_many_strings_share_are_not_recommended() -> None:
     assert alone.row == 0 and alone.table["sharing"].min() > 1.0
 
 
-def test_noise_does_not_make_a_survey_recommended() -> None:
-    # a noisy survey finds only frequent strings, of which few can share a gram
-    for length, letters, n in ((7, 26, 10**6), (6, 8, 10**7), (6, 8, 10**8)):
-        plan = plan_dictionary(length, "abcdefghijklmnopqrstuvwxyz"[:letters], 6.0, n)
-        same = plan.table[plan.table["gram"] == plan.best["gram"]]
-        assert plan.best["found"] <= 1.02 * same["found"].min()
-
-
 def test_frequencies_shrink_as_the_root_of_n_and_grow_with_demands() -> None:
     def found(**change: Any) -> float:
         few = {"grams": 3, "gram_mechanisms": "orr", "string_mechanisms": "orr"}
@@ -280,16 +236,6 @@ def test_long_alphabets_leave_out_unary_reports_and_long_grams() -> None:
     assert set(plan.left_out) == {4}
     more = plan_dictionary(8, LETTERS, 6.0, 10**6, most_grams=100)
     assert set(more.table["gram"]) == {1, 2} and "most_grams=100" in more.left_out[4]
-
-
-def test_best_of_the_named_mechanisms_is_the_surveys_own_choice() -> None:
-    """`gram_mechanism="best"` takes k-RR where its variance is smaller than that of O-RR."""
-    for epsilon in (1.0, 2.0, 4.0):
-        layout = GramLayout(4, 2, "ab", " ", 2)
-        krr = report_variances(krr_rates(layout.n_grams, np.array([epsilon])))[0]
-        orr: Any = gram_mechanism("orr", epsilon, layout)
-        chosen = gram_mechanism("best", epsilon, layout)
-        assert isinstance(chosen, ldp.KRR) == (krr < report_variances(hashed_rates([orr]))[0])
 
 
 def test_extreme_settings_are_planned() -> None:

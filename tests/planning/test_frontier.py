@@ -74,12 +74,6 @@ def test_default_kinds_and_given_axes() -> None:
         assert box.y0 >= whole.y0 - 1 and box.y1 <= ax.bbox.y0
 
 
-def test_a_category_that_does_not_vary() -> None:
-    ax = planning.plot_frontier(["krr"], 2, [1.0, 0.0], n=10, epsilons=[1.0, 2.0])
-    assert "without privacy" not in lines(ax)
-    ax.figure.canvas.draw()
-
-
 BAD: dict[str, list[Any]] = {
     "n": [{"n": None}, {"se": 0.1}, {"n": 0}],
     "se": [{"n": None, "se": 0.0}],

@@ -106,9 +106,3 @@ def test_conclusions_of_kbr16() -> None:
         h1.append(float((wide[1] / wide[[2, 4]].min(axis=1)).max()))
     assert best_k == sorted(best_k) and best_k[0] <= 4 and best_k[-1] >= 64
     assert max(h1) < 0.8  # one hash is best, by far
-
-
-def test_a_mechanism_named_twice_is_compared_once() -> None:
-    grid = {"n_outputs": 8, "n_cohorts": [4, 16]}
-    table = planning.recommend_design(8, 10**4, 1.0, mechanisms=["orr", "orr"], **grid).table
-    assert len(table) == 2

@@ -12,7 +12,7 @@ from shared.word_laws import names
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.planning.contenders import KINDS, contenders
+from ldpstats.planning.contenders import contenders
 
 JOBS = ("nurse", "cook", "driver")
 P = [0.5, 0.3, 0.2]
@@ -49,13 +49,6 @@ def test_a_list_is_named_by_its_mechanisms_and_labels_may_be_mixed() -> None:
     assert list(table.index) == [str(first), str(mixed)]
     own = planning.precision(mixed, pd.Series(P, JOBS), 100)
     assert table["worst_se"].iloc[1] == own.se.max()
-
-
-def test_open_and_closed_alphabets_together() -> None:
-    given = [ldp.ORR(4, 16, epsilon=1.0), ldp.KRR(JOBS, 1.0)]
-    table = planning.compare(given, P, 1000, candidates=JOBS)
-    hashed = planning.precision(given[0], P, 1000, candidates=JOBS)
-    assert table["worst_se"].iloc[0] == hashed.se.max()
 
 
 def test_nothing_varies() -> None:
@@ -202,11 +195,6 @@ def test_large_block_designs_have_standard_errors_but_no_covariance() -> None:
     assert np.allclose(planning.precision(small, p, 1).variances, V.variances())
 
 
-def test_every_kind_is_made() -> None:
-    assert set(contenders(ldp.KRR(2, 1.0).categories, 1.0)) == set(KINDS)
-    assert set(contenders(ldp.KRR(300, 1.0).categories, 1.0)) == set(KINDS) - {"warner", "olh"}
-
-
 # -- a test as the goal ----------------------------------------------------------------------
 
 
@@ -230,20 +218,6 @@ def test_a_test_is_a_goal(goal: Any) -> None:
     assert found.table["effective_share"].iloc[0] == pytest.approx(direct / losses.min())
     assert f"respondents for power 0.8 {goal.words}" in str(found).replace("\n", " ")
     assert found.shares == goal.truth
-
-
-@pytest.mark.parametrize(
-    ("p", "words"),
-    [
-        (None, "Expected shares: equal (0.3333 each)."),
-        (
-            {"cook": 0.2, "nurse": 0.5, "driver": 0.3},
-            "nurse 0.5, cook 0.2, driver 0.3.",
-        ),
-    ],
-)
-def test_it_says_what_shares_it_assumes(p: Any, words: str) -> None:
-    assert words in str(planning.recommend(JOBS, 1.0, p=p)).replace("\n", " ")
 
 
 def test_tests_that_are_no_goal() -> None:

@@ -9,17 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.special import ndtr, ndtri
-from simulate import near
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.inference.pearson import several_samples_pearson
 from ldpstats.planning.laws.association import association_form
-from ldpstats.planning.laws.counts import CountTest
-from ldpstats.planning.laws.estimates import EstimateTest
 from ldpstats.planning.laws.forms import FormTest
-from ldpstats.planning.laws.frequencies import frequency_law
 from ldpstats.planning.power_of_tests import respondents_for_power
 
 JOBS = ("nurse", "cook", "driver")
@@ -112,23 +106,6 @@ def test_power_of_presence_is_summed_over_all_tallies(mechanism: Any) -> None:
 # ---- references
 
 
-def test_values_follow_the_formula_of_rr() -> None:
-    """Blair, Imai and Zhou (2015): both standard errors, of the null and of the truth."""
-    n, null, truth = 2500, 0.2, 0.26
-    design = ldp.ForcedResponse(p_truth=2 / 3, p_yes=1 / 6)
-    law = frequency_law(design, np.array([1.0 - truth, truth]), 1)
-    se0, se1 = (
-        np.sqrt((2 / 3 * v + 1 / 6) * (5 / 6 - 2 / 3 * v) / n) / (2 / 3) for v in (null, truth)
-    )
-    high, low = null - ndtri(0.025) * se0, null + ndtri(0.025) * se0
-    expected = ndtr((truth - high) / se1) + ndtr((low - truth) / se1)
-    cumulants = [(law.cumulants(v)[0], 0.0) for v in (null, truth)]
-    test = EstimateTest(truth - null, cumulants[0], cumulants[1], 0.05)
-    assert test.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-12)
-    goal = planning.ValueTest([1.0 - truth, truth], design.categories[1], null)
-    assert planning.power(design, goal, n) == pytest.approx(expected, abs=0.01)
-
-
 def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
     from statsmodels.stats.power import GofChisquarePower
 
@@ -178,22 +155,6 @@ def test_quadratic_forms_against_draws() -> None:
     assert abs(wrong - found) > 0.02  # the variance of the null is not that of the truth
 
 
-@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2)])
-def test_groups_against_many_tables(shares: tuple[float, float]) -> None:
-    krr, n, R = ldp.KRR(JOBS, 1.5), 600, 10_000
-    p = np.array([P3, (0.35, 0.35, 0.3)])
-    rng = np.random.default_rng(3)
-    sizes = np.rint(n * np.array(shares)).astype(int)
-    Q = krr.channel().matrix()
-    tables = np.stack(
-        [rng.multinomial(size, row @ Q, R) for size, row in zip(sizes, p, strict=True)], axis=1
-    )
-    found = np.mean(several_samples_pearson(tables)[0] > stats.chi2.isf(0.05, 2))
-    power = planning.power(krr, planning.GroupsTest(p, shares), n)
-    assert abs(power - found) < 0.015
-    assert not near(found, planning.power(krr, planning.GroupsTest(p, shares), 2 * n), R)
-
-
 def test_coefficients_use_the_information_of_the_model() -> None:
     rng = np.random.default_rng(2)
     rows = pd.concat([X] * 20, ignore_index=True)
@@ -216,11 +177,6 @@ def test_the_size_is_alpha(name: str) -> None:
     for alpha in (0.05, 0.001):
         size = alpha / null.tests if isinstance(null, planning.PresenceTest) else alpha
         assert planning.power(mechanism, null, 3000, alpha) == pytest.approx(size, rel=0.05)
-
-
-def test_the_size_of_tests_of_counts_is_at_most_near_alpha() -> None:
-    assert CountTest(0.3, 0.3, 0.05, exact=True).power(np.array([500.0]))[0] <= 0.05
-    assert CountTest(0.3, 0.3, 0.05, exact=False).power(np.array([500.0]))[0] < 0.06
 
 
 @pytest.mark.parametrize("name", GOALS)
@@ -269,15 +225,6 @@ def test_labels_decide_and_not_their_order() -> None:
     table = pd.DataFrame(np.diag(P3), index=JOBS, columns=JOBS) * 0.5 + np.outer(P3, P3) * 0.5
     tables = [planning.IndependenceTest(t) for t in (table, table.iloc[::-1, ::-1])]
     assert len({round(planning.power((krr, krr), goal, 200), 12) for goal in tables}) == 1
-
-
-def test_groups_may_have_a_mechanism_each() -> None:
-    p = [P3, (0.4, 0.3, 0.3)]
-    one, other = ldp.KRR(JOBS, 1.0), ldp.KRR(JOBS, 2.0)
-    goal = planning.GroupsTest(p)
-    powers = [planning.power(m, goal, 1500) for m in (one, [one, other], [other, other])]
-    assert powers == sorted(powers)
-    assert powers[2] == planning.power(other, goal, 1500)
 
 
 def test_hashed_candidates_are_the_labels_of_a_series() -> None:

@@ -74,22 +74,6 @@ def test_the_covariance_is_a_sum_over_all_reports() -> None:
     assert np.allclose(found.matrix(), G @ (np.diag(m) - np.outer(m, m)) @ G.T)
 
 
-def test_bits_have_the_covariance_of_their_patterns() -> None:
-    mechanism = ldp.KRAPPOR(3, 1.0, theta=0.5)
-    p = np.array([0.6, 0.3, 0.1])
-    patterns = (np.arange(8)[:, None] >> np.arange(3) & 1).astype(float)
-    high, low = mechanism.p1, mechanism.p0
-    law = np.zeros(8)
-    for x in range(3):
-        ones = np.where(np.arange(3) == x, high, low)
-        law += p[x] * np.prod(np.where(patterns == 1, ones, 1 - ones), axis=1)
-    estimates = (patterns - low) / (high - low)
-    V = (estimates * law[:, None]).T @ estimates - np.outer(*2 * [law @ estimates])
-    assert np.allclose(law @ estimates, p)
-    found = planning.one_report_covariance(mechanism, p, method="inversion")
-    assert np.allclose(found.matrix(), V)
-
-
 def test_bits_and_blocks_have_the_information_of_their_reports() -> None:
     """n times the summed variance at epsilon 1 and p_i ~ 1/i, by listing all reports."""
     p = 1.0 / np.arange(1, 9)
@@ -143,13 +127,6 @@ def test_cohorts_agree_with_the_expected_loss(mechanism: ldp.Mechanism) -> None:
     assert np.sqrt(2 / np.pi) * found.se.sum() == pytest.approx(l1)
 
 
-def test_without_privacy_it_is_the_multinomial() -> None:
-    found = planning.precision(ldp.Observed(LABELS), P4, 100)
-    assert np.allclose(found.se, np.sqrt(P4 * (1 - P4) / 100))
-    assert found.effective_n == pytest.approx(100)
-    assert planning.precision(ldp.Observed(LABELS), [1, 0, 0, 0], 5).se.max() == 0.0
-
-
 def test_a_design_effect_multiplies_variances() -> None:
     krr = ldp.KRR(LABELS, 1.0)
     one, two = (planning.precision(krr, P4, 1000, deff) for deff in (1.0, 2.5))
@@ -178,13 +155,6 @@ def test_the_frame_and_the_summary() -> None:
     text = found.summary(0.1, max_rows=2).as_text()
     assert "90% width" in text and "the 2 largest of 4" in text and "none" not in text
     assert found.worst == "nurse" and "(nurse)" in text
-
-
-def test_incomplete_lists_of_candidates() -> None:
-    orr = ldp.ORR(16, 8, epsilon=2.0)
-    full = planning.precision(orr, [0.5, 0.3, 0.2], 1000, candidates=names(3))
-    part = planning.precision(orr, [0.25, 0.15, 0.1], 1000, candidates=names(3))
-    assert part.se.max() < 1.2 * full.se.max() and not np.allclose(part.se, full.se)
 
 
 @pytest.mark.parametrize("k", [2, 1000, 100_000])

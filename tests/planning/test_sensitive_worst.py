@@ -98,20 +98,3 @@ def test_worst_cases_are_the_papers(k, S):
         l2 = 1 + ((S + 1) * s - 1) / (s - 1) ** 2 - 1 / N  # Proposition 19
         assert planning.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
         assert planning.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
-
-
-@pytest.mark.parametrize(("k", "S"), [(3, 1), (20, 4), (20, 15)])
-def test_where_sensitive_categories_enter_the_worst_distribution(k, S):
-    N = k - S
-    ends = {
-        "urr": {"l1": np.log(N + 1), "l2": np.log(N + 1)},
-        "urap": {"l1": 2 * np.arcsinh(N / 2), "l2": 2 * np.log(N / 2 + 1)},
-    }
-    assert ends["urap"]["l1"] > ends["urap"]["l2"]  # Proposition 8 covers part of the l1 range
-    for mechanism, loss in WORST:
-        end = ends[mechanism][loss]
-        below, above = (
-            worst_distribution(mechanism, k, S, epsilon, loss, None)
-            for epsilon in (end * (1 - 1e-6), end * (1 + 1e-6))
-        )
-        assert np.all(below[:S] == 0) and np.all(above[:S] > 0)

@@ -142,13 +142,6 @@ def test_from_table_matches_a_data_frame_by_label() -> None:
     np.testing.assert_array_equal(again.table(), ldp.JointCounts([x, y]).table())
 
 
-def test_from_table_of_outputs_that_are_no_categories() -> None:
-    wide = ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], ("x", "y"), ("u", "v", "w"))
-    table = pd.DataFrame([[1, 2, 3]], index=["b"], columns=["w", "u", "v"])
-    joint = ldp.JointCounts.from_table(table, (KRR, wide))
-    np.testing.assert_array_equal(joint.table(), [[0, 0, 0], [2, 3, 1], [0, 0, 0]])
-
-
 @pytest.mark.parametrize(
     ("table", "match"),
     [
@@ -261,19 +254,6 @@ def test_few_respondents_are_not_taken_to_share() -> None:
     rng = np.random.default_rng(1)
     first, second = rng.permutation(64)[:10], rng.permutation(64)[:10]
     assert not shared(first, second, 64).shared_cohorts
-
-
-def test_two_pairs_of_shared_cohorts_cross() -> None:
-    rng = np.random.default_rng(4)
-    one, two = rng.integers(0, 3, 600), rng.integers(0, 3, 600)
-    parts = [reports(RAPPOR, 600, seed, c) for seed, c in enumerate((one, two, one, two))]
-    joint = ldp.JointCounts(parts)
-    ordered, slices = joint.strata()
-    assert len(slices) == 9
-    for part in slices:
-        assert all(
-            np.unique(r.cohort[part]).size == 1 for r in ordered.reports if r.cohort is not None
-        )
 
 
 # -- simulated -----------------------------------------------------------------------------------

@@ -220,3 +220,59 @@ def test_slices_of_other_than_whole_numbers_are_refused(rows: slice) -> None:
     reports = ldp.Reports(np.array([0, 1, 1]), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"^rows=slice.*of whole numbers"):
         reports[rows]
+
+
+NO_COUNTS: dict[str, list[object]] = {
+    "n": [[1, 2], ["1", "2", "3"], [True, False, True], [[1, 2, 3]], [1, [2], 3]],
+    "n[0]": [pd.Series([np.nan], ["a"])],
+    "n[1]": [[1, 2.5, 3], [1, np.nan, 3], [1, np.inf, 3], [1, 2**62, 3]],
+    "n[2]": [[1, 2, -3]],
+}
+NO_BITS: dict[str, list[tuple[object, object]]] = {  # sums, and of how many reports
+    "nobs": [([1, 2, 3], None), ([0, 0, 0], -1), ([1, 2, 3], 10.5), ([1, 2, 3], [10, 10])],
+    "ones[0, 2]": [([1, 2, 11], 10)],
+}
+
+
+def test_numbers_that_are_no_counts_are_refused() -> None:
+    for name, several in NO_COUNTS.items():
+        for n in several:
+            with pytest.raises(ldp.InvalidArgument) as caught:
+                KRR.counts(n)
+            assert caught.value.name == name
+    for name, pairs in NO_BITS.items():
+        for ones, nobs in pairs:
+            with pytest.raises(ldp.InvalidArgument) as caught:
+                UNARY.counts(ones, nobs=nobs)
+            assert str(caught.value).startswith(name)
+    with pytest.raises(ldp.InvalidArgument, match="nobs"):
+        KRR.counts([1, 2, 3], nobs=6)
+    with pytest.raises(ldp.NotAvailable, match="bits"):
+        KRR.privatize(["a"], np.random.default_rng(1)).tally(bits=True)
+    with pytest.raises(ldp.NotAvailable, match=r"bit_counts\(\)"):
+        UNARY.privatize(["a"], np.random.default_rng(1)).tally().vector()
+
+
+@pytest.mark.parametrize(
+    ("reports", "how", "words"),
+    [
+        ([], {"report": "x"}, "report='x'"),
+        ([], {"count": "x"}, "count='x'"),
+        (["z"], {}, "'report', row 1="),
+        (["a"], {"missing": "drop"}, "missing='drop'"),
+        ([-1], {"count": "report"}, "named twice"),
+        (["01"], {"mechanism": UNARY}, r"'report'\[0\]"),
+        ([110], {"mechanism": UNARY}, r"'report'\[0\]"),
+        (["012"], {"mechanism": UNARY}, r"'report'\[0\]"),
+    ],
+)
+def test_tables_that_hold_no_reports(
+    reports: list[object], how: dict[str, object], words: str
+) -> None:
+    frame = pd.DataFrame({"report": pd.Series(reports, dtype=object)})
+    with pytest.raises(ldp.LDPError, match=words):
+        ldp.Counts.from_frame(frame, **({"mechanism": KRR} | how))
+    for count in (-1, 0.5):
+        table = pd.DataFrame({"report": ["a"], "count": [count]})
+        with pytest.raises(ldp.InvalidArgument, match=r"'count'\[0\]"):
+            ldp.Counts.from_frame(table, KRR, count="count")

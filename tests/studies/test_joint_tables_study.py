@@ -6,10 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import ldpstats as ldp
 from benchmarks.studies import association_tests, joint_tables
 from benchmarks.studies.joint_tables import of
-from ldpstats import datasets
 
 
 @pytest.fixture(scope="module")
@@ -78,21 +76,3 @@ def test_sizes_and_powers() -> None:
     assert same["size"].nunique() == 2  # for k-RR they are one test
     assert abs(size.loc["few respondents", "score"] - 0.05) < 0.02
     assert abs(size.loc["few respondents", "permuted"] - 0.05) < 0.02
-
-
-def test_an_odds_ratio_is_found_once_rare_categories_are_merged() -> None:
-    """The commonest occupation of Fair's survey against all others, by exact lumping."""
-    women = datasets.load_fair()
-    population = pd.crosstab(women["occupation"], women["any_affair"], normalize=True)
-    rows, columns = list(population.index), list(population.columns)
-    rng = np.random.default_rng(3)
-    person = rng.choice(population.size, size=200_000, p=population.to_numpy().ravel())
-    x = ldp.KRAPPOR(rows, 2 * np.log(3)).privatize(population.index.take(person // 2), rng)
-    y = ldp.KRR(columns, np.log(3)).privatize(population.columns.take(person % 2), rng)
-    first = population.sum(axis=1).idxmax()
-    model = ldp.AssociationModel(x, y, candidates=[[first], None], other=[True, False])
-    exact = population.groupby(np.where(population.index == first, first, "Other")).sum()
-    true = exact.loc[first].iloc[0] / exact.loc[first].iloc[1]
-    true /= exact.loc["Other"].iloc[0] / exact.loc["Other"].iloc[1]
-    ratio = model.fit().odds_ratio((first, "Other"), columns)
-    assert ratio.given and ratio.lower < true < ratio.upper

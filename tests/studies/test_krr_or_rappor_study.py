@@ -47,32 +47,6 @@ def test_the_squared_loss_of_the_grid_is_what_theory_says(grid: pd.DataFrame) ->
     assert (tall["krappor_empirical_l2"] ** 2 / by_theory).between(0.995, 1.001).all()
 
 
-def test_where_the_projected_decoder_wins_and_loses(grid: pd.DataFrame) -> None:
-    pairs = [(mechanism, loss) for mechanism in study.DECODERS for loss in ("l1", "l2")]
-    ratios = {key: study.decoding(grid, *key) for key in pairs}
-    names = ["mechanism", "loss"]
-    every = pd.concat({k: study.count(cells) for k, cells in ratios.items()}, names=names)
-    every = every.sort_index()
-    useful = {k: study.count(cells[study.useful(grid, *k)]) for k, cells in ratios.items()}
-    in_useful = pd.concat(useful, names=names)
-    assert round(every.loc[("krr", "l1"), "highest"].max(), 2) == 1.52
-    assert 16 < every.loc[("krr", "l2"), "highest"].max() < 16.5
-    assert (every.loc["krr", "better"] == 0).all()
-    assert every.loc["krr", "worse"].between(144 / 3, 144 * 3 / 4).all()
-    for loss in ("l1", "l2"):
-        assert (grid[f"krr_projected_{loss}"] > 0.9999 * grid[f"krr_mle_{loss}"]).all()
-        best = study.smallest(grid, "krr", study.DECODERS["krr"], loss)[0]
-        assert (grid[f"krr_normalized_{loss}"] < 1.003 * best).all()
-    by_rappor = every.loc[("krappor", "l1")]
-    assert by_rappor.loc["geometric", "better"].tolist() == [50, 91]
-    assert by_rappor.loc["geometric", "worse"].tolist() == [84, 50]
-    assert round(by_rappor.loc["geometric", "lowest"].min(), 2) == 0.86
-    assert round(by_rappor.loc["geometric", "highest"].max(), 2) == 1.43
-    assert by_rappor.loc[("dirichlet", 30_000), "better"] == 63
-    assert round(in_useful.xs("l1", level="loss")["highest"].max(), 2) == 1.28
-    assert round(in_useful.xs("l2", level="loss")["highest"].max(), 2) == 1.41
-
-
 def test_the_rule_errs_rarely_and_little(grid: pd.DataFrame) -> None:
     choice = {loss: study.choice(grid, loss) for loss in ("l1", "l2")}
     useful = {
