@@ -147,16 +147,3 @@ def test_information_refusals() -> None:
         uniformised([0.5, 0.5], a=0.0, b=0.5, n=10)
     with pytest.raises(NotIdentified):
         checked_inverse(np.array([[1.0, 2.0], [2.0, 1.0]]), "of a test")
-
-
-def test_an_output_that_nobody_emits_is_ignored() -> None:
-    Q, _, _ = krr(3, 1.0)
-    p = np.array([0.5, 0.3, 0.2])
-    padded = np.column_stack([Q, np.zeros(3)])
-    np.testing.assert_array_equal(
-        expected_information(padded, p, 10), expected_information(Q, p, 10)
-    )
-
-
-def test_one_category_is_certain() -> None:
-    assert observed_tangent_inverse([[7.0]]).matrix().tolist() == [[0.0]]

@@ -99,24 +99,6 @@ def test_sensitive_categories(epsilon: float, ratio: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "prior", "ratio"),
-    [  # independent programmes: all staircases and revealing columns, 4 of 8 sensitive
-        (0.5, [1 / x for x in range(1, 9)], 1.0795),  # the four most frequent are sensitive
-        (1.0, [1 / x for x in range(1, 9)], 1.0008),
-        (0.5, [1] * 4 + [9] * 4, 1.2364),  # one answer in ten is sensitive
-        (1.0, [1] * 4 + [9] * 4, 1.1485),
-    ],
-)
-def test_urr_where_sensitive_answers_are_rare(
-    epsilon: float, prior: list[float], ratio: float
-) -> None:
-    law = np.array(prior) / np.sum(prior)
-    design = design_channel(8, epsilon, law, sensitive=[0, 1, 2, 3])
-    assert design.efficiency["URR"] == pytest.approx(ratio, abs=2e-4)
-    check(design)
-
-
-@pytest.mark.parametrize(
     ("epsilon", "prior", "loss", "sensitive", "value"),
     [  # revealing columns beside staircases that are almost constant; one value by random search
         (1e-3, [0.26, 0.36, 0.38], "D", [0, 1], 47740.28),
@@ -269,14 +251,6 @@ def test_many_categories() -> None:
     large = design_channel(1000, 3.0)
     assert isinstance(large.mechanism, ldp.SubsetSelection) and large.gap < 1e-9
     assert large.efficiency["KRR"] > 10.0
-
-
-def test_epsilon_small_and_large() -> None:
-    for epsilon in (1e-4, 40.0):
-        check(design_channel(4, epsilon, SKEW))
-    zero = design_channel(4, 1.0, [0.5, 0.5, 0.0, 0.0])
-    check(zero)
-    assert zero.identified
 
 
 def test_a_design_is_a_client() -> None:

@@ -12,7 +12,6 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.planning.laws.association import association_form
 from ldpstats.planning.laws.forms import FormTest
 from ldpstats.planning.power_of_tests import respondents_for_power
 
@@ -104,25 +103,6 @@ def test_power_of_presence_is_summed_over_all_tallies(mechanism: Any) -> None:
 
 
 # ---- references
-
-
-def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
-    from statsmodels.stats.power import GofChisquarePower
-
-    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + np.outer([0.04, -0.02, -0.02], [1, -1])
-    goal = planning.IndependenceTest(table)
-    pair = ldp.Observed(3), ldp.Observed(2)
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    information = [np.diag(1.0 / table.sum(axis=axis)) for axis in (1, 0)]
-    w = float(np.sqrt(((table - product) ** 2 / product).sum()))
-    for n, alpha in ((300, 0.05), (1000, 0.01)):
-        expected = GofChisquarePower().power(w, n, alpha, n_bins=3)
-        local = association_form(
-            None, (information[0], information[1]), product, table - product, alpha
-        )
-        assert local.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-10)
-        # with the variance of the truth
-        assert planning.power(pair, goal, n, alpha) == pytest.approx(expected, abs=0.01)
 
 
 def test_two_shares_without_privacy_are_as_in_statsmodels() -> None:
@@ -234,14 +214,3 @@ def test_hashed_candidates_are_the_labels_of_a_series() -> None:
     assert 0.3 < found < planning.power(orr, planning.PresenceTest(p, "c"), 4000)
     with pytest.raises(ldp.errors.InvalidArgument, match="candidates"):
         planning.power(orr, planning.PresenceTest([0.6, 0.35, 0.05], "c"), 2000)
-
-
-@pytest.mark.parametrize("k", [2, 1000])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 40.0])
-def test_extremes(k: int, epsilon: float) -> None:
-    p = np.zeros(k)
-    p[:2] = 0.9, 0.1
-    for mechanism in (ldp.KRR(k, epsilon), ldp.Observed(k)):
-        for goal in (planning.ValueTest(p, 1, 0.2), planning.PresenceTest(p, 1)):
-            powers = [planning.power(mechanism, goal, n) for n in (1, 10**4, 10**12)]
-            assert 0.0 <= powers[0] <= powers[1] + 0.05 and powers[2] <= 1.0

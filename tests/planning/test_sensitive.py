@@ -74,32 +74,6 @@ def test_losses_are_those_of_the_mechanisms(loss, epsilon):
     assert URR[loss](p, [1, 3, 4], levels, n) == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 3.0, 20.0, 50.0])
-@pytest.mark.parametrize("k", [2, 9])
-def test_all_sensitive_is_krr_and_krappor_and_none_is_no_privacy(k, epsilon):
-    p, n = np.random.default_rng(k).dirichlet(np.ones(k)), 77
-    thetas = (None, 0.3)
-
-    def equal(found, expected):
-        assert found == pytest.approx(expected, rel=1e-12)
-
-    for loss in ("l1", "l2"):
-        plain = getattr(planning, f"nonprivate_{loss}")(p, n)
-        equal(URR[loss](p, range(k), epsilon, n), getattr(planning, f"krr_{loss}")(p, epsilon, n))
-        equal(URR[loss](p, [], epsilon, n), plain)
-        worst = getattr(planning, f"krr_worst_{loss}")(k, epsilon, n)
-        equal(WORST["urr", loss](k, k, epsilon, n), worst)
-        worst_plain = getattr(planning, f"nonprivate_worst_{loss}")(k, n)
-        equal(WORST["urr", loss](k, 0, epsilon, n), worst_plain)
-        for theta in thetas:
-            full = getattr(planning, f"krappor_{loss}")(p, epsilon, n, theta)
-            equal(URAP[loss](p, range(k), epsilon, n, theta), full)
-            equal(URAP[loss](p, [], epsilon, n, theta), plain)
-            worst = getattr(planning, f"krappor_worst_{loss}")(k, epsilon, n, theta)
-            equal(WORST["urap", loss](k, k, epsilon, n, theta), worst)
-            equal(WORST["urap", loss](k, 0, epsilon, n, theta), worst_plain)
-
-
 def test_positions_masks_and_order():
     p = np.array([0.1, 0.2, 0.3, 0.4])
     mask = np.array([False, True, False, True])

@@ -116,31 +116,6 @@ def test_all_designs(place: str, tmp_path: Path) -> None:
     compare(1, place, tmp_path, DESIGNS)
 
 
-def test_stages_by_brute_force() -> None:
-    """Units, counts and corrections of two stages and respondents, one group after another."""
-    frame = table(3)
-    survey = ldp.Survey(frame, SHEET, **DESIGNS[5])
-    sample = weigh(survey.data, survey.design, NAMES).sample
-    frame["region"] = frame["region"].str.strip()
-    above: list[str] = []
-    expected = (("N", "region", ["school"]), ("rooms", "shift", ["room"]), ("share", None, []))
-    for stage, (fpc, strata, units) in zip(sample.stages, expected, strict=True):
-        inside = [*above, *([strata] if strata else [])]
-        groups = frame.groupby(inside, sort=True)
-        found = [
-            len(part) if not units else part[units].drop_duplicates().shape[0] for _, part in groups
-        ]
-        assert stage.sampled.tolist() == found
-        given = groups[fpc].first().to_numpy()
-        population = given if fpc != "share" else np.array(found) / given
-        np.testing.assert_allclose(stage.population, population, rtol=1e-15)
-        labels = [" / ".join(map(str, key)) for key, _ in groups]
-        assert list(stage.labels) == [text.replace(".0", "") for text in labels]
-        above = [*inside, *units]
-    assert sample.stages[2].unit is None
-    np.testing.assert_array_equal(sample.w, frame["w"])
-
-
 def test_a_domain_keeps_units_without_respondents() -> None:
     frame = table(5)
     frame["group"] = np.where(frame["unit"] == "n1", "there", "elsewhere")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.inference.chains.density import FLOOR, LogDensity, floored_eigen, maximum
+from ldpstats.inference.chains.density import LogDensity, maximum
 from ldpstats.inference.chains.diagnostics import ess_mean
 from ldpstats.inference.chains.hmc import sample
 
@@ -91,11 +91,6 @@ def test_the_same_seed_gives_the_same_draws_byte_for_byte() -> None:
     assert first.tobytes() == again.tobytes() != other.tobytes()
 
 
-def test_draws_are_rounded_up_to_whole_chains() -> None:
-    z = sample(LogGamma(2.0), np.random.default_rng(1), 161, warmup=20, longest=1).z
-    assert z.shape == (16, 11, 1)
-
-
 def test_dependent_draws_are_thinned_up_to_the_longest() -> None:
     skew = LogGamma(0.02)  # a tail of 50 standard deviations
     assert sample(skew, np.random.default_rng(1), 320, longest=1).thin == 1
@@ -131,9 +126,3 @@ def test_maximum_from_where_the_density_is_not_concave() -> None:
 
     found = maximum(Cauchy(np.zeros(2), np.eye(2)), np.array([30.0, -7.0]))
     np.testing.assert_allclose(found, 0.0, atol=1e-4)
-
-
-def test_eigenvalues_have_a_floor() -> None:
-    values, vectors = floored_eigen(np.diag([4.0, -1.0, 0.0]))
-    assert sorted(values) == [FLOOR, FLOOR, 4.0]
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)

@@ -227,36 +227,19 @@ CASES = [
     *refusals(
         conditional,
         P_V | {"given_axis": 0, "i": 0, "j": 0},
-        {
-            "P": NO_TABLE,
-            "given_axis": [said(2, "must be 0 for the rows"), True],
-            "i": NO_ROW,
-            "j": NO_COLUMN,
-            "alpha": NO_LEVEL,
-        },
+        {"P": NO_TABLE, "given_axis": [2, True], "i": NO_ROW, "j": NO_COLUMN, "alpha": NO_LEVEL},
     ),
-    *refusals(conditionals, P_V, {"P": NO_TABLE, "axis": [3, True], "alpha": NO_LEVEL}),
-    *refusals(
-        cramers_v,
-        P_V,
-        {"P": [*NO_TABLE, said(TABLE.reshape(1, -1), "at least two rows")], "alpha": NO_LEVEL},
-    ),
+    *refusals(cramers_v, P_V, {"P": NO_TABLE, "alpha": NO_LEVEL}),
     *refusals(
         odds_ratio,
         P_V | {"rows": (0, 1), "columns": (0, 1)},
         {"rows": [(0, 0), (0, 3)], "columns": [(0, 1, 2), (0, 4)]},
     ),
     *refuses(
-        "covariance",
-        lambda P: conditionals(P, V),
-        {"fewer rows": said(TABLE[:2], "12: must have 8 rows, as P")},
-    ),
-    *refuses(
         "",
         lambda i2: risk_difference(TABLE, V, 1, i2, 0),
         {"a row with itself": said(1, "two different positions")},
     ),
-    *refuses("", lambda i2: risk_ratio(TABLE, V, 0, i2, 0), {"no such row": said(5, "i, i2=5")}),
 ]
 
 
