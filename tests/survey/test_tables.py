@@ -43,39 +43,6 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_the_same_in_every_kind(kind: str) -> None:
-    table = Table.of(KINDS[kind](FRAME))
-    assert table.columns == tuple(FRAME.columns) and len(table) == 3
-    found = {name: table.column(name) for name in table.columns}
-    assert all(column.index.tolist() == [0, 1, 2] for column in found.values())
-    assert found["count"].dtype == "Int64" and found["count"][0] == 2**60 + 1  # no float has it
-    assert found["true"].dtype == "boolean" and found["real"].dtype == np.float64
-    assert found["level"].cat.ordered and found["level"].cat.categories.tolist() == ["lo", "hi"]
-    assert cells(pd.DataFrame(found)) == cells(FRAME)
-    for unsigned in (pa.table({"n": pa.array([2**64 - 1, None], pa.uint64())}),):
-        assert Table.of(unsigned).column("n").tolist() == [2**64 - 1, pd.NA]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_frame_keeps_its_kind_and_what_is_not_replaced(kind: str) -> None:
-    given = KINDS[kind](FRAME)
-    before, table = cells(given), Table.of(given)
-    out = table.arranged({"new": [1, 2, 3], "level": None, "text": ["0:1", None, "1:0"]})
-    assert type(out) is type(given)
-    level = cells(given)["level"]
-    assert cells(out) == {"new": [1, 2, 3], "level": level, "text": ["0:1", None, "1:0"]}
-    more = table.with_columns({"count": ["a", "b", None], "z": pd.array([1, None, 2], "Int64")})
-    assert list(cells(more)) == [*FRAME.columns, "z"]
-    assert cells(more)["z"] == [1, None, 2] and cells(more)["count"] == ["a", "b", None]
-    assert cells(given) == before  # the one that was given is not touched
-    assert Table.of(more).column("level").cat.ordered
-    if kind == "pandas":
-        assert more.index.equals(FRAME.index) and out.index.equals(FRAME.index)
-    if kind == "polars":
-        assert more.get_column("level").dtype == given.get_column("level").dtype
-
-
 def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
     """Else to_pandas() would make whole numbers of the reports that took their place."""
     table = pa.Table.from_pandas(FRAME)
@@ -143,13 +110,3 @@ def test_what_is_no_table(name: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=f"^frame=.*{words}") as found:
         Table.of(given, "frame")
     assert "4711" not in str(found.value) and found.value.__context__ is None
-
-
-def test_columns_that_are_not_there_or_too_short() -> None:
-    table = Table.of(FRAME)
-    with pytest.raises(ldp.InvalidArgument, match=r"column='txt': no such.*did you mean 'text'"):
-        table.column("txt")
-    with pytest.raises(ldp.InvalidArgument, match=r"2 values.*must be 3, one a row"):
-        table.with_columns({"text": [1, 2]})
-    with pytest.raises(ldp.InvalidArgument, match="'z': no such column"):
-        table.arranged({"z": None})
