@@ -15,7 +15,7 @@ from ldpstats.problems.covariance import independent_bits, uniformised
 
 Array = npt.NDArray[Any]
 
-REPS = 2000
+REPS = 1000
 BAND = 4 * np.sqrt(0.05 * 0.95 / REPS)  # four Monte Carlo standard errors of a size near .05
 
 

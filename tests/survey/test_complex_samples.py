@@ -42,7 +42,7 @@ def test_a_survey_says_what_the_arrays_say(people: Population, design: str, kind
 def test_intervals_cover(
     people: Population, replications: Replications, design: str, kind: str, epsilon: float
 ) -> None:
-    R, asked = replications(2000, least=300), question(kind, epsilon)
+    R, asked = replications(2000), question(kind, epsilon)
     said = simulate(DESIGNS[design](people), asked, R, [2])
     held = coverage(said, people, asked)
     controls = {name: held.pop(name) for name in list(held) if "naive" in name or name[0] == "u"}

@@ -100,7 +100,7 @@ def sql_rows(frame: pd.DataFrame, condition: str) -> list[int]:
 def test_random_conditions_on_missing_cells_select_what_sql_selects() -> None:
     rng = np.random.default_rng(17)
     unknown = 0
-    for _ in range(80):
+    for _ in range(50):
         frame = random_frame(rng).astype({"age": "Int64", "urban": "boolean"})
         frame = frame.mask(rng.random(frame.shape) < 0.3)
         frame.loc[:3, "region"] = REGIONS
@@ -110,12 +110,12 @@ def test_random_conditions_on_missing_cells_select_what_sql_selects() -> None:
         found = rows(frame, condition)
         assert found == sql_rows(frame, condition), condition
         unknown += len(frame) - len(found) - len(rows(frame, f"not ({condition})"))
-    assert unknown > 500  # cells: neither the condition nor its contrary
+    assert unknown > 300  # cells: neither the condition nor its contrary
 
 
 def test_a_condition_is_spelled_so_that_it_is_read_again() -> None:
     rng = np.random.default_rng(18)
-    for _ in range(300):
+    for _ in range(150):
         tree = parse(combined(rng, int(rng.integers(0, 4)), random_test))
         assert parse(words(tree)) == tree
     for text in ("`a b` is missing", "`and` == 'it''s'", "x == true and y == -1.5 or z", "`x``y`"):

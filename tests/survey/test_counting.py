@@ -83,7 +83,7 @@ def test_counts_are_the_tally_of_the_reports(
             alike(ldp.count(source, mechanism, bits=True), reports.tally(bits=True))
 
 
-@pytest.mark.parametrize("kind", MECHANISMS)
+@pytest.mark.parametrize("kind", ["labels", "cohorts", "wide"])
 def test_conditions_and_columns_of_counts(kind: str, tmp_path: Path) -> None:
     mechanism = MECHANISMS[kind]
     table, _ = table_of(mechanism)

@@ -139,8 +139,8 @@ def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
 
 
 def test_random_conditions_select_the_same_rows(tmp_path: Path) -> None:
-    found = compared(relation, tmp_path, 21, 40)
-    assert len({str(one) for one in found}) > 20 and any(isinstance(one, str) for one in found)
+    found = compared(relation, tmp_path, 21, 20)
+    assert len({str(one) for one in found}) > 12 and any(isinstance(one, str) for one in found)
 
 
 @pytest.mark.slow

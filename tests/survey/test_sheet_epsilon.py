@@ -124,7 +124,7 @@ def test_sheets_of_devices_have_that_law(kind: str) -> None:
     if kind == "client":
         device = sheet.client(rng.bytes, reports=None)
     given = dict(zip(QUESTIONS, answers, strict=True))
-    drawn = Counter(tuple(device.report(given).values()) for _ in range(1_000))
+    drawn = Counter(tuple(device.report(given).values()) for _ in range(600))
     assert pvalue(drawn, sheet_law(answers, ask)) > 1e-3
     assert pvalue(drawn, sheet_law(("nurse", "no", "yes"), ask)) < 1e-6
 

@@ -16,7 +16,7 @@ from ldpstats.inference.designs.estimation import (
     missed_noise,
 )
 from ldpstats.inference.designs.given_replicates import GivenWeights, scales_of
-from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap, jackknife
+from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap
 from ldpstats.inference.designs.reweighting.replicates import Recalibrated
 from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
@@ -69,25 +69,6 @@ def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
 
 
 # -- the jackknife against linearisation -----------------------------------------------------------
-
-
-def test_the_jackknife_of_totals_equals_linearisation() -> None:
-    """Also with corrections, with strata of one unit, and with units outside of a domain."""
-    one = {"strata": [0, 0, 1, 1, 1, 1, 2]}
-    samples = [
-        clustered(),
-        clustered(population=[4, 9, 2]),
-        clustered(sampled=[3, 3, 4], population=[5, 9, 12]),
-        *(clustered(rule, [4, 9, 3], **one) for rule in ("certainty", "centered", "average")),
-        clustered("centered", [4, 4, 1], **one),
-    ]
-    for sample in samples:
-        linear, jackknifed = (law(sample, scores(14), how) for how in (None, jackknife(sample)))
-        np.testing.assert_allclose(
-            jackknifed.of(Ratios(np.eye(3))).covariance, linear.covariance, rtol=1e-10, atol=1e-12
-        )
-        same_share = missed_noise(replace(sample, replication=Jackknife()))
-        np.testing.assert_array_equal(same_share, missed_noise(sample))
 
 
 def test_the_jackknife_of_respondents_in_cells() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from shared.association_laws import COLUMNS, REPS, ROWS, krr, near, one_hot, random_table, surveys
+from shared.association_laws import COLUMNS, ROWS, krr, near, one_hot, random_table, surveys
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.cross_moments import CrossMoments
@@ -49,19 +49,19 @@ def test_size_and_bias_of_trend() -> None:
     independent = np.outer(ROWS, COLUMNS)
     z = [
         linear_trend([CrossMoments.of_table(t, ax, by)], u, v)[0]
-        for t in surveys(independent, channels, 10_000, REPS, seed=5)
+        for t in surveys(independent, channels, 10_000, 600, seed=5)
     ]
-    assert near(np.mean(normal_pvalue(z) < 0.05))
+    assert near(np.mean(normal_pvalue(z) < 0.05), 600)
     tilt = np.outer(u - ROWS @ u, v - COLUMNS @ v)
     P = independent * (1 + 0.35 * tilt)
     truth = 0.35 * (ROWS @ (u - ROWS @ u) ** 2) * (COLUMNS @ (v - COLUMNS @ v) ** 2)
     found = [
         linear_trend([CrossMoments.of_table(t, ax, by)], u, v)
-        for t in surveys(P, channels, 10_000, REPS, seed=6)
+        for t in surveys(P, channels, 10_000, 600, seed=6)
     ]
     estimates = np.array([covariance for _, covariance, _ in found])
-    assert estimates.mean() == pytest.approx(truth, abs=4 * estimates.std() / np.sqrt(REPS))
-    wide = [score([one_hot(t)]).pvalue for t in surveys(P, channels, 10_000, REPS, seed=6)]
+    assert estimates.mean() == pytest.approx(truth, abs=4 * estimates.std() / np.sqrt(600))
+    wide = [score([one_hot(t)]).pvalue for t in surveys(P, channels, 10_000, 600, seed=6)]
     power = np.mean(normal_pvalue([z for z, _, _ in found]) < 0.05)
     assert power > np.mean(np.less(wide, 0.05)) + 0.1  # that is what it is for
 

@@ -124,12 +124,12 @@ def test_size_of_conditional_independence_and_its_controls() -> None:
     steep = np.array([[0.8, 0.15, 0.05], [0.05, 0.15, 0.8]])
     P = conditional_law(steep, steep, LEVELS, 0.0)
     pvalues, noisy = [], []
-    for t in surveys(P, channels, 20_000, 1000, seed=10):
+    for t in surveys(P, channels, 20_000, 500, seed=10):
         statistic, df, note = tables.conditional_independence(*estimate(t, channels))
         assert (df, note) == (8, "")
         pvalues.append(chi2_pvalue(statistic, df))
         noisy.append(score([one_hot(t[..., k]) for k in range(2)]).pvalue)
-    assert near(np.mean(np.less(pvalues, 0.05)), 1000)
+    assert near(np.mean(np.less(pvalues, 0.05)), 500)
     # given the report of Z, reports of X and Y are dependent: Z' says little of Z
     assert np.mean(np.less(noisy, 0.05)) > 0.9
 
@@ -149,8 +149,8 @@ def test_levels_without_mass_are_noted() -> None:
 def test_size_of_homogeneity_and_its_controls() -> None:
     channels = [krr(3, 2.0), krr(3, 3.0), krr(2, 2.0)]
     P = conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, 0.2)
-    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 1000, seed=12)]
-    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 1000)
+    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 500, seed=12)]
+    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 500)
     # X and Y are associated at each level, and that is no violation of homogeneity
     assert rejects(tables.conditional_independence(p, V)[:2] for p, V in found[:200]) > 0.9
     naive = multinomial(P.ravel(), 50_000)
