@@ -117,6 +117,16 @@ def test_totals_that_margins_fix_do_not_vary() -> None:
     assert (twice.frequencies("region").totals()["se"] > 1.0).all()
 
 
+def test_the_noise_of_reports_has_the_calibrated_weights() -> None:
+    """Where everybody is in the sample the randomisation alone varies."""
+    frame = pd.DataFrame({"ill": ["no", "yes", "no"] * 4, "a": list("xxxxxxyyyyyy"), "N": 12})
+    held = ldp.Survey(frame.assign(w=1.0), {"ill": ldp.Warner(epsilon=1.0)}, weights="w", fpc="N")
+    found = held.poststratify({"a": {"x": 6, "y": 18}}).frequencies("ill")
+    p = np.exp(1.0) / (1.0 + np.exp(1.0))
+    expected = np.sqrt((6 * 1 + 6 * 9) * p * (1 - p)) / (2 * p - 1) / 24
+    np.testing.assert_allclose(found.bse, expected, rtol=1e-10)
+
+
 def test_the_report() -> None:
     made = changed(survey())[1]
     report = made.calibration

@@ -139,6 +139,11 @@ def test_finite_populations_keep_the_noise() -> None:
         survey.replicates("bootstrap", np.random.default_rng(1), 20),
     ):
         np.testing.assert_allclose(made.frequencies("job").bse, linear.bse, rtol=1e-10)
+    # of a second stage that takes all respondents nothing is added, nor taken away
+    size = frame.groupby("school")["school"].transform("size")
+    frame = frame.assign(N=2 * frame["N"], M=size)
+    one, two = (ldp.Survey(frame, SHEET, **DESIGN, fpc=fpc) for fpc in ("N", ["N", "M"]))
+    np.testing.assert_allclose(two.frequencies("job").bse, one.frequencies("job").bse, rtol=1e-10)
 
 
 @pytest.mark.parametrize("place", ["relation", "polars"])
