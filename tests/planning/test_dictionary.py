@@ -238,22 +238,6 @@ def test_long_alphabets_leave_out_unary_reports_and_long_grams() -> None:
     assert set(more.table["gram"]) == {1, 2} and "most_grams=100" in more.left_out[4]
 
 
-def test_extreme_settings_are_planned() -> None:
-    for epsilon in (2e-5, 50.0):
-        assert 0.0 < plan_dictionary(**{**SMALL, "epsilon": epsilon}).best["found"] < np.inf
-    longest = plan_dictionary(512, LETTERS, 6.0, 10**6, grams=[256, 4, 1], shares=[0.3])
-    assert longest.left_out[256] == "8^256 to scan exceed most_grams=16777216"
-    assert longest.left_out[1] == "makes 512 positions, more than 128: use longer grams"
-    several = plan_dictionary(
-        **SMALL,
-        grams=iter([2, 2, 3]),
-        shares=iter([0.5, 0.3]),
-        gram_mechanisms=iter(["orr", "orr"]),
-        string_mechanisms="orr",
-    )
-    assert several.curve.index.tolist() == [0.3, 0.5] and len(several.table) == 2
-
-
 BAD: dict[str, list[Any]] = {
     "length": [{"length": 1}, {"length": 6.5}, {"grams": 4}, {"grams": 6}],
     "alphabet": [{"alphabet": "aa"}, {"alphabet": ""}, {"pad": "a"}],

@@ -110,25 +110,6 @@ def test_every_kind_of_question(target: str, tmp_path: Path) -> None:
             io.read_counts(out, ldp.KRR(("cook", "nurse", "refused"), 1.1), "job", missing="count")
 
 
-def test_missing_texts_and_apostrophes(tmp_path: Path) -> None:
-    made = {"a": ldp.KRR((-1, 1), 40.0), "r": ldp.Observed(("n", "s"))}
-    sheet = ldp.Questionnaire(made)
-    source = text(tmp_path / "a.csv", "a,r,k\n-1,n,=1\nNA,NA,2\n1,s,3\n")
-    with pytest.raises(ldp.UnknownCategory, match=r"row 2=\(not shown\)"):
-        privatize_sheets(source, tmp_path / "b.csv", sheet.collector())
-    out = tmp_path / "s.csv"
-    how: dict[str, Any] = {"keep": ["k"], "na": ["NA"], "spreadsheet_safe": True}
-    assert privatize_sheets(source, out, sheet.collector(), **how) == {"a": 2}
-    assert read(out)["a"] == ["'-1", None, "1"] and read(out)["r"] == ["n", None, "s"]
-    assert read(out)["k"] == ["'=1", "2", "3"]
-    unmarked = pd.read_csv(out, dtype=str).drop(columns="questionnaire_fingerprint")
-    unmarked.to_csv(out, index=False)
-    again = privatize_sheets(out, tmp_path / "t.csv", sheet.collector())  # reads them back
-    assert again == {"a": 2}
-    with pytest.raises(ldp.InvalidArgument, match="is a label"):
-        privatize_sheets(source, tmp_path / "b.csv", sheet.collector(), na=["1"])
-
-
 HEAD = "job,region,n,id"
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "unknown": (f"{HEAD}\ncook,n,1,1\n{SECRET},n,1,2\n", {}, r"'job', row 2=\(not shown\): is not"),

@@ -17,32 +17,6 @@ from ldpstats.errors import InvalidArgument, LDPWarning, UnknownCategory
 YES = ldp.KRR(("no", "yes"), 2.0)
 
 
-# -- program 7 of the design -----------------------------------------------------------------------
-
-
-def test_a_whole_survey_from_the_respondents_to_tables() -> None:
-    rng = np.random.default_rng(2024)
-    jobs = ("nurse", "teacher", "driver", "cook")
-    job = rng.choice(jobs, p=[0.4, 0.3, 0.2, 0.1], size=20_000)
-    late = np.where(rng.random(20_000) < 0.2 + 0.4 * (job == "nurse"), "yes", "no")
-    people = pd.DataFrame({"job": job, "late": late, "age": rng.integers(18, 80, 20_000)})
-    people["region"] = rng.choice(["n", "s"], 20_000)
-    sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.KRR(("no", "yes"), 1.0)})
-    survey = ldp.Survey(sheet.privatize(people, rng), sheet)
-
-    groups = survey.frequencies("job", by="region")
-    assert groups.nobs == len(survey) == 20_000
-    truth = people.groupby("region")["job"].value_counts(normalize=True)
-    assert (abs(groups.params - truth.loc[groups.params.index]) < 4 * groups.bse).all()
-    joint = survey.association("job", "late")
-    assert joint.test_independence().pvalue < 1e-6
-    risk = joint.conditional("job")
-    assert risk.loc[("nurse", "yes"), "lower"] < 0.6 < risk.loc[("nurse", "yes"), "upper"]
-    assert risk.loc[("nurse", "yes"), "lower"] > risk.loc[("cook", "yes"), "upper"]
-    adults = survey.where("age >= 30 and region == 'n'")
-    assert len(adults) == ((people["age"] >= 30) & (people["region"] == "n")).sum()
-
-
 # -- one variable ----------------------------------------------------------------------------------
 
 

@@ -156,30 +156,6 @@ def test_a_constant_variable_is_refused(table: list[list[int]]) -> None:
         score([part])
 
 
-def test_bad_moments_are_refused() -> None:
-    good = one_hot(random_table(8, (2, 3)))
-    fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
-    for name, value in (
-        ("n", 0),
-        ("mean_x", np.ones(3)),
-        ("gram_y", np.ones((2, 2))),
-        ("cross", np.full((2, 3), np.nan)),
-    ):
-        with pytest.raises(InvalidArgument, match=name):
-            CrossMoments(**{**fields, name: value})
-    with pytest.raises(InvalidArgument, match="same features"):
-        score([good, one_hot(random_table(8, (3, 3)))])
-    with pytest.raises(InvalidArgument, match="same features"):
-        score([])
-    with pytest.raises(InvalidArgument, match="one per respondent"):
-        CrossMoments.of_reports(np.ones((3, 1)), np.ones((4, 1)))
-    with pytest.raises(InvalidArgument, match="shape"):
-        CrossMoments.of_table([[1, 2]], np.eye(2), np.eye(2))
-    for bad in ([[0.5, 1.0]], [[-1, 2]], [[0, 0]], [1, 2]):
-        with pytest.raises(InvalidArgument, match="table"):
-            pearson(bad)
-
-
 def test_more_products_of_features_than_can_be_whitened_are_refused() -> None:
     labels = np.eye(80)[np.repeat(np.arange(80), 2)]
     part = CrossMoments.of_reports(labels, labels[::-1])

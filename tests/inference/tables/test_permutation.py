@@ -475,20 +475,6 @@ def test_pvalues_are_near_those_of_permutations() -> None:
     assert 0.6 < np.quantile(ratios, 0.05) < np.quantile(ratios, 0.95) < 1.6
 
 
-@pytest.mark.slow
-def test_size_of_mutual_independence(replications: Callable[[int], int]) -> None:
-    """Of three variables: .049, .011, .003; by the chi-square law .121, .071, .032 (3,000)."""
-    laws = (np.array([0.93, 0.05, 0.02]), np.array([0.9, 0.06, 0.03, 0.01]), np.array([0.7, 0.3]))
-    rng, found, plain = np.random.default_rng(23), [], []
-    for _ in range(replications(2500)):
-        reports = [ldp.KRR(len(p), 4.0).privatize(answers(p, 200, rng), rng) for p in laws]
-        test = score_test(ldp.AssociationModel(*reports).evidence, None)
-        found.append(test.pvalue)
-        plain.append(float(chi2_pvalue(test.statistic, test.df)))
-    assert_held(found)
-    assert np.all(rates(plain) > MOST)
-
-
 THREE = (np.array([0.8, 0.15, 0.05]), np.array([0.8, 0.15, 0.05]), np.array([0.6, 0.4]))
 
 

@@ -1,4 +1,4 @@
-"""Questions that each group of respondents is asked with another device."""
+"""Questionnaires whose questions are asked with devices, also with another for each group."""
 
 from __future__ import annotations
 
@@ -151,15 +151,6 @@ def test_an_empty_group_is_named() -> None:
     same = cohorts({"A": A, "B": A}).mechanism(NO_YES)
     with pytest.raises(NotIdentified, match="prevalence"):
         ldp.FrequencyModel(same.counts([60, 40, 50, 40])).fit()
-
-
-def test_regression_takes_them(collected: pd.DataFrame) -> None:
-    survey = ldp.Survey(collected, SHEET)
-    model = survey.regression("used ~ 1").fit()
-    fit = survey.frequencies("used")
-    share = 1 / (1 + np.exp(-model.params["Intercept"]))
-    assert isclose(share, fit.params["yes"], abs_tol=1e-5)
-    assert isclose(model.params["prevalence"], fit.params["prevalence"], abs_tol=1e-5)
 
 
 def test_what_has_no_form_is_refused_with_a_remedy(collected: pd.DataFrame) -> None:
@@ -421,3 +412,72 @@ def test_domains_of_groups_do_not_differ(tmp_path: Path) -> None:
         ).all()
         assert (found.differences()["pvalue"] > 0.9).all()
         assert found.test_equal().pvalue > 0.9
+
+
+# -- several devices on one sheet ------------------------------------------------------------------
+
+
+JOBS = ("nurse", "cook", "driver")
+ASKED_ALL = ldp.Questionnaire(
+    {
+        "used": library.kuk(0.8, 0.2).mechanism(NO_YES),
+        "often": library.kuk(0.75, 0.25, draws=2).mechanism(NO_YES),
+        "late": library.crosswise(0.25).mechanism(NO_YES),
+        "paid": library.forced_dice().mechanism(NO_YES),
+        "job": ldp.KRR(JOBS, 1.0),
+        "region": ldp.Observed(("n", "s")),
+    }
+)
+EPSILONS = {"used": log(4), "often": 2 * log(3), "late": log(3), "paid": log(5), "job": 1.0}
+TRUE = {"used": 0.2, "often": 0.3, "late": 0.5, "paid": 0.4}
+
+
+def persons(n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    answers = {q: np.where(rng.random(n) < p, "yes", "no") for q, p in TRUE.items()}
+    public = {"region": rng.choice(["n", "s"], n), "age": rng.integers(18, 80, n)}
+    return pd.DataFrame(answers | {"job": rng.choice(JOBS, n)} | public)
+
+
+@pytest.fixture(scope="module")
+def answered() -> pd.DataFrame:
+    return ASKED_ALL.privatize(persons(2000), np.random.default_rng(6))
+
+
+def test_epsilon_of_a_sheet_is_the_sum() -> None:
+    assert set(ASKED_ALL.private) == set(EPSILONS)
+    assert ASKED_ALL.epsilon == pytest.approx(sum(EPSILONS.values()), abs=1e-12)
+    assert ASKED_ALL.audit().agrees
+
+
+def test_surveys_estimate_from_them(answered: pd.DataFrame) -> None:
+    survey = ldp.Survey(answered, ASKED_ALL)
+    for question, share in TRUE.items():
+        results = survey.frequencies(question)
+        # 4 standard errors, one seed
+        assert abs(results.linear_params["yes"] - share) < 4 * results.linear_bse["yes"] < 0.3
+    by = survey.frequencies("often", by="region")
+    assert by.params.index.get_level_values(0).unique().tolist() == ["n", "s"]
+
+
+def test_clients_send_what_a_device_says() -> None:
+    answers = {"used": "no", "often": "yes", "late": "yes", "paid": "no", "job": "cook"}
+    sent = ASKED_ALL.client(np.random.default_rng(7).bytes).report(answers | {"region": "n"})
+    assert sent["used"] in ("red", "black") and sent["late"] in ("same", "different")
+    assert sent["often"] in (0, 1, 2)
+
+
+def test_unknown_parameters_are_refused_where_they_must_be() -> None:
+    lies = library.stochastic_lie_detector(0.7).mechanism(NO_YES)
+    sheet = ldp.Questionnaire({"used": lies, "job": ldp.KRR(JOBS, 1.0)})
+    assert ldp.Questionnaire.from_dict(sheet.to_dict()) == sheet
+    assert sheet.epsilon == np.inf
+    answers = persons(200)[["used", "job"]]
+    with pytest.raises(NotAvailable, match="honesty"):
+        sheet.privatize(answers, np.random.default_rng(1))
+    with pytest.raises(NotAvailable, match="honesty"):
+        sheet.audit()
+    survey = ldp.Survey(answers, sheet)  # reports that were answered by hand
+    with pytest.raises(NotIdentified, match="honesty"):
+        survey.frequencies("used")
+    assert survey.frequencies("job").nobs == 200
