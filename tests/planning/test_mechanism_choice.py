@@ -76,8 +76,7 @@ def test_what_cannot_be_compared(mechanisms: Any, name: str) -> None:
 # -- the recommended one ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 20])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (20, 1.0), (3, 10.0)])
 def test_the_best_is_the_best(k: int, epsilon: float) -> None:
     p = 1.0 / np.arange(1, k + 1)
     p /= p.sum()

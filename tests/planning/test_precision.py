@@ -89,8 +89,6 @@ def test_bits_and_blocks_have_the_information_of_their_reports() -> None:
 
 FITTED = {
     "subsets": ldp.SubsetSelection(6, 1.0),
-    "hadamard": ldp.HadamardResponse(6, 3.0),
-    "geometry": ldp.ProjectiveGeometryResponse(9, 0.7),
     "krappor": ldp.KRAPPOR(6, 1.0),
     "urap": ldp.URAP(6, [0, 2], 1.0),
 }

@@ -158,7 +158,7 @@ def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
         maker: Any = sheet.collector(source)
         if how != "collector":
             maker = sheet.client(source, reports=None, tags=tags)
-        return [maker.report(answers) for _ in range(40)]
+        return [maker.report(answers) for _ in range(20)]
 
     found = sheets(1)
     assert found == sheets(1) and found != sheets(2)
