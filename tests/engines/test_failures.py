@@ -125,12 +125,7 @@ _Java.__module__ = "py4j.protocol"
             "Traceback\nldpstats.errors.UnknownCategory: report='x: y': is no label: none\n\tat a",
             "^report='x: y': is no label: none$",
         ),
-        (
-            "Caused by: java.io.IOException: odd\n\tat org.apache.spark.SparkContext.x(Y.scala:1)",
-            r"IOException: odd\): see its message",
-        ),
         ("connection is busy with another call", r"give each a cursor\(\) of it"),
-        ("[SESSION] SparkContext or SparkSession first", "keep the Spark session running"),
         ("ModuleNotFoundError: No module named 'ldpstats'", "install ldpstats where the workers"),
     ],
 )

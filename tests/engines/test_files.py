@@ -182,13 +182,6 @@ def test_widths_of_columns_may_differ(
         "job": [None, "x", "y", "x", None],
         "n": [1] * 5,
     }
-    same = opened([tmp_path / "1.parquet", write(tmp_path / "1b.parquet", 2, x=[0.5, 2.5])])
-    assert same is not None and same.columns == ("job", "x", "id")
-    assert same.cells(["x", "job"]).to_pydict() == {
-        "x": [0.5, 1.5, 2.5, 2.5],
-        "job": ["job 0", "x", "job 1", None],
-        "n": [1] * 4,
-    }
     assert query.cells(["x"]).to_pydict() == {"x": [0.5, 1.5, 2.5, None], "n": [1, 2, 1, 1]}
 
 

@@ -53,27 +53,6 @@ def test_variances_of_listed_mechanisms_are_the_packages_own(
         assert report_variances(known, frequency) == pytest.approx(own, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        ldp.ORR(n_outputs=2, n_cohorts=256, epsilon=0.5),
-        ldp.ORR(n_outputs=6, n_cohorts=256, epsilon=1.7),
-        ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.41),
-        ldp.RAPPOR(32, 1, 64, f=0.0, p=0.25, q=0.75),
-    ],
-    ids=str,
-)
-def test_variances_of_hashed_mechanisms_are_the_packages_own(mechanism: Any) -> None:
-    """For strings that are absent while all other answers hash evenly, averaged over hashes."""
-    problem = mechanism.moments(mechanism.specimen(), [str(i) for i in range(20)])
-    own = problem.covariance(np.zeros(20)).variances().mean() * mechanism.n_cohorts
-    predicted = report_variances(hashed_rates([mechanism]), 0.0, mechanism.n_owned)[0]
-    # 20 strings estimated together add 20 / (C (m - 1)), at most 8 per cent, and bits that are
-    # not owned take 1 / m off
-    together = 1.0 - 20 / (mechanism.n_cohorts * (mechanism.n_cells - 1))
-    assert predicted / together == pytest.approx(own, rel=0.04)
-
-
 def test_likelihood_of_two_bits_has_the_information_of_all_their_outcomes() -> None:
     """Against bits that are set with the chance of any other answer's, by enumeration."""
     mechanism = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.75)

@@ -14,7 +14,6 @@ from shared.word_laws import geometric, names, skewed
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import NotIdentified
-from ldpstats.planning.hashed_recommendation import _beyond_doubt
 from ldpstats.sampling.hashing import hash_strings, hashed_cells
 
 
@@ -223,24 +222,6 @@ def test_random_designs_average_draws_of_rappor() -> None:
     assert found == pytest.approx(np.mean(losses), rel=0.02)
     fewer = planning.random_design_loss(ldp.RAPPOR(16, 1, 2, f=0.2, p=0.1, q=0.8), p, 100)
     assert np.isnan(fewer)  # 30 equations
-
-
-@pytest.mark.parametrize("C", [4, 8])
-def test_designs_beyond_doubt_are_identified(C: int) -> None:
-    S = 520
-    k = -(-2 * S // C) + 1
-    assert _beyond_doubt(ldp.ORR(k, C, epsilon=1.0), S)
-    assert not _beyond_doubt(ldp.ORR(k - 1, C, epsilon=1.0), S)
-    rng = np.random.default_rng(C)
-    for _ in range(3):
-        cells = rng.integers(0, k, (C, S))
-        gram = sum((row[:, None] == row).astype(float) for row in cells) - C / k
-        values = np.linalg.eigvalsh(gram)
-        assert values[0] > 1e-3 * values[-1]
-    # as few cells as candidates are no such design
-    cells = rng.integers(0, S // C, (C, S))
-    gram = sum((row[:, None] == row).astype(float) for row in cells)
-    assert np.linalg.eigvalsh(gram)[0] < 1e-9
 
 
 # -- hashed recommendation -------------------------------------------------------------------------

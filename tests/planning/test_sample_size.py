@@ -13,7 +13,6 @@ from surveys import rectangular
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import InvalidArgument
-from ldpstats.planning.respondents import smallest_sample
 
 MOST = 2**63 - 1
 MECHANISMS: dict[str, ldp.Mechanism] = {
@@ -166,16 +165,3 @@ def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         planning.sample_size(ldp.KRR(3, 1.0), **given)
     assert caught.value.name == name
-
-
-@pytest.mark.parametrize("answer", [1, 2, 3, 1000, 2**40 + 1, MOST])
-@pytest.mark.parametrize("factor", [0.0, 1e-6, 0.999, 1.0, 1.001, 1e6, np.inf])
-def test_the_search_from_any_guess(answer: int, factor: float) -> None:
-    calls = []
-
-    def reached(n: int) -> bool:
-        calls.append(n)
-        return n >= answer
-
-    assert smallest_sample(reached, answer * factor) == answer
-    assert len(calls) < 200

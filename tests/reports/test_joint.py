@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from grid import all_reports, report_codes
+from grid import report_codes
 from scipy import stats
 
 import ldpstats as ldp
@@ -67,17 +67,6 @@ def test_tally_counts_each_combination_once(mechanisms: tuple[Any, ...], n: int)
         assert len(tallied.n) == len(frame(joint))  # equal combinations are merged
     again = tallied.tally()
     np.testing.assert_array_equal(again.n, tallied.n)
-
-
-def test_tally_drops_what_was_never_seen_and_adds_weights() -> None:
-    every = [all_reports(KRR), all_reports(KRR)]
-    joint = ldp.JointCounts(every, n=[5, 0, 2])
-    assert joint.nobs == 7
-    tallied = joint.tally()
-    assert tallied.n.tolist() == [5, 2]
-    np.testing.assert_array_equal(tallied.table(), np.diag([5, 0, 2]))
-    twice = ldp.JointCounts([ldp.Reports(np.array([1, 1, 0]), KRR)] * 2, n=[2, 3, 4]).tally()
-    np.testing.assert_array_equal(twice.table(), np.diag([4, 5, 0]))
 
 
 def test_large_counts_stay_exact() -> None:

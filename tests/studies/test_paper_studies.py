@@ -16,7 +16,6 @@ from benchmarks.studies import (
     open_alphabets,
     personal_places,
     unknown_dictionary,
-    urr_or_urap,
     utility_optimised,
 )
 from benchmarks.studies.open_alphabets import MILLION, SETTINGS, SURE, contrast
@@ -80,18 +79,6 @@ def test_the_same_random_numbers_find_the_same_strings() -> None:
     unknown_dictionary.check()
 
 
-def test_hosts_have_fewer_candidates_than_the_paper(surveys: pd.DataFrame) -> None:
-    hosts = surveys[surveys["scene"] == "hosts"]
-    decoders = hosts[hosts["arm"].str.startswith(("paper", "trigrams"))]
-    assert np.prod([4, 2, 2, 3, 4, 5, 2, 1, 1, 1]) == 1920  # strings that its grams make
-    assert decoders["candidates"].max() < 185  # of its trigrams
-    grams = {
-        arm: unknown_dictionary.grams_per_position(rows) for arm, rows in decoders.groupby("arm")
-    }
-    assert grams["paper"] == "11 12 11 12 10 9 8 5 3 2"
-    assert grams["paper, q as printed"] == "6 7 5 5 5 7 5 3 2 2"
-
-
 def test_the_table_of_the_vignette(surveys: pd.DataFrame) -> None:
     laws = means_of(surveys, "laws", "found").round(1)
     assert laws.loc["Zipf"].tolist() == [16.4, 7.8, 11.8, 24.4]
@@ -136,19 +123,6 @@ def test_its_decoders_are_those_of_the_package() -> None:
 
 def test_a_part_computed_again_agrees_with_what_is_stored() -> None:
     krr_or_rappor.check()
-
-
-def test_the_squared_loss_of_the_grid_is_what_theory_says(grid: pd.DataFrame) -> None:
-    """Against the realised sample the squared l2 loss is what privacy adds, whatever p.
-
-    The grid stores mean l2 losses, whose squares come close when k is large.
-    """
-    tall = grid.query("k >= 256")
-    by_theory = [
-        planning.krappor_l2(np.full(k, 1 / k), np.log(e), n) - planning.nonprivate_worst_l2(k, n)
-        for _, n, k, e in tall.index
-    ]
-    assert (tall["krappor_empirical_l2"] ** 2 / by_theory).between(0.995, 1.001).all()
 
 
 def test_the_rule_errs_rarely_and_little(grid: pd.DataFrame) -> None:
@@ -245,23 +219,6 @@ def test_sizes_and_powers() -> None:
 @pytest.fixture(scope="module")
 def results() -> pd.DataFrame:
     return utility_optimised.load_results()
-
-
-def test_where_urr_and_urap_cross() -> None:
-    rules = urr_or_urap.rules()
-    assert (rules["epsilon*"] - rules["at another k"]).abs().max() < 1e-3
-    assert (rules["epsilon*"] - rules["at a share of .5"]).abs().max() < 0.01
-    for size in (1, 2, 3, 4, 5):
-        grid = np.geomspace(0.001, 20.0, 50)
-        assert all(urr_or_urap.urap_less_urr(e, 50, size, 0.15) > 0.0 for e in grid)
-
-
-def test_what_the_best_theta_gains() -> None:
-    gains = urr_or_urap.gains().xs("gain", axis=1, level=1)
-    assert (gains[0.1] < 1.001).all()
-    for name, low, high in (("location", 1.3, 1.35), ("census", 1.5, 1.6), ("gss", 1.6, 1.7)):
-        assert low < gains.loc[name, 3.0] < high
-    assert 4.6 < gains.loc["gss", "ln k"] < 4.7
 
 
 def test_its_expected_losses_are_those_of_the_package() -> None:

@@ -41,20 +41,6 @@ def test_every_kind_of_frame_gets_the_same_reports(kind: str, ask: int | None) -
     assert cells(out) == cells(sheet.privatize(frame, rng(), TAGS))
 
 
-def test_columns_take_their_places_and_rows_their_order() -> None:
-    frame = people(200, missing=0.1).set_index(pd.Index(np.arange(200) // 2, name="row"))
-    before, sheet = frame.copy(), every_kind()
-    out = sheet.privatize(frame, rng(), TAGS)
-    pd.testing.assert_frame_equal(frame, before)
-    expected = [c for name in frame for c in (sheet.columns(name) if name in sheet else (name,))]
-    assert out.columns.tolist() == [name for name in expected if name != "home"]  # a secret
-    assert out.index.equals(frame.index)
-    assert cells(out[["id", "region"]]) == cells(frame[["id", "region"]])
-    shuffled = frame[sorted(frame.columns, reverse=True)]
-    again = sheet.privatize(shuffled, rng(), TAGS)
-    assert cells(again[out.columns.tolist()]) == cells(out)
-
-
 def test_reports_have_the_type_of_their_labels() -> None:
     out = every_kind().privatize(people(300), rng())
     assert out["children"].dtype == np.int64 and out["late"].dtype == bool

@@ -82,13 +82,6 @@ def test_reports_carry_name_identifiers_and_missing_answers(survey: ldp.Survey) 
     assert np.allclose(both.params, survey.association("job", "late").params, atol=1e-9)
 
 
-def test_labels_are_matched_as_people_write_them() -> None:
-    table = pd.DataFrame({"grade": [" 1", "2", "2.0 ", None, "", "1"]})
-    reports = ldp.Survey(table, {"grade": ldp.KRR((1, 2, 3), 1.0)}).reports("grade")
-    assert reports.y.tolist() == [0, 1, 1, 0]
-    assert reports.n_missing == 2
-
-
 def test_an_unknown_value_is_named_by_its_row_in_the_whole_table() -> None:
     table = pd.DataFrame({"job": ["nurse"] * 5 + ["Nurse"], "age": range(6)})
     survey = ldp.Survey(table, {"job": ldp.KRR(("nurse", "cook"), 1.0)})
@@ -147,13 +140,6 @@ def test_association_uses_the_rows_that_have_all(
     assert joint.names == ("job", "late")
     text = str(joint.summary())
     assert f"{len(collected) - complete} of {len(collected)} respondents were left out" in text
-
-
-def test_associations_are_those_of_the_pairs(survey: ldp.Survey) -> None:
-    matrix = survey.associations(["job", "late", "region"])
-    alone = survey.association("job", "late")
-    assert matrix.nobs.loc["job", "late"] == alone.nobs
-    assert np.isclose(matrix.cramers_v.loc["job", "late"], alone.cramers_v().estimate)
 
 
 # -- two waves -------------------------------------------------------------------------------------

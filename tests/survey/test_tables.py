@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from shared.sheets import cells
 
 import ldpstats as ldp
 from ldpstats.survey.tables import Table
@@ -33,14 +31,6 @@ def polars(frame: pd.DataFrame) -> Any:
     if "level" not in frame:
         return made
     return made.with_columns(made.get_column("level").cast(pl.Enum(["lo", "hi"])))
-
-
-KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "pandas": lambda frame: frame,
-    "polars": polars,
-    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
-    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
-}
 
 
 def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
@@ -75,16 +65,6 @@ def test_pandas_on_arrow_is_read_as_arrow() -> None:
     assert Table.of(frame).with_columns({}).dtypes.equals(frame.dtypes)  # what is kept stays
     with pytest.raises(ldp.InvalidArgument, match="column='list': must hold text"):
         ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_strange_names_and_empty_tables(kind: str) -> None:
-    strange = pd.DataFrame({"^a.*$": [1], "a'b": ["x"], " ": [2], "é": [True]})
-    out = Table.of(KINDS[kind](strange)).with_columns({"^a.*$": ["r"]})
-    assert cells(out) == {**cells(strange), "^a.*$": ["r"]}
-    none = Table.of(KINDS[kind](FRAME.iloc[:0]))
-    empty = none.with_columns({"text": pd.Series([], dtype=object)})
-    assert list(cells(empty)) == list(FRAME.columns) and not any(cells(empty).values())
 
 
 class Broken:
