@@ -103,6 +103,19 @@ def test_conditions_and_columns_of_counts(kind: str, tmp_path: Path) -> None:
             alike(found, weighed.tally(bits=True))
 
 
+def test_cohorts_may_be_in_a_column_of_any_name(tmp_path: Path) -> None:
+    for kind in ("hashed", "cohorts"):
+        mechanism = MECHANISMS[kind]
+        reports = reports_of(mechanism)
+        labels = [text.split(":")[1] for text in mechanism.report_labels(reports)]
+        table = pa.table({"r": labels, "group": reports.cohort})
+        pq.write_table(table, tmp_path / "t.parquet")
+        table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+        for source in (table, tmp_path / "t.parquet", tmp_path / "t.csv"):
+            alike(ldp.count(source, mechanism, "r", cohort="group"), reports.tally())
+            alike(ldp.count(source, mechanism, cohort="group"), reports.tally())
+
+
 def test_files_of_reports_are_counted_as_they_are_written(tmp_path: Path) -> None:
     for kind, mechanism in MECHANISMS.items():
         reports = reports_of(mechanism)

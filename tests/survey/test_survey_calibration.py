@@ -127,6 +127,16 @@ def test_the_noise_of_reports_has_the_calibrated_weights() -> None:
     np.testing.assert_allclose(found.bse, expected, rtol=1e-10)
 
 
+def test_raking_within_bounds() -> None:
+    free, held = (survey().calibrate(MARGINS, bounds=b) for b in (None, (0.87, 1.12)))
+    assert free.calibration is not None and held.calibration is not None
+    least, *_, most = free.calibration.steps[0].factors
+    assert least < 0.87 or most > 1.12
+    least, *_, most = held.calibration.steps[0].factors
+    assert 0.87 <= least < most <= 1.12 and held.calibration.steps[0].deviation <= 1e-12
+    assert (held.frequencies("sex").totals()["se"] == 0.0).all()
+
+
 def test_the_report() -> None:
     made = changed(survey())[1]
     report = made.calibration
