@@ -64,6 +64,7 @@ def test_intervals_cover_as_often_as_they_say_unknown_regressions() -> None:
     assert near.between(0.936, 0.985).all()  # an interval cannot miss a bound from outside
 
 
+@pytest.mark.slow
 def test_results_have_the_intervals_of_the_study() -> None:
     unknown_regressions.compare("logit", R=1)
 
@@ -185,6 +186,7 @@ def test_ranks_are_uniform_but_those_of_the_control(ranks: pd.DataFrame) -> None
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["flat", "pooling"])
 def test_surveys_again_agree_with_the_stored_ranks(setting: str, ranks: pd.DataFrame) -> None:
     """A rank is a mean over draws: other draws give another one, within 60 of 159."""

@@ -191,6 +191,7 @@ def test_stored_regressions_are_the_examples() -> None:
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "aim", "met"), [(4.6, 5, True), (0.79, 1, False)])
 def test_an_aim_that_is_not_met_fails_the_run(ratio: float, aim: float, met: bool) -> None:
     """Up to what ratios vary from run to run."""

@@ -80,7 +80,7 @@ def test_estimates_are_those_of_the_groups_and_of_greenberg(collected: pd.DataFr
     assert str(again.summary()) == str(found.summary())
 
 
-@pytest.mark.parametrize("kind", ["frame", "csv", "polars", "duckdb"])
+@pytest.mark.parametrize("kind", ["frame", "csv", "duckdb"])
 @pytest.mark.parametrize("layout", ["label", "column"])
 def test_the_group_is_in_the_report_or_beside_it(
     collected: pd.DataFrame, tmp_path: Path, kind: str, layout: str
@@ -92,10 +92,7 @@ def test_the_group_is_in_the_report_or_beside_it(
     elif kind != "frame":
         table.to_parquet(tmp_path / "t.parquet")
         table = str(tmp_path / "t.parquet")
-        if kind == "polars":
-            table = pytest.importorskip("polars").scan_parquet(table)
-        elif kind == "duckdb":
-            table = pytest.importorskip("duckdb").connect().read_parquet(table)
+        table = pytest.importorskip("duckdb").connect().read_parquet(table)
     survey = ldp.Survey(table, SHEET)
     assert survey.data.public_columns == ("drugs_cohort", "region", "age")
     np.testing.assert_array_equal(survey.frequencies("used").params, by_hand(collected).params)

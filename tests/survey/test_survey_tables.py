@@ -47,7 +47,6 @@ TABLES: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "Polars": lambda frame, _: polars_frame(frame),
     "Arrow": lambda frame, _: pyarrow.Table.from_pandas(frame),
     "CSV": lambda frame, folder: str(written(".csv")(frame, folder)),
-    "CSV.gz": written(".csv.gz"),
     "Parquet": written(".parquet"),
     "CSV of Polars": polars_csv,
 }
