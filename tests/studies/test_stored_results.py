@@ -96,11 +96,10 @@ def test_parts_are_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["association_tests", "krr_or_rappor"])
-def test_a_study_checks_itself_from_the_command_line(name: str) -> None:
-    """The others are checked by their own tests."""
+def test_a_study_checks_itself_from_the_command_line() -> None:
+    """One of them; the tests of the others call the same check."""
     ran = subprocess.run(
-        [sys.executable, "-W", "error", "-m", f"benchmarks.studies.{name}"],
+        [sys.executable, "-W", "error", "-m", "benchmarks.studies.krr_or_rappor"],
         cwd=ROOT,
         env={**os.environ, "MPLBACKEND": "Agg"},
         capture_output=True,
