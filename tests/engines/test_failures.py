@@ -89,34 +89,17 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     [
         ({"data": TABLE, "engine": "duckdb"}, "engine='duckdb': goes with Parquet"),
         ({"data": "x.duckdb", "table": ["x"]}, r"table=\['x'\]: must be text"),
-        ({"data": "", "engine": None}, "path='': must be the name of a file"),
         ({"data": "x.csv", "on_error": "report"}, "on_error='report': goes with Parquet"),
         ({"data": TABLE, "table": "x"}, "table='x': goes with a database"),
-        ({"data": TABLE, "on_error": "report"}, "on_error='report': goes with lists"),
-        ({"data": "a.parquet", "table": "x"}, "table='x': goes with a database"),
         ({"data": "a.csv", "engine": "spark"}, "a.csv.*no such file"),
         ({"data": "a.db", "engine": "polars"}, "engine='polars': a DuckDB database"),
-        ({"data": "a.db", "on_error": "report"}, "on_error='report': goes with lists"),
         ({"data": "a.parquet", "engine": "hive"}, "engine='hive': must be one of"),
         ({"data": "a.parquet", "on_error": "skip"}, "on_error='skip': must be one of"),
-        ({"data": "a\0.parquet"}, "must be the name of a file"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(given: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         opened(**given)
-
-
-@pytest.mark.parametrize("data", [TABLE, TABLE.to_pandas(), {"job": [1]}, [1, 2], [], None, 3])
-def test_tables_in_memory_are_no_queries(data: Any) -> None:
-    assert opened(data) is None
-
-
-def test_an_order_that_does_not_exist_is_refused() -> None:
-    query = opened(duckdb.from_arrow(pa.table({"a": [[1], [2], [1]]})))
-    assert query is not None
-    with pytest.raises(InvalidArgument, match=r"column='a': is of the type .*list.*cast it"):
-        query.cells(["a"])
 
 
 class _Java(Exception):
@@ -142,12 +125,7 @@ _Java.__module__ = "py4j.protocol"
             "Traceback\nldpstats.errors.UnknownCategory: report='x: y': is no label: none\n\tat a",
             "^report='x: y': is no label: none$",
         ),
-        (
-            "Caused by: java.io.IOException: odd\n\tat org.apache.spark.SparkContext.x(Y.scala:1)",
-            r"IOException: odd\): see its message",
-        ),
         ("connection is busy with another call", r"give each a cursor\(\) of it"),
-        ("[SESSION] SparkContext or SparkSession first", "keep the Spark session running"),
         ("ModuleNotFoundError: No module named 'ldpstats'", "install ldpstats where the workers"),
     ],
 )

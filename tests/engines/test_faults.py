@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpstats as ldp
-from ldpstats.engines import database
 from ldpstats.engines.sources import opened
 
 KRR = ldp.KRR(("nurse", "cook", "driver"), epsilon=2.0)
@@ -154,59 +153,4 @@ def test_a_survey_of_files_is_copied_and_pickled(tmp_path: Path) -> None:
             assert other.frequencies("job").to_json() == survey.frequencies("job").to_json()
 
 
-FULL = """
-import resource, sys
-import ldpstats as ldp
-from ldpstats.engines import database
-from ldpstats.engines.sources import opened
-database.MEMORY = "60MB"
-query = opened(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try:
-    query.cells(["id"])
-except ldp.InvalidArgument as error:
-    print(error)
-"""
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
-    """Groups that do not fit into memory go to temporary files, of which no room is left."""
-    ids = pa.array([b"%032d" % i for i in range(500_000)], pa.binary(32))
-    pq.write_table(pa.table({"id": ids}), tmp_path / "many.parquet")
-    with python(FULL, tmp_path / "many.parquet") as child:
-        said = child.communicate()[0]
-    assert "many.parquet: DuckDB stopped (" in said and "the disk is full" in said
-
-
-def test_groups_that_do_not_fit_into_memory_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if duckdb.__version__ < "2":
-        pytest.skip(f"DuckDB {duckdb.__version__} needs more memory than these groups take")
-    monkeypatch.setattr(database, "MEMORY", "60MB")
-    n = 500_000
-    ids = pa.array([b"%032d" % (i % (n - 1)) for i in range(n)], pa.binary(32))
-    pq.write_table(pa.table({"id": ids}), tmp_path / "many.parquet")
-    query = opened(tmp_path / "many.parquet")
-    assert query is not None
-    found = query.cells(["id"])
-    assert found.num_rows == n - 1 and sum(found.column("n").to_pylist()) == n
-
-
 # -- files -----------------------------------------------------------------------------------------
-
-
-def test_a_file_that_is_replaced_after_a_survey_was_made(tmp_path: Path) -> None:
-    """It is named; or left out, and the others are counted once. Other harm is in `test_files`."""
-    for i in range(3):
-        reports(100, i).to_parquet(tmp_path / f"{i}.parquet")
-    surveys = {how: ldp.Survey(tmp_path, SHEET, on_error=how) for how in ("raise", "report")}
-    reports(70).to_parquet(tmp_path / "1.parquet")
-    with pytest.raises(ldp.InvalidArgument, match=r"1\.parquet"):
-        surveys["raise"].frequencies("job")
-    with pytest.warns(ldp.LDPWarning, match=r"1\.parquet.*left out"):
-        found = surveys["report"].frequencies("job")
-    assert found.nobs == 200
-    rest = pd.concat([reports(100, i) for i in (0, 2)])
-    assert str(found.summary()) == str(ldp.Survey(rest, SHEET).frequencies("job").summary())

@@ -64,7 +64,7 @@ def reported(data: Any) -> Query:
 def test_a_list_may_hold_patterns_and_folders(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     paths = [write(tmp_path / f"{name}.parquet", start=40 * i) for i, name in enumerate("cab")]
-    write(tmp_path / "more" / "x.PARQUET", start=120)
+    write(tmp_path / "more" / "[x].PARQUET", start=120)
     (tmp_path / "more" / "_SUCCESS").touch()
     query = opened([paths[0], str(tmp_path / "[ab].parquet"), tmp_path / "more"])
     assert query is not None
@@ -182,13 +182,6 @@ def test_widths_of_columns_may_differ(
         "job": [None, "x", "y", "x", None],
         "n": [1] * 5,
     }
-    same = opened([tmp_path / "1.parquet", write(tmp_path / "1b.parquet", 2, x=[0.5, 2.5])])
-    assert same is not None and same.columns == ("job", "x", "id")
-    assert same.cells(["x", "job"]).to_pydict() == {
-        "x": [0.5, 1.5, 2.5, 2.5],
-        "job": ["job 0", "x", "job 1", None],
-        "n": [1] * 4,
-    }
     assert query.cells(["x"]).to_pydict() == {"x": [0.5, 1.5, 2.5, None], "n": [1, 2, 1, 1]}
 
 
@@ -285,9 +278,7 @@ def test_an_error_is_left_where_no_good_file_is(tmp_path: Path) -> None:
         opened(tmp_path / "none.parquet", on_error="report")
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 60))]
-)
+@pytest.mark.parametrize("seed", range(6))
 def test_every_good_file_is_counted_exactly_once(seed: int, tmp_path: Path) -> None:
     """Random splits of a table, files named again in several ways, and one that is damaged."""
     rng = np.random.default_rng(seed)

@@ -1,18 +1,21 @@
-"""Queries give the same tables wherever the data are."""
+"""Queries and joins give the same tables wherever the data are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import duckdb
 import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from shared.engines import EVERYWHERE, PLACES, N, parts, table
 
+from ldpstats.engines import watch
 from ldpstats.engines.parquet import Files
 from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
@@ -142,7 +145,7 @@ def test_wrong_columns_are_named(query: Query) -> None:
             ask(["Job"])  # DuckDB would not mind
 
 
-@pytest.mark.parametrize("place", ["file", "relation", "polars"])
+@pytest.mark.parametrize("place", ["files", "relation", "polars"])
 def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
     names = ["a", "a+a", "1", "lower(a)", "x, y", "a 'b' c", "select", "ü", "a::text", "--", "?"]
     made = pa.table({name: [i, i + 1] for i, name in enumerate(names)} | {"*": [0, 0]})
@@ -196,14 +199,6 @@ def test_levels_are_those_of_ordered_categories(query: Query) -> None:
     assert query.levels("job") is None
 
 
-def test_an_enum_of_polars_is_ordered() -> None:
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    frame = pl.LazyFrame({"level": ["lo", "hi"]}, schema={"level": pl.Enum(["lo", "hi"])})
-    query = opened(frame)
-    assert query is not None and query.levels("level") == ("lo", "hi")
-    assert query.cells(["level"]).to_pydict() == {"level": ["hi", "lo"], "n": [1, 1]}
-
-
 def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
     paths = parts(TABLE, tmp_path)
     query = opened(paths)
@@ -216,8 +211,121 @@ def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
     assert query.first("bits", bytes([2, 255])) == f"{paths[0]}, row 3"
 
 
-def test_what_is_stored_beside_columns_is_found(tmp_path: Path) -> None:
-    field = pa.field("a", pa.int64(), metadata={b"ldpstats.fingerprint": b"abc"})
-    made = pa.table({"a": [1]}).cast(pa.schema([field]))
-    query = opened(parts(made, tmp_path, 1)[0])
-    assert query is not None and query.stored("a")[b"ldpstats.fingerprint"] == b"abc"
+# -- joins -----------------------------------------------------------------------------------------
+
+
+FIRST = pa.table({"id": [1, 2, 3, 4, None], "a": ["x", "y", "x", "y", "x"], "b_2": [1, 2, 3, 4, 5]})
+SECOND = pa.table({"a": ["p", "q", "p"], "id": [4, 3, 9]})
+
+
+@pytest.mark.parametrize("place", [place for place in EVERYWHERE if place != "relation"])
+def test_rows_of_both_waves_are_matched(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if "spark" in place:
+        request.getfixturevalue("spark")
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    waves = [PLACES[place](t, f) for t, f in zip((FIRST, SECOND), folders, strict=True)]
+    first, second = (opened(**wave) for wave in waves)
+    assert first is not None and second is not None
+    both = first.joined(second, "id", ("_1", "_2"))
+    assert both.columns == ("id", "a_1", "b_2_1", "a_2") and len(both) == 2
+    assert both.cells(["a_1", "a_2"]).to_pydict() == {
+        "a_1": ["x", "y"],
+        "a_2": ["q", "p"],
+        "n": [1, 1],
+    }
+    some = first.filtered(nw.col("id") < 4).joined(second, "id", ("", "_2"))
+    assert some.filtered(nw.col("a_2") == "q").rows(["id"]).column(0).to_pylist() == [3]
+    assert first.joined(first, "id", ("_1", "_2")).cells(["id"]).num_rows == 4
+
+
+def test_relations_are_joined_on_their_connection() -> None:
+    """Each of `PLACES` would have a connection of its own."""
+    connection = duckdb.connect()
+    first, second = (connection.from_arrow(wave) for wave in (FIRST, SECOND))
+    both = opened(first).joined(opened(second), "id", ("_1", "_2"))  # type: ignore[union-attr]
+    assert len(both) == 2
+    elsewhere = duckdb.connect()
+    other = opened(elsewhere.from_arrow(SECOND))
+    with pytest.raises(NotAvailable, match="different connections"):
+        opened(first).joined(other, "id", ("_1", "_2"))  # type: ignore[union-attr]
+
+
+def test_tables_of_other_engines_are_refused(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    file = opened(parts(FIRST, tmp_path, 1)[0])
+    connection = duckdb.connect()
+    relation = opened(connection.from_arrow(SECOND))
+    lazy = opened(pl.from_arrow(SECOND).lazy())
+    for left, right in ((file, lazy), (relation, lazy), (lazy, relation), (relation, file)):
+        with pytest.raises(NotAvailable, match="into memory"):
+            left.joined(right, "id", ("_1", "_2"))  # type: ignore[union-attr]
+
+
+def test_names_that_meet_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    first = opened(parts(FIRST, tmp_path, 1))
+    second = opened(parts(SECOND.rename_columns(["b", "id"]), other, 1))
+    assert first is not None and second is not None
+    with pytest.raises(InvalidArgument, match="would name two columns 'b_2'"):
+        first.joined(second, "id", ("", "_2"))
+    with pytest.raises(InvalidArgument, match="would name two columns 'a_b'"):  # case is not seen
+        first.joined(first, "id", ("_b", "_B"))
+    with pytest.raises(InvalidArgument, match="no such column"):
+        first.joined(second, "person", ("_1", "_2"))
+
+
+# -- watch -----------------------------------------------------------------------------------------
+
+
+def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
+
+
+def test_shares_of_files_tell_the_fraction_that_is_done(tmp_path: Path) -> None:
+    query = opened(parts(table(), tmp_path))
+    schema, seen = pa.schema({"rows": pa.int64()}), []
+    with watch.watched(seen.append):
+        found = list(query.partial(["job"], counted, schema))
+    assert sum(batch["rows"][0].as_py() for batch in found) == len(query)
+    assert len(seen) == 3 and seen == sorted(seen) and seen[-1] == 1
+    list(query.partial(["job"], counted, schema))
+    assert len(seen) == 3
+
+
+def test_a_grouped_query_is_the_same_when_it_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SECONDS", 1e-4)
+    data = parts(pa.concat_tables([table()] * 10), tmp_path)
+    seen: list[float] = []
+    with watch.watched(seen.append):
+        cells = opened(data).cells(["job", "code"])
+    assert cells.equals(opened(data).cells(["job", "code"]))
+    assert all(0 < fraction <= 1 for fraction in seen)
+
+
+class Connection:
+    """DuckDB, whose query has come to 30 %."""
+
+    def execute(self, text: str) -> None: ...
+
+    def query_progress(self) -> float:
+        return 30.0
+
+
+def test_reading_is_the_first_half_of_what_duckdb_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SECONDS", 1e-4)
+    seen, looked = [], Event()
+
+    def advance(fraction: float) -> None:
+        seen.append(fraction)
+        looked.set()
+
+    with watch.watched(advance), watch.polled(Connection()):
+        assert looked.wait(10)
+    assert set(seen) == {0.6}

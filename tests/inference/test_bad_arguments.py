@@ -12,7 +12,7 @@ from shared.bad_values import Refusal, refuses, said
 from shared.refusals import NO_PROBABILITY, refusals
 
 from ldpstats.inference import goodness, intervals, multiplicity, pearson, tails, tests
-from ldpstats.problems.covariance import Covariance, multinomial
+from ldpstats.problems.covariance import multinomial
 
 HALVES = [0.5, 0.5]
 GOOD: dict[str, Any] = {
@@ -128,19 +128,6 @@ CASES = [
         {"rate": said(np.nan, "and rate")},
     ),
     *refuses(
-        "z",
-        lambda skewness: tails.skewed_pvalue(1.0, skewness),
-        {"skewness": said(np.inf, "and skewness")},
-    ),
-    *refuses(
-        "statistic", lambda df: tails.chi2_pvalue([1.0], df), {"degrees": said(np.nan, "and df")}
-    ),
-    *refuses(
-        "R",
-        lambda R: tests.wald(R, [0.0, 1.0], [0.5], Covariance.dense([[1.0]])),
-        {"a restriction for two values": [[1.0]]},
-    ),
-    *refuses(
         "m0",
         lambda m0: pearson.pearson_given([1, 1, 1], m0),
         {"two of three": said(HALVES, "3 entries")},
@@ -154,11 +141,6 @@ CASES = [
         "p1, p0",
         lambda p1: goodness.bit_total_fit(10, 10, k=3, p1=p1, p0=0.0),
         {"certain bits": said(1.0, "no randomness")},
-    ),
-    *refuses(
-        "shares",
-        lambda shares: multiplicity.adjust([0.1, 0.2], "holm", shares),
-        {"shares of Holm": HALVES},
     ),
     *refuses(
         "shares",

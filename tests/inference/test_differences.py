@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import optimize, stats
-from simulate import at_least, near
+from simulate import at_least
 
 import ldpstats as ldp
 from ldpstats.inference.differences import Difference
@@ -109,19 +109,6 @@ def test_pvalues_agree_with_intervals() -> None:
             np.testing.assert_array_equal(rejected[possible], outside[possible])
 
 
-def test_exchanged_groups_change_the_sign() -> None:
-    pair, _, _ = every_pair(9, 14, 0.1, 0.4)
-    other = Difference(pair.second, pair.first, pair.second_law, pair.first_law)
-    np.testing.assert_allclose(other.interval(), -pair.interval()[:, ::-1], atol=1e-9)
-    np.testing.assert_allclose(other.pvalues(), pair.pvalues(), rtol=1e-8)
-
-
-def test_intervals_stay_possible() -> None:
-    pair, _, _ = every_pair(3, 4, 0.3, 0.1)
-    low, high = pair.interval().T
-    assert (low >= -1).all() and (high <= 1).all() and (low < high).all()
-
-
 def test_nothing_seen_in_both_groups() -> None:
     pair = Difference(np.zeros(1), np.zeros(1), counted(100), counted(200))
     (low, high), (p,) = pair.interval()[0], pair.pvalues()
@@ -147,51 +134,8 @@ def wald(pair: Difference) -> Array:
     return np.stack([pair.estimate - reach, pair.estimate + reach], axis=-1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-def test_coverage_under_krr(epsilon: float, replications: Callable[..., int]) -> None:
-    """Uneven groups, a rare category and an absent one; .93 to .97 in each."""
-    R, rng = replications(2000), np.random.default_rng([12, int(epsilon * 10)])
-    krr = ldp.KRR(5, epsilon)
-    Q = krr.channel().matrix()
-    offset, scale = Q[0, 1], Q[0, 0] - Q[0, 1]
-    laws = np.array([[0.5, 0.3, 0.19, 0.01, 0.0], [0.3, 0.4, 0.24, 0.05, 0.01]])
-    for n, m in ((200, 2000), (2000, 200), (20_000, 20_000)):
-        for p, q in (laws[[0, 0]], laws):
-            first, second = (
-                ((rng.multinomial(size, law @ Q, R) / size - offset) / scale).ravel()
-                for size, law in ((n, p), (m, q))
-            )
-            sides = (counted(size, offset, scale, 5 * R) for size in (n, m))
-            pair = Difference(first, second, *sides)
-            truth = np.tile(p - q, R)
-            # the truth is in the interval where it is not rejected
-            held = np.concatenate(
-                [Difference(*one).pvalues(value) >= 0.05 for one, value in _by_truth(pair, truth)]
-            )
-            found = held.reshape(len(held) // R, R).mean(axis=1)
-            assert near(found, 0.95, R, 4.0) or (epsilon == 4.0 and at_least(found, 0.94, R))
-
-
-def _by_truth(pair: Difference, truth: Array) -> list[tuple[tuple[object, ...], float]]:
-    """The pairs of each category, which share a true difference."""
-    parts = []
-    for j in range(5):
-        rows = np.arange(j, truth.size, 5)
-        laws = (_rows(law, rows) for law in (pair.first_law, pair.second_law))
-        parts.append(((pair.first[rows], pair.second[rows], *laws), float(truth[j])))
-    return parts
-
-
-def _rows(law: CellLaw, rows: npt.NDArray[np.int64]) -> CellLaw:
-    return CellLaw(law.variance[rows], law.third[rows], law.step[rows], law.doubt[rows])
-
-
-@pytest.mark.slow
-def test_control_normal_intervals_fail_for_rare_categories(
-    replications: Callable[..., int],
-) -> None:
-    R, rng = replications(2000), np.random.default_rng(3)
+def test_control_normal_intervals_fail_for_rare_categories() -> None:
+    R, rng = 500, np.random.default_rng(3)
     n, m, p = 150, 1500, 0.01
     first, second = rng.binomial(n, p, R) / n, rng.binomial(m, p, R) / m
     pair = Difference(first, second, counted(n, times=R), counted(m, times=R))

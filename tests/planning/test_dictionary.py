@@ -10,13 +10,10 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.mechanisms import gram_mechanism
 from ldpstats.models.dictionary.search.detection import (
     Stage,
     detectable,
     gram_stage,
-    log_rivals,
     pair_stage,
     string_stage,
 )
@@ -56,27 +53,6 @@ def test_variances_of_listed_mechanisms_are_the_packages_own(
         assert report_variances(known, frequency) == pytest.approx(own, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        ldp.ORR(n_outputs=2, n_cohorts=256, epsilon=0.5),
-        ldp.ORR(n_outputs=6, n_cohorts=256, epsilon=1.7),
-        ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.41),
-        ldp.RAPPOR(32, 1, 64, f=0.0, p=0.25, q=0.75),
-    ],
-    ids=str,
-)
-def test_variances_of_hashed_mechanisms_are_the_packages_own(mechanism: Any) -> None:
-    """For strings that are absent while all other answers hash evenly, averaged over hashes."""
-    problem = mechanism.moments(mechanism.specimen(), [str(i) for i in range(20)])
-    own = problem.covariance(np.zeros(20)).variances().mean() * mechanism.n_cohorts
-    predicted = report_variances(hashed_rates([mechanism]), 0.0, mechanism.n_owned)[0]
-    # 20 strings estimated together add 20 / (C (m - 1)), at most 8 per cent, and bits that are
-    # not owned take 1 / m off
-    together = 1.0 - 20 / (mechanism.n_cohorts * (mechanism.n_cells - 1))
-    assert predicted / together == pytest.approx(own, rel=0.04)
-
-
 def test_likelihood_of_two_bits_has_the_information_of_all_their_outcomes() -> None:
     """Against bits that are set with the chance of any other answer's, by enumeration."""
     mechanism = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.75)
@@ -92,7 +68,7 @@ def test_likelihood_of_two_bits_has_the_information_of_all_their_outcomes() -> N
     assert found < 0.65 * report_variances(rates, 0.0, 2)[0]
 
 
-@pytest.mark.parametrize("gram", ["krr", "oue", "orr", "rappor"])
+@pytest.mark.parametrize("gram", ["oue", "orr"])
 def test_standard_errors_are_those_of_fits(gram: str) -> None:
     """Grams, pairs and whole strings at random strings, whose grams are equally frequent."""
     s = setting(length=4, n=6_000, max_candidates=20)
@@ -135,13 +111,6 @@ def test_stages_pass_with_the_probability_they_are_solved_for() -> None:
         assert stage.probability(found[name]) == pytest.approx(0.8, rel=1e-9)
 
 
-def test_stages_take_arrays_and_unknown_noise() -> None:
-    noise = np.array([0.01, np.nan, 0.02])
-    found = detectable({"a": Stage(noise, 2.0), "b": Stage(0.001, 1.0)}, 0.5)["found"]
-    assert found[2] == pytest.approx(2 * found[0], rel=1e-6)
-    assert np.isnan(found).tolist() == [False, True, False]
-
-
 def test_any_string_passes_a_stage_without_bound() -> None:
     assert Stage(0.01, 0.0).frequency(0.3) == 0.0
     every = pair_stage(0.01, 3, log_strings=2.0, n_tested=500)  # all strings are tested
@@ -154,19 +123,6 @@ def test_best_of_chance_is_what_pairs_must_beat() -> None:
     beyond = [(rng.standard_normal(10_000) > stage.bound).sum() for _ in range(400)]
     assert stage.noise == pytest.approx(0.5 / np.sqrt(6))
     assert np.mean(beyond) == pytest.approx(100.0, abs=2.0)  # four standard errors
-
-
-def test_strings_of_frequent_grams_have_few_rivals() -> None:
-    even, K = np.full(4, 20 * 0.05), 4  # 20 grams at each position, all as frequent
-    by_number = pair_stage(0.1, 6, K * np.log(20.0), 500)
-    by_odds = pair_stage(0.1, 6, log_rivals(even), 500)
-    assert by_odds.bound(0.05) == pytest.approx(by_number.bound)  # type: ignore[operator]
-    grid = np.geomspace(0.01, 1.0, 20)
-    bounds = by_odds.bound(grid)  # type: ignore[operator]
-    assert np.all(np.diff(bounds) <= 0.0) and bounds[0] > by_number.bound > bounds[-1]
-    for power in (0.1, 0.8, 0.99):
-        assert by_odds.probability(by_odds.frequency(power)) == pytest.approx(power)
-    assert by_odds.probability(0.0) < 1e-30
 
 
 # -- plans ----------------------------------------------------------------------------------------
@@ -190,13 +146,6 @@ def test_hosts_of_the_paper_get_long_grams_by_orr(hosts: DictionaryPlan) -> None
     assert set(hosts.left_out) == {5, 10}
 
 
-def test_plan_says_why(hosts: DictionaryPlan) -> None:
-    text = str(hosts)
-    assert "4-grams by orr" in text and "limited by" in text
-    assert "10-grams were left out: 38^10 to scan" in text
-    assert f"{hosts.gain:.2g} times as many respondents" in text
-
-
 def test_recommended_survey_is_the_one_of_the_row(hosts: DictionaryPlan) -> None:
     survey, best = hosts.survey(replace="-"), hosts.best
     assert survey.gram == 4 and survey.replace == "-"
@@ -206,19 +155,6 @@ def test_recommended_survey_is_the_one_of_the_row(hosts: DictionaryPlan) -> None
     gram, string = survey.gram_mechanism, survey.string_mechanism
     each = [(m.n_cohorts - 1).bit_length() + (m.n_outputs - 1).bit_length() for m in (gram, string)]
     assert best["bits"] == 4 + 2 * each[0] + each[1]  # 10 pairs of positions take 4 bits
-
-
-def test_bits_are_those_of_the_reports() -> None:
-    frame = plan_dictionary(**SMALL, grams=2, shares=[0.4]).table.set_index("gram_mechanism")
-    orr = frame[frame["string_mechanism"] == "orr"]["bits"]
-    rappor = frame[frame["string_mechanism"] == "rappor"]["bits"]
-    size = GramLayout(6, 2, LETTERS, " ", 2).n_grams
-    assert size == 73
-    string = orr["krr"] - 2 - 2 * 7  # three pairs take 2 bits, 73 grams 7 bits
-    assert string == 12 + 4  # 4096 cohorts, and round(e^2.4) + 1 = 12 labels
-    assert orr["oue"] - orr["krr"] == 2 * (73 - 7)
-    assert orr["rappor"] - orr["krr"] == 2 * (6 + 128 - 7)
-    assert (rappor - orr == 6 + 128 - string).all()
 
 
 def test_table_has_the_best_split_of_each_and_the_curve_shows_it() -> None:
@@ -256,14 +192,6 @@ def test_grams_that_many_strings_share_are_not_recommended() -> None:
     assert alone.row == 0 and alone.table["sharing"].min() > 1.0
 
 
-def test_noise_does_not_make_a_survey_recommended() -> None:
-    # a noisy survey finds only frequent strings, of which few can share a gram
-    for length, letters, n in ((7, 26, 10**6), (6, 8, 10**7), (6, 8, 10**8)):
-        plan = plan_dictionary(length, "abcdefghijklmnopqrstuvwxyz"[:letters], 6.0, n)
-        same = plan.table[plan.table["gram"] == plan.best["gram"]]
-        assert plan.best["found"] <= 1.02 * same["found"].min()
-
-
 def test_frequencies_shrink_as_the_root_of_n_and_grow_with_demands() -> None:
     def found(**change: Any) -> float:
         few = {"grams": 3, "gram_mechanisms": "orr", "string_mechanisms": "orr"}
@@ -272,12 +200,6 @@ def test_frequencies_shrink_as_the_root_of_n_and_grow_with_demands() -> None:
     assert found(n=80_000) == pytest.approx(found() / 2.0, rel=1e-9)
     for harder in ({"power": 0.95}, {"alpha": 0.001}, {"false_grams": 1}, {"epsilon": 3.0}):
         assert found(**harder) > found()
-
-
-def test_paper_has_single_characters_where_bigrams_do_not_fit() -> None:
-    odd = plan_dictionary(9, LETTERS, 6.0, 20_000).comparison
-    assert odd["gram"]["paper"] == 1 and odd["share"]["paper"] == pytest.approx(1 / 3)
-    assert plan_dictionary(2, LETTERS, 6.0, 20_000).comparison["gram"]["paper"] == 1
 
 
 def test_too_few_respondents_are_said_to_be() -> None:
@@ -295,83 +217,39 @@ def test_long_alphabets_leave_out_unary_reports_and_long_grams() -> None:
     assert set(more.table["gram"]) == {1, 2} and "most_grams=100" in more.left_out[4]
 
 
-def test_best_of_the_named_mechanisms_is_the_surveys_own_choice() -> None:
-    """`gram_mechanism="best"` takes k-RR where its variance is smaller than that of O-RR."""
-    for epsilon in (1.0, 2.0, 4.0):
-        layout = GramLayout(4, 2, "ab", " ", 2)
-        krr = report_variances(krr_rates(layout.n_grams, np.array([epsilon])))[0]
-        orr: Any = gram_mechanism("orr", epsilon, layout)
-        chosen = gram_mechanism("best", epsilon, layout)
-        assert isinstance(chosen, ldp.KRR) == (krr < report_variances(hashed_rates([orr]))[0])
-
-
-def test_extreme_settings_are_planned() -> None:
-    for epsilon in (2e-5, 50.0):
-        assert 0.0 < plan_dictionary(**{**SMALL, "epsilon": epsilon}).best["found"] < np.inf
-    longest = plan_dictionary(512, LETTERS, 6.0, 10**6, grams=[256, 4, 1], shares=[0.3])
-    assert longest.left_out[256] == "8^256 to scan exceed most_grams=16777216"
-    assert longest.left_out[1] == "makes 512 positions, more than 128: use longer grams"
-    several = plan_dictionary(
-        **SMALL,
-        grams=iter([2, 2, 3]),
-        shares=iter([0.5, 0.3]),
-        gram_mechanisms=iter(["orr", "orr"]),
-        string_mechanisms="orr",
-    )
-    assert several.curve.index.tolist() == [0.3, 0.5] and len(several.table) == 2
+BAD: dict[str, list[Any]] = {
+    "length": [{"length": 1}, {"length": 6.5}, {"grams": 4}, {"grams": 6}],
+    "alphabet": [{"alphabet": "aa"}, {"alphabet": ""}, {"pad": "a"}],
+    "epsilon": [{"epsilon": 0.0}, {"epsilon": 1e-6}],
+    "n": [{"n": 0}, {"n": 1e6}],
+    "grams": [{"grams": []}, {"grams": "2"}],
+    "gram": [{"grams": [2.5]}, {"grams": [[2]]}],
+    "shares": [
+        *({"shares": [0.0]}, {"shares": [1.0]}, {"shares": []}, {"shares": ["a"]}, {"shares": "a"}),
+    ],
+    "gram_mechanisms": [
+        *({"gram_mechanisms": "best"}, {"gram_mechanisms": []}, {"gram_mechanisms": 3}),
+        {"alphabet": "".join(map(chr, range(256, 556))), "grams": 2, "gram_mechanisms": "oue"},
+    ],
+    "string_mechanisms": [{"string_mechanisms": ["krr"]}],
+    "alpha": [{"alpha": 1.0}],
+    "power": [{"power": 0.0}, {"power": 1.0}],
+    "false_grams": [
+        *({"false_grams": 0}, {"false_grams": 501}, {"false_grams": True}),
+        {"false_grams": float("nan")},
+    ],
+    "max_candidates": [{"max_candidates": 0}, {"max_candidates": 4001}],
+    "most_grams": [{"most_grams": 2}, {"most_grams": 0}],
+}
 
 
 @pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"length": 1}, "length"),
-        ({"length": 6.5}, "length"),
-        ({"alphabet": "aa"}, "alphabet"),
-        ({"alphabet": ""}, "alphabet"),
-        ({"pad": "a"}, "alphabet"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": 1e-6}, "epsilon"),
-        ({"n": 0}, "n"),
-        ({"n": 1e6}, "n"),
-        ({"grams": 4}, "length"),
-        ({"grams": 6}, "length"),
-        ({"grams": []}, "grams"),
-        ({"grams": "2"}, "grams"),
-        ({"grams": [2.5]}, "gram"),
-        ({"grams": [[2]]}, "gram"),
-        ({"shares": [0.0]}, "shares"),
-        ({"shares": [1.0]}, "shares"),
-        ({"shares": []}, "shares"),
-        ({"shares": ["a"]}, "shares"),
-        ({"shares": "a"}, "shares"),
-        ({"gram_mechanisms": "best"}, "gram_mechanisms"),
-        ({"gram_mechanisms": []}, "gram_mechanisms"),
-        ({"gram_mechanisms": 3}, "gram_mechanisms"),
-        ({"string_mechanisms": ["krr"]}, "string_mechanisms"),
-        ({"alphabet": "".join(map(chr, range(256, 556))), "grams": 2,
-          "gram_mechanisms": "oue"}, "gram_mechanisms"),
-        ({"alpha": 1.0}, "alpha"),
-        ({"power": 0.0}, "power"),
-        ({"power": 1.0}, "power"),
-        ({"false_grams": 0}, "false_grams"),
-        ({"false_grams": 501}, "false_grams"),
-        ({"false_grams": True}, "false_grams"),
-        ({"false_grams": float("nan")}, "false_grams"),
-        ({"max_candidates": 0}, "max_candidates"),
-        ({"max_candidates": 4001}, "max_candidates"),
-        ({"most_grams": 2}, "most_grams"),
-        ({"most_grams": 0}, "most_grams"),
-    ],
-)  # fmt: skip
+    ("change", "name"), [(one, name) for name, several in BAD.items() for one in several]
+)
 def test_bad_input_is_refused_by_name(change: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         plan_dictionary(**{**SMALL, **change})
     assert caught.value.name == name
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    plan = plan_dictionary(**SMALL, grams=3, gram_mechanisms="orr", false_grams=np.int64(50))  # type: ignore[arg-type]
-    assert plan.best["found"] < 1.0
 
 
 def test_what_no_limit_helps_is_about_the_length() -> None:
@@ -416,18 +294,16 @@ def found_share(
 
 
 GRID = np.arange(5, 91) / 100.0
-DESIGNS = [(2, "orr"), (3, "oue"), (3, "rappor")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gram", "mechanism"), DESIGNS)
 def test_planned_frequency_is_found_with_the_planned_probability(
-    gram: int, mechanism: str, replications: Callable[[int], int]
+    replications: Callable[..., int],
 ) -> None:
-    runs, s = replications(200), setting()
-    design = GramDesign(s, s.layout(gram), mechanism, "orr")
+    runs, s = replications(200, 80), setting()
+    design = GramDesign(s, s.layout(2), "orr", "orr")
     row = design.row(GRID)
-    found = found_share(design, row["share"], row["found"], runs, seed=gram)
+    found = found_share(design, row["share"], row["found"], runs, seed=2)
     # four standard errors, and what closed forms leave out: the search finds slightly more strings
     # than the pairs alone predict, because the grams are evidence for a string as well
     band = 4.0 * np.sqrt(0.8 * 0.2 / runs)
@@ -437,9 +313,9 @@ def test_planned_frequency_is_found_with_the_planned_probability(
 
 @pytest.mark.slow
 def test_recommended_survey_finds_more_than_those_below_it(
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
-    runs, s, plan = replications(120), setting(), plan_dictionary(**SMALL, max_candidates=100)
+    runs, s, plan = replications(120, 48), setting(), plan_dictionary(**SMALL, max_candidates=100)
     frequency, best = float(plan.best["found"]), plan.best
     made_by = best["gram_mechanism"], best["string_mechanism"]
     recommended = GramDesign(s, s.layout(best["gram"]), *made_by)

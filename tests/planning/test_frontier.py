@@ -74,36 +74,28 @@ def test_default_kinds_and_given_axes() -> None:
         assert box.y0 >= whole.y0 - 1 and box.y1 <= ax.bbox.y0
 
 
-def test_a_category_that_does_not_vary() -> None:
-    ax = planning.plot_frontier(["krr"], 2, [1.0, 0.0], n=10, epsilons=[1.0, 2.0])
-    assert "without privacy" not in lines(ax)
-    ax.figure.canvas.draw()
+BAD: dict[str, list[Any]] = {
+    "n": [{"n": None}, {"se": 0.1}, {"n": 0}],
+    "se": [{"n": None, "se": 0.0}],
+    "categories": [{"categories": None}],
+    "mechanisms": [
+        *({"mechanisms": []}, {"mechanisms": "krr"}, {"mechanisms": ["warner"]}),
+        *({"mechanisms": [ldp.KRR(4, 1.0)]}, {"mechanisms": [ldp.Observed(3)]}),
+    ],
+    "mechanisms[0]": [{"mechanisms": ["k-rr"]}],
+    "mechanisms[1]": [{"mechanisms": ["krr", 3]}],
+    "epsilons": [{"epsilons": [1.0]}, {"epsilons": 3}],
+    "epsilons[1]": [{"epsilons": [1.0, -1.0]}],
+    "p": [{"p": [0.5, 0.5]}],
+    "category": [{"category": 7}],
+    "design_effect": [{"design_effect": 0}],
+    "ax": [{"ax": "plot"}],
+    "title": [{"title": 3}],
+}
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"n": None}, "n"),
-        ({"se": 0.1}, "n"),
-        ({"n": 0}, "n"),
-        ({"n": None, "se": 0.0}, "se"),
-        ({"categories": None}, "categories"),
-        ({"mechanisms": []}, "mechanisms"),
-        ({"mechanisms": "krr"}, "mechanisms"),
-        ({"mechanisms": ["k-rr"]}, "mechanisms[0]"),
-        ({"mechanisms": ["krr", 3]}, "mechanisms[1]"),
-        ({"mechanisms": ["warner"]}, "mechanisms"),
-        ({"mechanisms": [ldp.KRR(4, 1.0)]}, "mechanisms"),
-        ({"mechanisms": [ldp.Observed(3)]}, "mechanisms"),
-        ({"epsilons": [1.0]}, "epsilons"),
-        ({"epsilons": [1.0, -1.0]}, "epsilons[1]"),
-        ({"epsilons": 3}, "epsilons"),
-        ({"p": [0.5, 0.5]}, "p"),
-        ({"category": 7}, "category"),
-        ({"design_effect": 0}, "design_effect"),
-        ({"ax": "plot"}, "ax"),
-        ({"title": 3}, "title"),
-    ],
+    ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
 def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     good = {"mechanisms": ["krr"], "categories": 3, "n": 10, "epsilons": [1.0, 2.0]}

@@ -1,4 +1,4 @@
-"""Expected losses: against exact variances from the channel, simulation, and published numbers."""
+"""Expected losses: against exact variances from the channel, and published numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
 
 from ldpstats import planning
 
@@ -101,96 +100,7 @@ def test_nonprivate_losses():
     assert planning.nonprivate_minimax_l2(3, 16) == pytest.approx((2 / 3) / 25)
 
 
-def test_theta_of_krappor_is_the_default():
-    p = np.array([0.6, 0.3, 0.1])
-    for epsilon in EPSILONS:
-        theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
-        for loss in (planning.krappor_l1, planning.krappor_l2):
-            assert loss(p, epsilon, 9, theta) == pytest.approx(loss(p, epsilon, 9), rel=1e-9)
-
-
-def test_theta_one_half_is_best_for_a_rare_category():
-    # optimised unary encoding minimises other (1 - other) / (own - other)^2
-    p = np.full(200, 1 / 200)
-    losses = [planning.krappor_l2(p, 2.0, 100, theta) for theta in (0.3, 0.4, 0.5, 0.6, 0.7)]
-    assert np.argmin(losses) == 2
-    e = np.exp(2.0)
-    assert losses[2] == pytest.approx((200 * 4 * e / (e - 1) ** 2 + 2 - 1 / 200) / 100, rel=1e-9)
-
-
-# --- simulation: Propositions 3 and 4 on 3 mechanisms x 3 k x 3 epsilon x 3 p = 81 settings -------
-
-
-def shapes(k):
-    geometric = 0.7 ** np.arange(k)
-    sparse = np.r_[0.9, 0.1, np.zeros(k - 2)]
-    return {
-        "uniform": np.full(k, 1 / k),
-        "geometric": geometric / geometric.sum(),
-        "sparse": sparse,
-    }
-
-
-def simulated_losses(mechanism, p, epsilon, n, surveys, rng):
-    """Squared l2 and l1 losses of `surveys` surveys, drawn from the law of the tallies."""
-    if mechanism == "krr":
-        Q, _ = krr_channel(p.size, epsilon)
-        own, other = Q[0, 0], Q[0, 1]
-        tallies = rng.multinomial(n, p @ Q, size=surveys)
-    else:
-        own, other = unary(epsilon, 0.5 if mechanism == "oue" else None)
-        holders = rng.multinomial(n, p, size=surveys)
-        tallies = rng.binomial(holders, own) + rng.binomial(n - holders, other)
-    error = (tallies / n - other) / (own - other) - p
-    return (error**2).sum(axis=1), np.abs(error).sum(axis=1)
-
-
-def deviation(sample, expected):
-    """Distance of a sample's mean from `expected` in Monte Carlo standard errors."""
-    return abs(sample.mean() - expected) / (sample.std(ddof=1) / np.sqrt(sample.size))
-
-
-def formulas(mechanism):
-    if mechanism == "krr":
-        return planning.krr_l2, planning.krr_l1
-    theta = 0.5 if mechanism == "oue" else None
-    return (
-        lambda p, epsilon, n: planning.krappor_l2(p, epsilon, n, theta),
-        lambda p, epsilon, n: planning.krappor_l1(p, epsilon, n, theta),
-    )
-
-
 # 162 comparisons; under the formulas, all stay within this with probability 0.999
-LIMIT = stats.norm.isf(0.001 / (2 * 162))
-
-
-@pytest.mark.parametrize("shape", ["uniform", "geometric", "sparse"])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("k", [2, 10, 60])
-@pytest.mark.parametrize("mechanism", ["krr", "krappor", "oue"])
-def test_losses_match_simulation(mechanism, k, epsilon, shape):
-    p = shapes(k)[shape]
-    rng = np.random.default_rng([k, int(10 * epsilon), len(shape), len(mechanism)])
-    exact_l2, asymptotic_l1 = formulas(mechanism)
-    # The l2 loss is exact at any n, so a small one is used; the error of the l1 loss is of order
-    # 1 / (n m_i), below the Monte Carlo error of 2000 surveys at n = 1e6.
-    l2, _ = simulated_losses(mechanism, p, epsilon, 200, 2000, rng)
-    _, l1 = simulated_losses(mechanism, p, epsilon, 1_000_000, 2000, rng)
-    assert deviation(l2, exact_l2(p, epsilon, 200)) < LIMIT
-    assert deviation(l1, asymptotic_l1(p, epsilon, 1_000_000)) < LIMIT
-
-
-@pytest.mark.parametrize("mechanism", ["krr", "krappor", "oue"])
-def test_a_wrong_formula_is_caught_by_the_simulation(mechanism):
-    # negative controls: an epsilon 5 % too small, and for k-RAPPOR the slides' k^2 e^epsilon
-    p, epsilon, n = shapes(10)["geometric"], 1.0, 200
-    rng = np.random.default_rng(1)
-    l2, l1 = simulated_losses(mechanism, p, epsilon, n, 2000, rng)
-    for losses, formula in zip((l2, l1), formulas(mechanism), strict=True):
-        assert deviation(losses, formula(p, 0.95 * epsilon, n)) > LIMIT
-    e = np.exp(epsilon)
-    slide = (1 - (p**2).sum() + 10 * e / (np.sqrt(e) - 1) ** 2) / n
-    assert deviation(l2, slide) > LIMIT
 
 
 # --- worst cases ------------------------------------------------------------------------------
@@ -210,9 +120,8 @@ def worst(name, k, epsilon, theta):
     return getattr(planning, name)(k, epsilon, 100, *more)
 
 
-@pytest.mark.parametrize("k", [2, 3, 8])
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
-@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize("k", [2, 8])
+@pytest.mark.parametrize(("epsilon", "theta"), [(0.3, None), (2.0, 0.3), (6.0, 0.9)])
 def test_no_distribution_is_worse_than_the_uniform(k, epsilon, theta):
     rng = np.random.default_rng(5)
     draws = [rng.dirichlet(np.full(k, a)) for a in (0.1, 0.5, 1.0, 5.0) for _ in range(25)]
@@ -220,18 +129,6 @@ def test_no_distribution_is_worse_than_the_uniform(k, epsilon, theta):
         bound = worst(name, k, epsilon, theta)
         assert value == pytest.approx(bound, rel=1e-12)
         assert max(losses_at(p, epsilon, theta)[name] for p in draws) < bound
-
-
-@pytest.mark.parametrize("name", list(losses_at(np.array([0.5, 0.5]), 1.0, None)))
-def test_a_numerical_search_ends_at_the_uniform(name):
-    def loss(x):  # softmax keeps the search inside the simplex
-        p = np.exp(x - x.max())
-        return -losses_at(p / p.sum(), 1.5, 0.7)[name]
-
-    start = np.array([2.0, 0.0, -1.0, 0.5])
-    found = optimize.minimize(loss, start, method="BFGS", options={"gtol": 1e-9})
-    assert -found.fun == pytest.approx(worst(name, 4, 1.5, 0.7), rel=1e-6)
-    np.testing.assert_allclose(found.x, found.x.mean(), atol=1e-2)
 
 
 # --- effective sample size, crossover, Proposition 5 --------------------------------------------
@@ -249,18 +146,6 @@ def test_both_losses_lead_to_one_effective_sample_size(mechanism, k):
         assert size < 10_000
 
 
-def test_effective_sample_size_of_krappor_is_not_that_of_the_slides():
-    k, e = 100, 100.0
-    size = planning.effective_sample_size("krappor", k, np.log(e), 10_000)
-    assert round(size / 10_000, 4) == 0.0742
-    slide = (k - 1) * (np.sqrt(e) - 1) ** 2 / ((k - 1) * (np.sqrt(e) - 1) ** 2 + k**2 * e)
-    assert round(slide, 4) == 0.0080
-    # the variance itself, at an enumerable k
-    variances = exact_variances(np.full(8, 1 / 8), *krappor_channel(8, 1.0, None))
-    exact = (1 - 1 / 8) / variances.sum()
-    assert planning.effective_sample_size("krappor", 8, 1.0, 1) == pytest.approx(exact, rel=1e-9)
-
-
 def test_effective_sample_sizes_approach_the_papers_forms():
     n, k = 10**6, 10**5
     for mechanism in ("krr", "krappor"):
@@ -276,14 +161,6 @@ def test_krr_keeps_a_ninth_of_the_sample_above_ln_k():
     kept = [planning.effective_sample_size("krr", k, np.log(k), 1) for k in range(2, 400)]
     assert min(kept) == pytest.approx(1 / 9)
     assert kept == sorted(kept) and kept[-1] < 1 / 4
-
-
-def test_l1_loss_of_krappor_at_ln_k_grows_as_the_fourth_root():
-    # at k = 625: 5.3 times the non-private l1 loss, not the 25 = sqrt(k) that MK19 4.3 states
-    ratio = planning.krappor_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
-    assert round(ratio, 1) == 5.3
-    ratio = planning.krr_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
-    assert ratio == pytest.approx(2, abs=0.01)  # and the squared l2 loss four times
 
 
 def test_crossover_epsilon_published_values():
@@ -315,14 +192,6 @@ def test_krr_is_never_worse_up_to_five_categories():
     assert planning.excess_ratio(6, 1e-4) < 1 and planning.crossover_epsilon(6) > 0
 
 
-def test_excess_ratio_is_the_ratio_of_the_excesses():
-    p = np.array([0.5, 0.2, 0.2, 0.1, 0.0, 0.0])
-    for epsilon in EPSILONS:
-        plain = planning.nonprivate_l2(p, 10)
-        added = planning.krappor_l2(p, epsilon, 10) - plain, planning.krr_l2(p, epsilon, 10) - plain
-        assert planning.excess_ratio(6, epsilon) == pytest.approx(added[0] / added[1], rel=1e-9)
-
-
 def test_proposition_5_and_the_constants_of_its_proof():
     ks = np.arange(3, 3000)
     at_ln_k = np.array([planning.excess_ratio(k, np.log(k)) for k in range(2, 3000)])
@@ -334,10 +203,6 @@ def test_proposition_5_and_the_constants_of_its_proof():
     # and the ratio increases with epsilon
     for k in (2, 7, 100):
         assert np.all(np.diff(planning.excess_ratio(k, np.linspace(0.01, 30, 500))) > 0)
-
-
-def test_crossover_grows_as_two_thirds_of_ln_k():
-    assert planning.crossover_epsilon(10**6) == pytest.approx(2 / 3 * np.log(10**6), rel=2e-3)
 
 
 # --- arrays and arguments -----------------------------------------------------------------------

@@ -31,16 +31,6 @@ def test_theorem_1_holds_with_negative_estimates():
     assert violated > 0
 
 
-def test_theorem_1_as_printed_has_a_counterexample():
-    r, r_hat = np.array([0.5, 0.5, 0.0]), np.array([0.52, 0.52, -0.04])
-    pi, pi_hat = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    p_hat, p = estimate_and_truth(2, r_hat, r, pi_hat, pi)
-    bound = planning.personalized_bound(r_hat, r, pi_hat, pi)
-    assert np.abs(p_hat - p).sum() == pytest.approx(0.04)
-    assert bound.first == pytest.approx(0.08) and bound.second == pytest.approx(0.08)
-    assert bound.first - bound.second < 1e-12  # without the absolute value: no loss at all
-
-
 def test_worst_second_term_is_reached_also_by_backgrounds_with_negative_entries():
     r = np.array([0.4, 0.3, 0.1, 0.2])
     pi_hat = np.array([[1.2, -0.2, 0.0]])  # in proportion to an estimate

@@ -9,23 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.special import ndtr, ndtri
-from simulate import near
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.inference.pearson import several_samples_pearson
-from ldpstats.planning.laws.association import association_form
-from ldpstats.planning.laws.counts import CountTest
-from ldpstats.planning.laws.estimates import EstimateTest
 from ldpstats.planning.laws.forms import FormTest
-from ldpstats.planning.laws.frequencies import frequency_law
 from ldpstats.planning.power_of_tests import respondents_for_power
 
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)
 WARNER = ldp.Warner(epsilon=1.0)
-YES = WARNER.categories[0]
 X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.5, 1.5, 13)})
 T22 = [[0.3, 0.2], [0.2, 0.3]]
 GOALS: dict[str, tuple[Any, Any, Any]] = {  # mechanism, goal, and the same goal at its null
@@ -110,52 +102,7 @@ def test_power_of_presence_is_summed_over_all_tallies(mechanism: Any) -> None:
     assert planning.power(mechanism, goal, n) == pytest.approx(found, abs=1e-9)
 
 
-def test_more_candidates_cost_power() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    few, many = (planning.PresenceTest(P3, "driver", n) for n in (None, 1000))
-    assert planning.power(krr, few, 300) > planning.power(krr, many, 300) + 0.1
-    exact = planning.power(krr, many, 300)
-    three = planning.PresenceTest(P3, "driver", 3)
-    assert exact == planning.power(krr, three, 300, alpha=1.5e-4)
-
-
 # ---- references
-
-
-def test_values_follow_the_formula_of_rr() -> None:
-    """Blair, Imai and Zhou (2015): both standard errors, of the null and of the truth."""
-    n, null, truth = 2500, 0.2, 0.26
-    design = ldp.ForcedResponse(p_truth=2 / 3, p_yes=1 / 6)
-    law = frequency_law(design, np.array([1.0 - truth, truth]), 1)
-    se0, se1 = (
-        np.sqrt((2 / 3 * v + 1 / 6) * (5 / 6 - 2 / 3 * v) / n) / (2 / 3) for v in (null, truth)
-    )
-    high, low = null - ndtri(0.025) * se0, null + ndtri(0.025) * se0
-    expected = ndtr((truth - high) / se1) + ndtr((low - truth) / se1)
-    cumulants = [(law.cumulants(v)[0], 0.0) for v in (null, truth)]
-    test = EstimateTest(truth - null, cumulants[0], cumulants[1], 0.05)
-    assert test.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-12)
-    goal = planning.ValueTest([1.0 - truth, truth], design.categories[1], null)
-    assert planning.power(design, goal, n) == pytest.approx(expected, abs=0.01)
-
-
-def test_independence_without_privacy_is_the_chi_square_power_of_statsmodels() -> None:
-    from statsmodels.stats.power import GofChisquarePower
-
-    table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + np.outer([0.04, -0.02, -0.02], [1, -1])
-    goal = planning.IndependenceTest(table)
-    pair = ldp.Observed(3), ldp.Observed(2)
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    information = [np.diag(1.0 / table.sum(axis=axis)) for axis in (1, 0)]
-    w = float(np.sqrt(((table - product) ** 2 / product).sum()))
-    for n, alpha in ((300, 0.05), (1000, 0.01)):
-        expected = GofChisquarePower().power(w, n, alpha, n_bins=3)
-        local = association_form(
-            None, (information[0], information[1]), product, table - product, alpha
-        )
-        assert local.power(np.array([n]))[0] == pytest.approx(expected, abs=1e-10)
-        # with the variance of the truth
-        assert planning.power(pair, goal, n, alpha) == pytest.approx(expected, abs=0.01)
 
 
 def test_two_shares_without_privacy_are_as_in_statsmodels() -> None:
@@ -179,29 +126,13 @@ def test_quadratic_forms_against_draws() -> None:
     A = rng.normal(size=(3, 3))
     S0, delta = np.diag([1.0, 2.0, 0.5]), np.array([0.1, 0.2, -0.1])
     S1 = S0 + A @ A.T / 10.0
-    n, R = 60, 200_000
+    n, R = 60, 100_000
     draws = np.sqrt(n) * delta + rng.normal(size=(R, 3)) @ np.linalg.cholesky(S1).T
     found = np.mean((draws**2 / np.diag(S0)).sum(axis=1) > stats.chi2.isf(0.05, 3))
     power = float(FormTest.of(delta, S0, S1, 0.05).power(np.array([n]))[0])
-    assert power == pytest.approx(found, abs=5e-3)
+    assert power == pytest.approx(found, abs=6e-3)
     wrong = float(FormTest.of(delta, S0, S0, 0.05).power(np.array([n]))[0])
     assert abs(wrong - found) > 0.02  # the variance of the null is not that of the truth
-
-
-@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.8, 0.2)])
-def test_groups_against_many_tables(shares: tuple[float, float]) -> None:
-    krr, n, R = ldp.KRR(JOBS, 1.5), 600, 20_000
-    p = np.array([P3, (0.35, 0.35, 0.3)])
-    rng = np.random.default_rng(3)
-    sizes = np.rint(n * np.array(shares)).astype(int)
-    Q = krr.channel().matrix()
-    tables = np.stack(
-        [rng.multinomial(size, row @ Q, R) for size, row in zip(sizes, p, strict=True)], axis=1
-    )
-    found = np.mean(several_samples_pearson(tables)[0] > stats.chi2.isf(0.05, 2))
-    power = planning.power(krr, planning.GroupsTest(p, shares), n)
-    assert abs(power - found) < 0.01
-    assert not near(found, planning.power(krr, planning.GroupsTest(p, shares), 2 * n), R)
 
 
 def test_coefficients_use_the_information_of_the_model() -> None:
@@ -226,11 +157,6 @@ def test_the_size_is_alpha(name: str) -> None:
     for alpha in (0.05, 0.001):
         size = alpha / null.tests if isinstance(null, planning.PresenceTest) else alpha
         assert planning.power(mechanism, null, 3000, alpha) == pytest.approx(size, rel=0.05)
-
-
-def test_the_size_of_tests_of_counts_is_at_most_near_alpha() -> None:
-    assert CountTest(0.3, 0.3, 0.05, exact=True).power(np.array([500.0]))[0] <= 0.05
-    assert CountTest(0.3, 0.3, 0.05, exact=False).power(np.array([500.0]))[0] < 0.06
 
 
 @pytest.mark.parametrize("name", GOALS)
@@ -266,13 +192,6 @@ def test_a_design_effect_divides_the_respondents(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", GOALS)
-def test_goals_say_what_they_are(name: str) -> None:
-    assert str(GOALS[name][1]).startswith("to ")
-    with pytest.raises(AttributeError):
-        GOALS[name][1].p = None
-
-
 def test_labels_decide_and_not_their_order() -> None:
     krr = ldp.KRR(JOBS, 1.0)
     series = pd.Series(dict(zip(JOBS, P3, strict=True)))
@@ -288,15 +207,6 @@ def test_labels_decide_and_not_their_order() -> None:
     assert len({round(planning.power((krr, krr), goal, 200), 12) for goal in tables}) == 1
 
 
-def test_groups_may_have_a_mechanism_each() -> None:
-    p = [P3, (0.4, 0.3, 0.3)]
-    one, other = ldp.KRR(JOBS, 1.0), ldp.KRR(JOBS, 2.0)
-    goal = planning.GroupsTest(p)
-    powers = [planning.power(m, goal, 1500) for m in (one, [one, other], [other, other])]
-    assert powers == sorted(powers)
-    assert powers[2] == planning.power(other, goal, 1500)
-
-
 def test_hashed_candidates_are_the_labels_of_a_series() -> None:
     orr = ldp.ORR(8, 64, epsilon=2.0)
     p = pd.Series({"a": 0.6, "b": 0.35, "c": 0.05})
@@ -304,14 +214,3 @@ def test_hashed_candidates_are_the_labels_of_a_series() -> None:
     assert 0.3 < found < planning.power(orr, planning.PresenceTest(p, "c"), 4000)
     with pytest.raises(ldp.errors.InvalidArgument, match="candidates"):
         planning.power(orr, planning.PresenceTest([0.6, 0.35, 0.05], "c"), 2000)
-
-
-@pytest.mark.parametrize("k", [2, 1000])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 40.0])
-def test_extremes(k: int, epsilon: float) -> None:
-    p = np.zeros(k)
-    p[:2] = 0.9, 0.1
-    for mechanism in (ldp.KRR(k, epsilon), ldp.Observed(k)):
-        for goal in (planning.ValueTest(p, 1, 0.2), planning.PresenceTest(p, 1)):
-            powers = [planning.power(mechanism, goal, n) for n in (1, 10**4, 10**12)]
-            assert 0.0 <= powers[0] <= powers[1] + 0.05 and powers[2] <= 1.0

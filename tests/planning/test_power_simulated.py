@@ -119,28 +119,16 @@ def coefficient(mechanism: Any, params: Any, n: int) -> Setting:
 
 
 SETTINGS: dict[str, Callable[[], Setting]] = {
-    "value, k-RR": lambda: value(ldp.KRR(ABCD, 1.0), "a", 0.33, 1500),
-    "value, bits": lambda: value(ldp.KRAPPOR(ABCD, 2.0), "a", 0.34, 1000),
-    "value, uRR": lambda: value(ldp.URR(ABCD, ["a"], 1.0), "d", 0.06, 300),
     "value, uRAP": lambda: value(ldp.URAP(ABCD, ["a", "b"], 1.0), "b", 0.22, 1000),
-    "value, any channel": lambda: value(CUSTOM, "c", 0.1, 600),
     "value, hashed": lambda: value(ldp.ORR(8, 16, epsilon=3.0), "a", 0.35, 1000),
     "presence, any channel": lambda: presence(CUSTOM, 1500),
-    "presence, bits": lambda: presence(ldp.KRAPPOR(ABCD, 1.0), 4000),
-    "presence, hashed": lambda: presence(ldp.ORR(8, 64, epsilon=2.0), 1500),
     "presence, hashed bits": lambda: presence(RAPPOR, 1500),
-    "two groups, bits": lambda: groups(ldp.KRAPPOR(ABCD, 2.0), 2, 1500),
     "three groups, k-RR": lambda: groups(ldp.KRR(ABCD, 1.5), 3, 1500),
     "three groups, uRAP": lambda: groups(ldp.URAP(ABCD, ["a"], 1.0), 3, 900),
     "two groups, two epsilons": lambda: groups([ldp.KRR(ABCD, e) for e in (1.5, 3.0)], 2, 1000),
-    "two groups, hashed": lambda: groups(ldp.ORR(3, 8, epsilon=2.0, alphabet=ABCD), 2, 1200),
-    "difference, k-RR": lambda: difference(ldp.KRR(ABCD, 1.5), 1200),
     "difference, bits": lambda: difference(ldp.KRAPPOR(ABCD, 2.0), 1200),
-    "independence, k-RR": lambda: association(ldp.KRR(3, 2.0), ldp.KRR(3, 3.0), 200),
-    "independence, one open": lambda: association(ldp.KRR(3, 1.0), ldp.Observed(3), 400),
     "independence, bits": lambda: association(ldp.KRAPPOR(3, 3.0), ldp.KRAPPOR(3, 3.0), 250),
     "independence, uRR": lambda: association(ldp.URR(3, [0], 1.0), ldp.URR(3, [0, 1], 1.0), 300),
-    "coefficient, Warner": lambda: coefficient(ldp.Warner(epsilon=1.0), [-0.5, 0.25], 2000),
     "coefficient, bits": lambda: coefficient(ldp.KRAPPOR(2, 2.0), [-0.5, 0.3], 800),
     "coefficient of three": lambda: coefficient(ABC, [[0.2, -0.3], [0.25, -0.2]], 1000),
 }
@@ -161,7 +149,7 @@ def check(name: str, runs: int, seed: int = 2024) -> None:
 
 @pytest.mark.parametrize("name", ["three groups, k-RR", "two groups, two epsilons"])
 def test_power_is_that_of_a_few_simulated_surveys(name: str) -> None:
-    check(name, 100)
+    check(name, 60)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,22 +74,6 @@ def test_the_covariance_is_a_sum_over_all_reports() -> None:
     assert np.allclose(found.matrix(), G @ (np.diag(m) - np.outer(m, m)) @ G.T)
 
 
-def test_bits_have_the_covariance_of_their_patterns() -> None:
-    mechanism = ldp.KRAPPOR(3, 1.0, theta=0.5)
-    p = np.array([0.6, 0.3, 0.1])
-    patterns = (np.arange(8)[:, None] >> np.arange(3) & 1).astype(float)
-    high, low = mechanism.p1, mechanism.p0
-    law = np.zeros(8)
-    for x in range(3):
-        ones = np.where(np.arange(3) == x, high, low)
-        law += p[x] * np.prod(np.where(patterns == 1, ones, 1 - ones), axis=1)
-    estimates = (patterns - low) / (high - low)
-    V = (estimates * law[:, None]).T @ estimates - np.outer(*2 * [law @ estimates])
-    assert np.allclose(law @ estimates, p)
-    found = planning.one_report_covariance(mechanism, p, method="inversion")
-    assert np.allclose(found.matrix(), V)
-
-
 def test_bits_and_blocks_have_the_information_of_their_reports() -> None:
     """n times the summed variance at epsilon 1 and p_i ~ 1/i, by listing all reports."""
     p = 1.0 / np.arange(1, 9)
@@ -106,8 +89,6 @@ def test_bits_and_blocks_have_the_information_of_their_reports() -> None:
 
 FITTED = {
     "subsets": ldp.SubsetSelection(6, 1.0),
-    "hadamard": ldp.HadamardResponse(6, 3.0),
-    "geometry": ldp.ProjectiveGeometryResponse(9, 0.7),
     "krappor": ldp.KRAPPOR(6, 1.0),
     "urap": ldp.URAP(6, [0, 2], 1.0),
 }
@@ -115,17 +96,17 @@ FITTED = {
 
 @pytest.mark.parametrize("name", FITTED)
 def test_precision_is_that_of_the_default_fit(name: str) -> None:
-    """Summed squared errors of fits from whole reports, within 4 Monte Carlo errors (R = 150)."""
-    mechanism, R, n = FITTED[name], 150, 2000
+    """Summed squared errors of fits from whole reports, within 4 Monte Carlo errors (R = 60)."""
+    mechanism, R, n = FITTED[name], 60, 2000
     p, rng = geometric(mechanism.k), np.random.default_rng(5)
     truth = np.searchsorted(np.cumsum(p)[:-1], rng.random((R, n)))
     fits = [ldp.FrequencyModel(mechanism.privatize(row, rng)).fit() for row in truth]
     losses = np.array([((fit.linear_params.to_numpy() - p) ** 2).sum() for fit in fits])
     found = planning.precision(mechanism, p, n)
     error = losses.std() / np.sqrt(R)
-    assert abs(losses.mean() - found.total) < 4.0 * error < 0.5 * found.total
+    assert abs(losses.mean() - found.total) < 4.0 * error < 0.8 * found.total
     se = np.array([np.sqrt(np.diag(fit.linear_cov)) for fit in fits])
-    assert np.allclose(se.mean(axis=0), found.se, rtol=0.03)  # those that results report
+    assert np.allclose(se.mean(axis=0), found.se, rtol=0.04)  # those that results report
 
 
 @pytest.mark.parametrize(
@@ -142,13 +123,6 @@ def test_cohorts_agree_with_the_expected_loss(mechanism: ldp.Mechanism) -> None:
     assert found.total == pytest.approx(planning.expected_loss(mechanism, p, 900, words, "l2"))
     l1 = planning.expected_loss(mechanism, p, 900, words, "l1")
     assert np.sqrt(2 / np.pi) * found.se.sum() == pytest.approx(l1)
-
-
-def test_without_privacy_it_is_the_multinomial() -> None:
-    found = planning.precision(ldp.Observed(LABELS), P4, 100)
-    assert np.allclose(found.se, np.sqrt(P4 * (1 - P4) / 100))
-    assert found.effective_n == pytest.approx(100)
-    assert planning.precision(ldp.Observed(LABELS), [1, 0, 0, 0], 5).se.max() == 0.0
 
 
 def test_a_design_effect_multiplies_variances() -> None:
@@ -181,21 +155,6 @@ def test_the_frame_and_the_summary() -> None:
     assert found.worst == "nurse" and "(nurse)" in text
 
 
-def test_incomplete_lists_of_candidates() -> None:
-    orr = ldp.ORR(16, 8, epsilon=2.0)
-    full = planning.precision(orr, [0.5, 0.3, 0.2], 1000, candidates=names(3))
-    part = planning.precision(orr, [0.25, 0.15, 0.1], 1000, candidates=names(3))
-    assert part.se.max() < 1.2 * full.se.max() and not np.allclose(part.se, full.se)
-
-
-@pytest.mark.parametrize("k", [2, 1000, 100_000])
-@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 50.0])
-def test_large_and_extreme_settings(k: int, epsilon: float) -> None:
-    for mechanism in (ldp.KRR(k, epsilon), ldp.KRAPPOR(k, epsilon), ldp.URAP(k, [0], epsilon)):
-        found = planning.precision(mechanism, None, 1)
-        assert np.all(np.isfinite(found.se)) and np.all(found.se > 0.0)
-
-
 def test_what_has_no_precision() -> None:
     pum = ldp.PUM(ldp.URR(LABELS, ["cook"], 1.0), tags=("home",))
     with pytest.raises(InvalidArgument, match="common"):
@@ -205,32 +164,23 @@ def test_what_has_no_precision() -> None:
         planning.precision(ldp.ORR(16, 2, epsilon=1.0), None, 10, candidates=names(9000))
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"mechanism": None}, "mechanism"),
-        ({"mechanism": "krr"}, "mechanism"),
-        ({"mechanism": ldp.KRR}, "mechanism"),
-        ({"p": [0.5, 0.5]}, "p"),
-        ({"p": [0.5, 0.3, 0.1]}, "p"),
-        ({"p": [0.5, 0.6, -0.1]}, "p"),
-        ({"p": [np.nan, 0.5, 0.5]}, "p"),
-        ({"p": "abc"}, "p"),
-        ({"p": [[0.5, 0.3, 0.2]]}, "p"),
-        ({"p": {0.5, 0.3, 0.2}}, "p"),
-        ({"p": pd.Series([0.5, 0.3, 0.2], [0, 1, 3])}, "p"),
-        ({"n": 0}, "n"),
-        ({"n": 2.0}, "n"),
-        ({"n": True}, "n"),
-        ({"n": None}, "n"),
-        ({"n": 2**63}, "n"),
-        ({"n": [10]}, "n"),
-        ({"design_effect": 0}, "design_effect"),
-        ({"design_effect": -1.0}, "design_effect"),
-        ({"design_effect": np.inf}, "design_effect"),
-        ({"design_effect": "2"}, "design_effect"),
-        ({"design_effect": None}, "design_effect"),
+BAD: dict[str, list[Any]] = {
+    "mechanism": [{"mechanism": None}, {"mechanism": "krr"}, {"mechanism": ldp.KRR}],
+    "p": [
+        *({"p": [0.5, 0.5]}, {"p": [0.5, 0.3, 0.1]}, {"p": [0.5, 0.6, -0.1]}),
+        *({"p": [np.nan, 0.5, 0.5]}, {"p": "abc"}, {"p": [[0.5, 0.3, 0.2]]}),
+        *({"p": {0.5, 0.3, 0.2}}, {"p": pd.Series([0.5, 0.3, 0.2], [0, 1, 3])}),
     ],
+    "n": [{"n": 0}, {"n": 2.0}, {"n": True}, {"n": None}, {"n": 2**63}, {"n": [10]}],
+    "design_effect": [
+        *({"design_effect": 0}, {"design_effect": -1.0}, {"design_effect": np.inf}),
+        *({"design_effect": "2"}, {"design_effect": None}),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
 def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
@@ -240,41 +190,10 @@ def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
 
 # -- simulation ------------------------------------------------------------------------------
 
-SETTINGS = [  # mechanism, k, law, n
-    *(("krr", 5, where, 400) for where in laws(5)),
-    *(("krappor", 5, where, 400) for where in laws(5)),
-    *(("oue", 20, where, 3000) for where in ("uniform", "zipf", "one")),
-    *(("rectangular", 5, where, 400) for where in ("zipf", "one", "zeros")),
-    *(("urr", 8, where, 1000) for where in ("uniform", "zipf", "one")),
-    *(("urap", 8, where, 1000) for where in ("zipf", "zeros")),
-    *(("orr", 12, where, 20_000) for where in ("uniform", "zipf")),
-    *(("orappor", 12, where, 20_000) for where in ("uniform", "one")),
-    ("observed", 6, "zipf", 50),
-    ("warner", 2, "one", 1),
-]
-QUICK = [SETTINGS[1], SETTINGS[6], SETTINGS[13], SETTINGS[-2]]
 
-
-def made(kind: str, k: int) -> ldp.Mechanism:
-    return {
-        "krr": lambda: ldp.KRR(k, 1.0),
-        "krappor": lambda: ldp.KRAPPOR(k, 1.0),
-        "oue": lambda: ldp.KRAPPOR(k, 2.0, theta=0.5),
-        "rectangular": lambda: rectangular(k, 1.0),
-        "urr": lambda: ldp.URR(k, [0, 1], 1.0),
-        "urap": lambda: ldp.URAP(k, [0, k - 1], 1.0),
-        "orr": lambda: ldp.ORR(4, 4, epsilon=2.0, alphabet=k),
-        "orappor": lambda: ldp.ORAPPOR(8, 1, 4, epsilon=2.0, alphabet=k),
-        "observed": lambda: ldp.Observed(k),
-        "warner": lambda: ldp.Warner(epsilon=1.0),
-    }[kind]()
-
-
-def discrepancy(setting: tuple[str, int, str, int], R: int, control: float = 1.0) -> float:
+def discrepancy(mechanism: ldp.Mechanism, n: int, R: int, control: float = 1.0) -> float:
     """Largest distance of simulated variances from predicted ones, in Monte Carlo errors."""
-    kind, k, where, n = setting
-    mechanism, p = made(kind, k), laws(k)[where]
-    rng = np.random.default_rng(20)
+    p, rng = laws(mechanism.k)["zipf"], np.random.default_rng(20)
     draws = (mechanism.moments(mechanism.draw(p, n, rng)) for _ in range(R))
     estimates = np.array([problem.estimate()[0] for problem in draws])
     found = planning.precision(mechanism, p, n, method="inversion")
@@ -282,38 +201,19 @@ def discrepancy(setting: tuple[str, int, str, int], R: int, control: float = 1.0
     squares = (estimates - p) ** 2
     squares = np.column_stack([squares, squares.sum(axis=1)])
     error = squares.std(axis=0) / np.sqrt(R)
-    apart = np.abs(squares.mean(axis=0) - variances)
-    known = error > 0.0
-    assert np.allclose(apart[~known], 0.0)
-    return float((apart[known] / error[known]).max())
+    return float((np.abs(squares.mean(axis=0) - variances) / error).max())
 
 
-@pytest.mark.parametrize("setting", QUICK)
-def test_variances_of_some_simulated_surveys(setting: tuple[str, int, str, int]) -> None:
-    assert discrepancy(setting, 600) < 4.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_variances_of_simulated_surveys(
-    setting: tuple[str, int, str, int], replications: Callable[[int], int]
-) -> None:
-    assert discrepancy(setting, replications(4000)) < 4.0
-
-
-def test_the_simulation_would_see_other_variances() -> None:
-    assert discrepancy(QUICK[0], 600, control=1.35) > 4.0
-
-
-def test_results_have_short_reprs() -> None:
-    krr = ldp.KRR(300, 1.0)
-    goal = planning.ValueTest(np.full(300, 1 / 300), 0, 0.02)
-    results = {
-        "Precision(KRR(k=300, epsilon=1), n=100, largest se=": planning.precision(krr, None, 100),
-        "Manipulation(KRR(k=300, epsilon=1), share=0.01, ": planning.manipulation(krr, 0.01),
-        "Detectable(": planning.minimum_detectable(krr, goal, 10**8),
-        "MechanismChoice(KRR(k=3, epsilon=1), of 7 by": planning.recommend(3, 1.0),
-        "ChannelDesign(k-RR, k=3, loss=": planning.design_channel(3, 1.0),
-    }
-    for start, result in results.items():
-        assert repr(result).startswith(start) and len(repr(result)) < 110
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [
+        (ldp.KRR(5, 1.0), 400),
+        (rectangular(5, 1.0), 400),
+        (ldp.URAP(8, [0, 7], 1.0), 1000),
+        (ldp.ORAPPOR(8, 1, 4, epsilon=2.0, alphabet=12), 20_000),
+    ],
+    ids=str,
+)
+def test_variances_of_simulated_surveys(mechanism: ldp.Mechanism, n: int) -> None:
+    assert discrepancy(mechanism, n, 400) < 4.0
+    assert discrepancy(mechanism, n, 400, control=1.5) > 4.0  # it would see other variances

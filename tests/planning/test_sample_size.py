@@ -12,8 +12,7 @@ from surveys import rectangular
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.planning.respondents import smallest_sample
+from ldpstats.errors import InvalidArgument
 
 MOST = 2**63 - 1
 MECHANISMS: dict[str, ldp.Mechanism] = {
@@ -65,15 +64,6 @@ def test_huge_numbers_are_exact_too(se: float) -> None:
     assert planning.precision(krr, None, n).se.max() <= se
     assert planning.precision(krr, None, n - 1).se.max() > se
     assert n < MOST
-
-
-def test_what_no_survey_reaches() -> None:
-    with pytest.raises(NotAvailable, match=r"2\*\*63"):
-        planning.sample_size(ldp.KRR(3, 1.0), se=1e-10)
-    with pytest.raises(NotAvailable, match=r"2\*\*63"):
-        planning.sample_size(ldp.KRR(3, 1e-6), se=1e-140)
-    with pytest.raises(NotAvailable, match=r"2\*\*63"):
-        planning.sample_size(ldp.KRR(2, 1.0), [1e-300, 1 - 1e-300], relative=0.1)
 
 
 def test_simple_cases_by_hand() -> None:
@@ -145,51 +135,33 @@ def test_it_is_the_inverse_of_power_too() -> None:
     assert planning.sample_size(krr, goal=goal) == planning.sample_size(krr, goal=goal, power=0.8)
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"goal": "total"}, "goal"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "se": 0.1}, "se"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "p": [0.3, 0.4, 0.3]}, "p"),
-        ({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "power": 2}, "power"),
-        ({"se": 0.1, "power": 0.8}, "power"),
-        ({}, "se"),
-        ({"se": 0.1, "width": 0.1}, "se"),
-        ({"se": 0.0}, "se"),
-        ({"se": -0.1}, "se"),
-        ({"se": True}, "se"),
-        ({"se": "0.1"}, "se"),
-        ({"width": np.nan}, "width"),
-        ({"relative": np.inf}, "relative"),
-        ({"relative": 0.1, "p": [1, 0, 0]}, "p"),
-        ({"se": 0.1, "category": "x"}, "category"),
-        ({"se": 0.1, "category": 1.5}, "category"),
-        ({"se": 0.1, "alpha": 0}, "alpha"),
-        ({"se": 0.1, "design_effect": 0}, "design_effect"),
-        ({"se": 0.1, "p": {0.5, 0.3, 0.2}}, "p"),
-        ({"se": 0.1, "p": pd.Series({"a": 0.5, "b": 0.3, "c": 0.2})}, "p"),
+BAD: dict[str, list[Any]] = {
+    "goal": [{"goal": "total"}],
+    "se": [
+        *({"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "se": 0.1}, {}),
+        *({"se": 0.1, "width": 0.1}, {"se": 0.0}, {"se": -0.1}, {"se": True}, {"se": "0.1"}),
     ],
+    "p": [
+        {"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "p": [0.3, 0.4, 0.3]},
+        *({"relative": 0.1, "p": [1, 0, 0]}, {"se": 0.1, "p": {0.5, 0.3, 0.2}}),
+        {"se": 0.1, "p": pd.Series({"a": 0.5, "b": 0.3, "c": 0.2})},
+    ],
+    "power": [
+        {"goal": planning.ValueTest([0.3, 0.4, 0.3], 0, 0.2), "power": 2},
+        {"se": 0.1, "power": 0.8},
+    ],
+    "width": [{"width": np.nan}],
+    "relative": [{"relative": np.inf}],
+    "category": [{"se": 0.1, "category": "x"}, {"se": 0.1, "category": 1.5}],
+    "alpha": [{"se": 0.1, "alpha": 0}],
+    "design_effect": [{"se": 0.1, "design_effect": 0}],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(one, name) for name, several in BAD.items() for one in several]
 )
 def test_bad_arguments_are_named(given: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         planning.sample_size(ldp.KRR(3, 1.0), **given)
     assert caught.value.name == name
-
-
-def test_a_rare_category_counts_only_if_it_is_named() -> None:
-    krr = ldp.KRR(3, 1.0)
-    n = planning.sample_size(krr, [0.6, 0.4, 0.0], relative=0.1, category=0)
-    assert planning.precision(krr, [0.6, 0.4, 0.0], n).relative[0] <= 0.1
-
-
-@pytest.mark.parametrize("answer", [1, 2, 3, 1000, 2**40 + 1, MOST])
-@pytest.mark.parametrize("factor", [0.0, 1e-6, 0.999, 1.0, 1.001, 1e6, np.inf])
-def test_the_search_from_any_guess(answer: int, factor: float) -> None:
-    calls = []
-
-    def reached(n: int) -> bool:
-        calls.append(n)
-        return n >= answer
-
-    assert smallest_sample(reached, answer * factor) == answer
-    assert len(calls) < 200

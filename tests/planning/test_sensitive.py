@@ -1,11 +1,10 @@
-"""Losses of uRR and uRAP: against the mechanisms, simulation, and MK19's formulas."""
+"""Losses of uRR and uRAP: MK19's formulas, worst distributions, the best theta."""
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from scipy import optimize
 
 import ldpstats as ldp
 from ldpstats import planning
@@ -56,22 +55,6 @@ def test_losses_are_the_papers_formulas(k, S, epsilon):
         assert found == pytest.approx(value, rel=1e-10), (mechanism, loss)
 
 
-@pytest.mark.parametrize(
-    ("shape", "k", "epsilon", "n", "values"),
-    [  # computed and simulated apart from this package
-        ("others", 10, 1.0, 10**5, (".02375", "9.554e-5", ".02950", "1.805e-4")),
-        ("skewed", 50, 3.0, 10**3, (".15185", "2.090e-3", ".20784", "4.617e-3")),
-    ],
-)
-def test_losses_are_known_ones_to_all_digits(shape, k, epsilon, n, values):
-    p, sensitive = shapes(k)[shape], range(SIZES[k])
-    calls = (planning.urr_l1, planning.urr_l2, planning.urap_l1, planning.urap_l2)
-    for call, value in zip(calls, values, strict=True):
-        digits = len(value.split("e")[0].split(".")[1])
-        unit = 10.0 ** (-digits + (int(value.split("e")[1]) if "e" in value else 0))
-        assert abs(call(p, sensitive, epsilon, n) - float(value)) <= 0.5 * unit
-
-
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_losses_are_those_of_the_mechanisms(loss, epsilon):
@@ -90,32 +73,6 @@ def test_losses_are_those_of_the_mechanisms(loss, epsilon):
     assert URR[loss](p, [1, 3, 4], levels, n) == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 3.0, 20.0, 50.0])
-@pytest.mark.parametrize("k", [2, 9])
-def test_all_sensitive_is_krr_and_krappor_and_none_is_no_privacy(k, epsilon):
-    p, n = np.random.default_rng(k).dirichlet(np.ones(k)), 77
-    thetas = (None, 0.3)
-
-    def equal(found, expected):
-        assert found == pytest.approx(expected, rel=1e-12)
-
-    for loss in ("l1", "l2"):
-        plain = getattr(planning, f"nonprivate_{loss}")(p, n)
-        equal(URR[loss](p, range(k), epsilon, n), getattr(planning, f"krr_{loss}")(p, epsilon, n))
-        equal(URR[loss](p, [], epsilon, n), plain)
-        worst = getattr(planning, f"krr_worst_{loss}")(k, epsilon, n)
-        equal(WORST["urr", loss](k, k, epsilon, n), worst)
-        worst_plain = getattr(planning, f"nonprivate_worst_{loss}")(k, n)
-        equal(WORST["urr", loss](k, 0, epsilon, n), worst_plain)
-        for theta in thetas:
-            full = getattr(planning, f"krappor_{loss}")(p, epsilon, n, theta)
-            equal(URAP[loss](p, range(k), epsilon, n, theta), full)
-            equal(URAP[loss](p, [], epsilon, n, theta), plain)
-            worst = getattr(planning, f"krappor_worst_{loss}")(k, epsilon, n, theta)
-            equal(WORST["urap", loss](k, k, epsilon, n, theta), worst)
-            equal(WORST["urap", loss](k, 0, epsilon, n, theta), worst_plain)
-
-
 def test_positions_masks_and_order():
     p = np.array([0.1, 0.2, 0.3, 0.4])
     mask = np.array([False, True, False, True])
@@ -126,96 +83,6 @@ def test_positions_masks_and_order():
         order = [3, 2, 0, 1]
         moved = loss(p[order], mask[order], 1.0, 10)
         assert moved == pytest.approx(value, rel=1e-14)
-
-
-def test_equal_levels_are_one_epsilon():
-    p = np.array([0.1, 0.2, 0.3, 0.4])
-    for loss in URR.values():
-        assert loss(p, [1, 3], {1: 0.7, 3: 0.7}, 10) == pytest.approx(loss(p, [1, 3], 0.7, 10))
-        # protecting one category less strictly costs less
-        assert loss(p, [1, 3], {1: 0.7, 3: 2.0}, 10) < loss(p, [1, 3], 0.7, 10)
-
-
-# --- simulation: 2 mechanisms x 2 k x 3 epsilon x 2 n x 3 p ---------------------------------------
-
-SIZES = {10: 4, 50: 10}
-
-
-def shapes(k):
-    S = SIZES[k]
-    skewed = 0.8 ** np.arange(k)
-    return {
-        "others": np.r_[np.zeros(S), np.full(k - S, 1 / (k - S))],
-        "dirichlet": np.random.default_rng(k).dirichlet(np.ones(k)),
-        "skewed": skewed / skewed.sum(),
-    }
-
-
-SETTINGS = list(itertools.product(SIZES, (0.5, 1.0, 3.0), (10**3, 10**5), shapes(10)))
-
-
-def simulated_losses(mechanism, p, S, epsilon, n, surveys, rng):
-    """l1 and squared l2 losses of `surveys` surveys, drawn from the law of the tallies."""
-    e, s = np.exp(epsilon), np.exp(epsilon / 2)
-    sensitive = np.arange(p.size) < S
-    if mechanism == "urr":
-        a, b = (e - 1) / (S + e - 1), sensitive / (S + e - 1)
-        law = a * p + b
-        tallies = rng.multinomial(n, law / law.sum(), size=surveys)
-        own, other = a + b, b
-    else:
-        own = np.where(sensitive, s / (s + 1), 1 - 1 / s)
-        other = sensitive / (s + 1)
-        holders = rng.multinomial(n, p, size=surveys)
-        tallies = rng.binomial(holders, own) + rng.binomial(n - holders, other)
-    error = (tallies / n - other) / (own - other) - p
-    return np.abs(error).sum(axis=1), (error**2).sum(axis=1)
-
-
-def ratio(sample, formula):
-    """Simulated over predicted loss, and its Monte Carlo standard error."""
-    return sample.mean() / formula, sample.std(ddof=1) / np.sqrt(sample.size) / formula
-
-
-def check_against_simulation(mechanism, surveys):
-    """Over all settings, against their l1 and l2 losses; return the ratios."""
-    found = []
-    for i, (k, epsilon, n, shape) in enumerate(SETTINGS):
-        p, S, rng = shapes(k)[shape], SIZES[k], np.random.default_rng([i, mechanism == "urr"])
-        l1, l2 = simulated_losses(mechanism, p, S, epsilon, n, surveys, rng)
-        exact, error = ratio(l2, loss_of(mechanism, "l2")(p, range(S), epsilon, n))
-        # exact at any n: 72 comparisons stay within 4 standard errors with probability .995
-        assert abs(exact - 1) < 4 * error, (k, epsilon, n, shape)
-        normal, error = ratio(l1, loss_of(mechanism, "l1")(p, range(S), epsilon, n))
-        # normal tallies: the rarest categories are seen a few times at n = 1e3, so there it is 2 %
-        assert abs(normal - 1) < (0.02 if n == 10**3 else 0.003) + 4 * error
-        found.append((k, epsilon, n, shape, exact, normal))
-    return found
-
-
-@pytest.mark.parametrize("mechanism", ["urr", "urap"])
-def test_losses_match_simulation(mechanism):
-    assert len(check_against_simulation(mechanism, 400)) == 36
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["urr", "urap"])
-def test_losses_match_long_simulation(mechanism, replications):
-    check_against_simulation(mechanism, replications(10_000))
-
-
-def test_a_wrong_formula_is_caught_by_the_simulation():
-    # negative controls: the loss of k-RR for uRR, that of k-RAPPOR for uRAP
-    for k, epsilon in itertools.product(SIZES, (0.5, 1.0, 3.0)):
-        p, S, rng = shapes(k)["dirichlet"], SIZES[k], np.random.default_rng(k)
-        for mechanism, full in (("urr", planning.krr_l2), ("urap", planning.krappor_l2)):
-            _, l2 = simulated_losses(mechanism, p, S, epsilon, 1000, 400, rng)
-            found, error = ratio(l2, full(p, epsilon, 1000))
-            assert abs(found - 1) > 4 * error
-            # and the sensitive categories taken for the last instead of the first
-            wrong = loss_of(mechanism, "l2")(p, range(k - S, k), 0.9 * epsilon, 1000)
-            found, error = ratio(l2, wrong)
-            assert abs(found - 1) > 4 * error
 
 
 # --- regimes and lower bounds ---------------------------------------------------------------------
@@ -266,37 +133,6 @@ def test_low_privacy_forms():
         assert l2 == pytest.approx(planning.urap_worst_l2(k, S, epsilon, n), rel=0.01)
 
 
-def test_few_sensitive_categories_cost_next_to_nothing_at_ln_k():
-    k, S = 10**4, 10
-    plain = planning.nonprivate_worst_l1(k, 1)
-    assert planning.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
-    assert planning.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
-    # with all sensitive: k-RR twice the l1 and four times the squared l2 loss, RAPPOR k^(1/4) and
-    # sqrt(k) times; MK19 has sqrt(k) and four for l1
-    assert planning.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
-    assert planning.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
-    plain = planning.nonprivate_worst_l2(k, 1)
-    assert planning.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
-    assert planning.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
-
-
-def test_lower_bound_has_the_order_of_urap():
-    n = 10_000
-    assert planning.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
-    assert planning.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
-    bounds = {}
-    for S, epsilon, n in itertools.product((2, 10, 200), (1e-4, 0.01, 0.1), (10**3, 10**6)):
-        for mechanism, loss in WORST:
-            exact = WORST[mechanism, loss](2 * S, S, epsilon, n)
-            order = S / np.sqrt(n * epsilon**2) if loss == "l1" else S / (n * epsilon**2)
-            assert planning.uldp_lower_bound(S, epsilon, n, loss) <= order * (1 + 1e-12)
-            bounds.setdefault((mechanism, loss), []).append(exact / order)
-    for loss, constant in (("l1", 2 * root(1)), ("l2", 4.0)):
-        reached = bounds["urap", loss]
-        assert constant * 0.99 < min(reached) and max(reached) < constant * 1.5
-        assert max(bounds["urr", loss]) > 4 * max(reached)  # not uRR, for many sensitive ones
-
-
 def test_lower_bound_has_the_minima_of_proposition_1():
     """KBR16: c min{1, 1 / sqrt(m), k / m} and c min{1, k / sqrt(m)} with m = n epsilon^2."""
     for S, n, l1, l2 in (
@@ -334,3 +170,144 @@ def test_epsilon_and_n_broadcast():
     assert planning.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
     assert planning.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
     assert planning.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)
+
+
+# -- sensitive worst -------------------------------------------------------------------------------
+
+
+MIXES = [(5, 1), (5, 4)]  # more other than sensitive categories, and fewer
+VARIANTS = [("urr", None), ("urap", None), ("urap", 0.85)]
+
+
+def more(theta):
+    return () if theta is None else (theta,)
+
+
+def worst_distribution(mechanism, k, S, epsilon, loss, theta):
+    if mechanism == "urr":
+        return planning.urr_worst_distribution(k, S, epsilon)
+    return planning.urap_worst_distribution(k, S, epsilon, loss, theta)
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize(("mechanism", "theta"), VARIANTS)
+@pytest.mark.parametrize(("k", "S"), MIXES)
+def test_a_numerical_search_ends_at_the_worst_distribution(k, S, mechanism, theta, loss):
+    rng = np.random.default_rng([k, S])
+    for epsilon in (0.4, 3.5):
+        p = worst_distribution(mechanism, k, S, epsilon, loss, theta)
+        bound = WORST[mechanism, loss](k, S, epsilon, 1, *more(theta))
+
+        def value(q, epsilon=epsilon):
+            q = np.clip(q, 0, 1) / np.clip(q, 0, 1).sum()  # the solver leaves it by rounding
+            return loss_of(mechanism, loss)(q, range(S), epsilon, 1, *more(theta))
+
+        assert p.shape == (k,) and p.sum() == pytest.approx(1, abs=1e-14)
+        assert value(p) == pytest.approx(bound, rel=1e-12)
+        best = 0.0
+        for _ in range(2):
+            found = optimize.minimize(
+                lambda q, value=value: -value(q),
+                rng.dirichlet(np.ones(k)),
+                method="SLSQP",
+                bounds=[(0, 1)] * k,
+                constraints={"type": "eq", "fun": lambda q: q.sum() - 1},
+                options={"ftol": 1e-12, "maxiter": 500},
+            )
+            assert -found.fun <= bound * (1 + 1e-9)
+            if -found.fun > best:
+                best, where = -found.fun, found.x
+        assert best == pytest.approx(bound, rel=1e-6)
+        np.testing.assert_allclose(where, p, atol=5e-3)  # the top is flat
+        spread = rng.dirichlet(np.full(k, 0.7), size=100)
+        assert max(value(q) for q in spread) < bound
+
+
+@pytest.mark.parametrize(("k", "S"), [(20, 4), (20, 15), (400, 76)])
+def test_worst_cases_are_the_papers(k, S):
+    N, n = k - S, 1000
+    for factor in (0.2, 0.9, 1.0, 1.1, 1.5):
+        epsilon = factor * np.log(N + 1)
+        e, u = np.exp(epsilon), np.exp(epsilon) - 1
+        if factor <= 1:
+            p = np.r_[np.zeros(S), np.full(N, 1 / N)]
+            l1 = S * np.sqrt(S + e - 2) / u + np.sqrt(S * N / u + N - 1)  # eq. 12
+            l2 = S * (S + 2 * e - 3) / u**2 + 1 - 1 / N  # Proposition 16
+        else:
+            p = np.r_[np.full(S, (1 - N / u) / k), np.full(N, (1 + S / u) / k)]  # eq. 13
+            l1 = np.sqrt(k - 1) * (S + u) / u  # eq. 14
+            l2 = ((S + u) / u) ** 2 * (1 - 1 / k)  # Proposition 17
+        np.testing.assert_allclose(planning.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
+        assert planning.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+    for factor in (0.05, 0.5, 0.999):
+        epsilon = factor * 2 * np.log(N / 2 + 1)
+        s = np.exp(epsilon / 2)
+        l1 = np.sqrt(s) * S / (s - 1) + np.sqrt(s * N / (s - 1) - 1)  # eq. 17
+        l2 = 1 + ((S + 1) * s - 1) / (s - 1) ** 2 - 1 / N  # Proposition 19
+        assert planning.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+
+
+# -- best theta ------------------------------------------------------------------------------------
+
+
+WORST_OF_URAP = {"l1": planning.urap_worst_l1, "l2": planning.urap_worst_l2}
+
+
+def closed_form(S, epsilon, p):
+    e = np.exp(epsilon)
+    return 1 / (1 + np.sqrt((S - (1 - 1 / e) * p[:S].sum()) / (S + e - 1)))
+
+
+def test_best_theta_of_the_l2_loss_has_a_closed_form():
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        k = int(rng.integers(2, 40))
+        S, epsilon, p = int(rng.integers(1, k + 1)), rng.uniform(0.01, 12), rng.dirichlet([0.5] * k)
+        theta = planning.best_theta(k, S, epsilon, p).theta
+        # a search by values finds the place to about the root of their precision
+        assert theta == pytest.approx(closed_form(S, epsilon, p), abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize(("k", "S", "epsilon"), [(2, 1, 0.1), (10, 9, 6.0), (300, 5, 1.0)])
+def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
+    rng = np.random.default_rng(k)
+    logits = np.linspace(-3, 2 * epsilon + np.log(k) + 2, 81)
+    thetas = 1 / (1 + np.exp(-logits))
+    for p in (None, rng.dirichlet(np.full(k, 0.4)), np.eye(k)[-1]):
+        if p is None:
+            losses = [WORST_OF_URAP[loss](k, S, epsilon, 1, t) for t in thetas]
+        else:
+            losses = [URAP[loss](p, range(S), epsilon, 1, t) for t in thetas]
+        losses = np.array(losses)
+        # convex in the logit, up to rounding, so that there is one minimum
+        assert np.diff(losses, 2).min() > -1e-10 * losses.max()
+        found = planning.best_theta(k, S, epsilon, p, loss)
+        assert found.loss <= losses.min() * (1 + 1e-12)
+        assert found.loss == pytest.approx(losses.min(), rel=2e-2)
+        at = logits[np.argmin(losses)]
+        assert abs(np.log(found.theta / (1 - found.theta)) - at) <= 2 * (logits[1] - logits[0])
+        assert found.default_theta == pytest.approx(1 / (1 + np.exp(-epsilon / 2)))
+        assert found.gain >= 1 - 1e-12 and float(found) == found.theta
+
+
+def test_best_theta_is_that_of_optimised_unary_encoding_when_all_is_sensitive():
+    # Wang et al. 2017: 1/2 minimises what does not depend on p, which is all for rare categories
+    for loss in ("l1", "l2"):
+        found = [planning.best_theta(k, k, 1.0, loss=loss).theta for k in (10, 100, 1000, 10**4)]
+        assert found == sorted(found, reverse=True)
+        assert found[-1] == pytest.approx(0.5, abs=1e-4)
+    assert planning.best_theta(10**4, 10**4, 1.0, np.full(10**4, 1e-4)).theta == pytest.approx(
+        0.5, abs=1e-4
+    )
+
+
+def test_best_theta_of_extreme_epsilon():
+    for epsilon in (1e-6, 50.0):
+        for p in (None, np.eye(5)[0], np.eye(5)[4]):
+            for loss in ("l1", "l2"):
+                found = planning.best_theta(5, 1, epsilon, p, loss)
+                assert 0 < found.theta < 1 and np.isfinite(found.loss)
+                ldp.URAP(5, {0}, epsilon, found.theta)

@@ -186,10 +186,3 @@ def test_lists_of_categories_with_a_slip_are_not_called_columns() -> None:
 def test_nans_of_decimals_are_no_reports(mechanism: ldp.Mechanism, report: object) -> None:
     with pytest.raises(InvalidArgument, match="labels"):
         mechanism.parse("labels", report)
-
-
-@pytest.mark.parametrize("mechanism", [ldp.URAP(JOBS, {"cook"}, 1.0), ldp.SubsetSelection(3, 1.0)])
-def test_nans_of_decimals_in_surveys(mechanism: ldp.Mechanism) -> None:
-    frame = pd.DataFrame({"job": pd.Series([Decimal("sNaN"), Decimal(1)], dtype=object)})
-    with pytest.raises(InvalidArgument, match="job"):
-        ldp.Survey(frame, {"job": mechanism}).frequencies("job")

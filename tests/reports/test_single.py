@@ -106,19 +106,6 @@ def test_series_of_counts_are_matched_by_label() -> None:
         KRR.counts(pd.Series([1, 2, 3]))
 
 
-def test_malformed_counts_are_refused() -> None:
-    with pytest.raises(ldp.InvalidArgument, match="n="):
-        ldp.Counts(np.array([0, 1]), np.array([1.5, 2.0]), KRR)
-    with pytest.raises(ldp.InvalidArgument, match="output codes"):
-        ldp.Counts(np.array([0, 3]), np.array([1, 2]), KRR)
-    with pytest.raises(ldp.InvalidArgument, match="output codes"):
-        ldp.Reports(np.array([0, -1]), KRR).tally()
-    with pytest.raises(ldp.InvalidArgument, match="packed"):
-        ldp.Reports(np.zeros((3, 2), np.uint8), UNARY).tally()
-    with pytest.raises(ldp.InvalidArgument, match="ones"):
-        ldp.BitCounts(np.array([[1, -2, 3]]), np.array([4]), UNARY)
-
-
 def test_lists_become_arrays() -> None:
     counts = ldp.Counts([0, 2], [5, 7], KRR)
     assert (counts.nobs, counts.vector().tolist()) == (12, [5, 0, 7])
@@ -196,19 +183,6 @@ def test_reports_are_tallied_before_they_add_up() -> None:
     assert (counts + reports.tally()).nobs == 8
 
 
-def test_columns_of_a_table_are_told_apart() -> None:
-    table = pd.DataFrame([[1, 1, 1]], columns=["report", "n", "n"])
-    numbered = ldp.KRR(3, 1.0)
-    with pytest.raises(ldp.InvalidArgument, match="count='n': more than one"):
-        ldp.Counts.from_frame(table, numbered, count="n")
-    with pytest.raises(ldp.InvalidArgument, match="count='report': is named twice"):
-        ldp.Counts.from_frame(table, numbered, count="report")
-    with pytest.raises(ldp.InvalidArgument, match="report=None"):
-        ldp.Counts.from_frame(table, numbered, report=None)
-    with pytest.raises(ldp.InvalidArgument, match="no such column"):
-        ldp.Counts.from_frame(table, numbered, report=np.array(["report", "n"]))
-
-
 def test_rows_without_a_report_are_counted() -> None:
     table = pd.DataFrame({"report": ["b", None, "a", np.nan], "people": [2, 3, 4, 5]})
     with pytest.raises(ldp.InvalidArgument, match=r"'report', row 2=.*2 of 4"):
@@ -246,3 +220,59 @@ def test_slices_of_other_than_whole_numbers_are_refused(rows: slice) -> None:
     reports = ldp.Reports(np.array([0, 1, 1]), ldp.Warner(epsilon=1.0))
     with pytest.raises(ldp.InvalidArgument, match=r"^rows=slice.*of whole numbers"):
         reports[rows]
+
+
+NO_COUNTS: dict[str, list[object]] = {
+    "n": [[1, 2], ["1", "2", "3"], [True, False, True], [[1, 2, 3]], [1, [2], 3]],
+    "n[0]": [pd.Series([np.nan], ["a"])],
+    "n[1]": [[1, 2.5, 3], [1, np.nan, 3], [1, np.inf, 3], [1, 2**62, 3]],
+    "n[2]": [[1, 2, -3]],
+}
+NO_BITS: dict[str, list[tuple[object, object]]] = {  # sums, and of how many reports
+    "nobs": [([1, 2, 3], None), ([0, 0, 0], -1), ([1, 2, 3], 10.5), ([1, 2, 3], [10, 10])],
+    "ones[0, 2]": [([1, 2, 11], 10)],
+}
+
+
+def test_numbers_that_are_no_counts_are_refused() -> None:
+    for name, several in NO_COUNTS.items():
+        for n in several:
+            with pytest.raises(ldp.InvalidArgument) as caught:
+                KRR.counts(n)
+            assert caught.value.name == name
+    for name, pairs in NO_BITS.items():
+        for ones, nobs in pairs:
+            with pytest.raises(ldp.InvalidArgument) as caught:
+                UNARY.counts(ones, nobs=nobs)
+            assert str(caught.value).startswith(name)
+    with pytest.raises(ldp.InvalidArgument, match="nobs"):
+        KRR.counts([1, 2, 3], nobs=6)
+    with pytest.raises(ldp.NotAvailable, match="bits"):
+        KRR.privatize(["a"], np.random.default_rng(1)).tally(bits=True)
+    with pytest.raises(ldp.NotAvailable, match=r"bit_counts\(\)"):
+        UNARY.privatize(["a"], np.random.default_rng(1)).tally().vector()
+
+
+@pytest.mark.parametrize(
+    ("reports", "how", "words"),
+    [
+        ([], {"report": "x"}, "report='x'"),
+        ([], {"count": "x"}, "count='x'"),
+        (["z"], {}, "'report', row 1="),
+        (["a"], {"missing": "drop"}, "missing='drop'"),
+        ([-1], {"count": "report"}, "named twice"),
+        (["01"], {"mechanism": UNARY}, r"'report'\[0\]"),
+        ([110], {"mechanism": UNARY}, r"'report'\[0\]"),
+        (["012"], {"mechanism": UNARY}, r"'report'\[0\]"),
+    ],
+)
+def test_tables_that_hold_no_reports(
+    reports: list[object], how: dict[str, object], words: str
+) -> None:
+    frame = pd.DataFrame({"report": pd.Series(reports, dtype=object)})
+    with pytest.raises(ldp.LDPError, match=words):
+        ldp.Counts.from_frame(frame, **({"mechanism": KRR} | how))
+    for count in (-1, 0.5):
+        table = pd.DataFrame({"report": ["a"], "count": [count]})
+        with pytest.raises(ldp.InvalidArgument, match=r"'count'\[0\]"):
+            ldp.Counts.from_frame(table, KRR, count="count")

@@ -14,7 +14,7 @@ from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 
-REPS = 2000
+REPS = 1000
 ROWS, COLUMNS = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.2, 0.1])
 
 

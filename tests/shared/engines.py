@@ -56,11 +56,6 @@ def spoil(path: Path) -> None:
     path.write_bytes(data)
 
 
-def _file(made: pa.Table, folder: Path) -> Any:
-    pq.write_table(made, folder / "[o]ne.parquet")
-    return {"data": folder / "[o]ne.parquet"}
-
-
 def _relation(made: pa.Table, folder: Path) -> Any:
     import duckdb
 
@@ -99,9 +94,7 @@ def _spark(made: pa.Table, folder: Path) -> Any:
 
 
 PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
-    "file": _file,
     "files": lambda made, folder: {"data": parts(made, folder)},
-    "pattern": lambda made, folder: {"data": parts(made, folder)[0].parent / "part*.parquet"},
     "relation": _relation,
     "database": _database,
     "polars": _polars,
@@ -112,10 +105,4 @@ PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
 EVERYWHERE = [
     pytest.param(place, marks=pytest.mark.spark) if "spark" in place else place for place in PLACES
 ]
-QUICK = ("files", "relation")
-MOSTLY_SLOW = [
-    place
-    if place in QUICK
-    else pytest.param(place, marks=pytest.mark.spark if "spark" in place else pytest.mark.slow)
-    for place in PLACES
-]
+SOME = ["files", "relation", "polars", pytest.param("spark", marks=pytest.mark.spark)]

@@ -111,22 +111,6 @@ def test_what_svy_would_estimate_otherwise_is_refused(own: Any, words: str) -> N
         own().to_svy("ill")
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        ldp.ORR(8, 4, epsilon=2.0),
-        ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS),
-        ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), ("baker",)),
-    ],
-)
-def test_questions_without_indicators(mechanism: Any) -> None:
-    pytest.importorskip("svy", reason="svy is not installed")
-    sheet, rng = ldp.Questionnaire({"work": mechanism}), np.random.default_rng(1)
-    rows = sheet.privatize(pd.DataFrame({"work": JOBS * 5, "w": 2.0}), rng)
-    with pytest.raises(ldp.NotAvailable, match="do not tell its categories"):
-        ldp.Survey(rows, sheet, weights="w").to_svy("work")
-
-
 def test_without_svy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "svy", None)
     with pytest.raises(ldp.NotAvailable, match=r"pip install 'ldpstats\[svy\]'"):

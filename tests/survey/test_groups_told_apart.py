@@ -23,14 +23,9 @@ def _lazy(table: pa.Table) -> Any:
 
 PLACES: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": lambda table: table.to_pandas(),
-    "arrow": lambda table: table,
     "relation": lambda table: duckdb.connect().from_arrow(table),
     "lazy": _lazy,
 }
-MOSTLY_SLOW = [
-    place if place == "relation" else pytest.param(place, marks=pytest.mark.slow)
-    for place in PLACES
-]
 LARGE = Decimal(10**20)
 NOON = dt.datetime(2024, 1, 1, 12)
 COLUMNS = {
@@ -51,7 +46,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("place", MOSTLY_SLOW)
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_respondent_is_in_a_group(name: str, place: str) -> None:
     column, labels = COLUMNS[name]
@@ -62,7 +57,7 @@ def test_every_respondent_is_in_a_group(name: str, place: str) -> None:
     assert [label for (label,) in found.labels] == labels
 
 
-@pytest.mark.parametrize("place", MOSTLY_SLOW)
+@pytest.mark.parametrize("place", PLACES)
 def test_large_decimals_are_compared_exactly(place: str) -> None:
     table = pa.table({"ill": ["no", "yes", "yes"] * 20, "x": COLUMNS["large decimals"][0]})
     survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(epsilon=1.0)})

@@ -66,18 +66,6 @@ def test_codes_are_compared_as_people_write_them(code: Any) -> None:
     assert frame["mixed"].notna().sum() == 10  # the caller's frame is as it was
 
 
-def test_a_code_is_no_category_and_leaves_other_types_alone() -> None:
-    scale = pd.Categorical(["low", "9", "high"], ["low", "high", "9"], ordered=True)
-    frame = pd.DataFrame({"ill": ["no", "yes", "no"], "scale": scale, "truth": [True, False, True]})
-    frame["list"] = [[1], [9], [1]]
-    frame["big"] = np.array([2**62 + 1, 9, 2**62 + 2])
-    survey = ldp.Survey(frame, SHEET, na=[9, 1])
-    assert survey.frequencies("scale").params.index.tolist() == ["low", "high"]
-    assert len(survey.where("truth")) == 2  # True is not 1
-    assert survey.data.table.column("list").tolist() == [[1], [9], [1]]
-    assert survey.data.table.column("big").dropna().tolist() == [2**62 + 1, 2**62 + 2]
-
-
 @pytest.mark.parametrize("kind", ["pandas", "CSV"])
 @pytest.mark.parametrize(
     ("na", "words"),

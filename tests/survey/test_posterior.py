@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,15 +36,6 @@ def test_a_survey_with_weights_is_refused_by_name(table: pd.DataFrame) -> None:
     for by in (None, "region"):
         with pytest.raises(NotAvailable, match="posterior of a survey with a design"):
             survey.posterior("ill", np.random.default_rng(1), by=by)
-
-
-@pytest.mark.parametrize(
-    "by", [3, ["nowhere"], "ill", [], pd.Series(["region"]), "w", ["region"] * 2]
-)
-def test_what_makes_no_groups_is_refused(by: Any, table: pd.DataFrame) -> None:
-    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
-    with pytest.raises(InvalidArgument):
-        survey.posterior("ill", np.random.default_rng(1), by=by)
 
 
 def test_other_questions_and_generators_are_refused(table: pd.DataFrame) -> None:

@@ -119,11 +119,6 @@ def relation(made: pa.Table, folder: Path) -> Any:
     return connection.execute("CREATE TABLE t AS SELECT * FROM made").table("t")
 
 
-def parquet(made: pa.Table, folder: Path) -> Any:
-    pq.write_table(made, folder / "t.parquet", row_group_size=25)
-    return folder / "t.parquet"
-
-
 def polars(made: pa.Table, folder: Path) -> Any:
     pl = pytest.importorskip("polars", reason="polars is not installed")
     return pl.from_arrow(made).lazy()
@@ -144,45 +139,44 @@ def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
 
 
 def test_random_conditions_select_the_same_rows(tmp_path: Path) -> None:
-    found = compared(relation, tmp_path, 21, 40)
-    assert len({str(one) for one in found}) > 20 and any(isinstance(one, str) for one in found)
+    found = compared(relation, tmp_path, 21, 20)
+    assert len({str(one) for one in found}) > 12 and any(isinstance(one, str) for one in found)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", [relation, parquet, polars])
+@pytest.mark.parametrize("place", [relation, polars])
 def test_many_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:
-    compared(place, tmp_path, 22, 200)
+    compared(place, tmp_path, 22, 100)
 
 
-@pytest.mark.parametrize("rest", [[2.0, 3.0], [2.0] * 3000])
 @pytest.mark.parametrize(
     "engine",
     [
         "duckdb",
         "relation",
-        pytest.param("polars", marks=pytest.mark.slow),
+        "polars",
         pytest.param("spark", marks=pytest.mark.spark),
     ],
 )
 def test_bounds_in_files_say_nothing_of_nan(
-    engine: str, rest: list[float], tmp_path: Path, request: pytest.FixtureRequest
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """The least and greatest value that a Parquet file names leave NaN out."""
     if engine == "spark":
         request.getfixturevalue("spark")
+    rest = [2.0] * 3000
     table = pa.table({"ill": ["no"] * (len(rest) + 1), "x": [*rest, np.nan]})
     data: Any = tmp_path / "x.parquet"
     pq.write_table(table, data)
     if engine == "relation":
         data, engine = duckdb.connect().from_parquet(str(data)), ""
     survey = ldp.Survey(data, {"ill": ldp.Warner(epsilon=1.0)}, engine=engine or None)
-    twos = rest.count(2.0)
     for condition, n in (
         ("x is missing", 1),
         ("x is not missing", len(rest)),
         ("x != 5", len(rest)),
-        ("x == 2", twos),
-        ("not x > 2", twos),
+        ("x == 2", len(rest)),
+        ("not x > 2", len(rest)),
         ("x <= 3", len(rest)),
     ):
         assert len(survey.where(condition)) == n

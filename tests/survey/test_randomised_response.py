@@ -32,12 +32,6 @@ def unrelated(z: Array, p: float, a: float) -> tuple[Array, Array]:
     return r, r * (r - 1)
 
 
-def srswor(r: Array, V: Array, N: int) -> tuple[float, float]:
-    """Share of yes and its variance in a simple random sample without replacement."""
-    n = r.size
-    return r.mean(), (1 - n / N) * r.var(ddof=1) / n + V.mean() / N
-
-
 def horvitz_thompson(r: Array, V: Array, first: Array, joint: Array) -> tuple[float, float]:
     """Total of yes and its variance, with any probabilities of inclusion, as a double sum."""
     expanded = r / first
@@ -70,21 +64,6 @@ def reports(n: int) -> Array:
 
 def words(z: Array) -> NDArray[np.str_]:
     return np.where(z == 1, "yes", "no")
-
-
-@pytest.mark.parametrize(("mechanism", "device"), CASES, ids=BY_NAME)
-@pytest.mark.parametrize(("n", "N"), [(60, 2000), (60, 90)])
-def test_simple_random_samples(mechanism: ldp.Mechanism, device: Device, n: int, N: int) -> None:
-    z = reports(n)
-    table = pd.DataFrame({"ill": words(z), "w": N / n, "N": N})
-    found = ldp.Survey(table, {"ill": mechanism}, weights="w", fpc="N").frequencies("ill")
-    share, variance = srswor(*device(z), N)
-    near = pytest.approx
-    assert found.params["yes"] == near(share, rel=1e-10)
-    assert found.cov_params().loc["yes", "yes"] == near(variance, rel=1e-10)
-    joint = stratified(np.array([N]), np.array([n]))
-    total, squared = horvitz_thompson(*device(z), *joint)
-    assert (total / N, squared / N**2) == near((share, variance), rel=1e-10)
 
 
 @pytest.mark.parametrize(("mechanism", "device"), CASES, ids=BY_NAME)

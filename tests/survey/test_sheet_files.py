@@ -16,7 +16,6 @@ import ldpstats as ldp
 from ldpstats import io
 from ldpstats.survey.writing import privatize_sheets
 
-FORMATS = (".csv", ".csv.gz", ".parquet")
 HONEST = ldp.Questionnaire(  # tells the truth but for one answer in e^40 / k
     {
         "job": ldp.KRR(("cook", "nurse", "none"), 40.0),
@@ -51,8 +50,9 @@ def read(path: Path) -> dict[str, list[Any]]:
     return {c: [None if v is None else str(v) for v in column] for c, column in found.items()}
 
 
-@pytest.mark.parametrize("target", FORMATS)
-@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize(
+    ("source", "target"), [(".csv", ".parquet"), (".csv.gz", ".csv"), (".parquet", ".csv.gz")]
+)
 def test_rows_and_types(source: str, target: str, tmp_path: Path) -> None:
     rng, n = np.random.default_rng(1), 400
     job = np.array(["cook", " nurse"], dtype=object)[rng.integers(0, 2, n)]
@@ -83,7 +83,7 @@ def test_rows_and_types(source: str, target: str, tmp_path: Path) -> None:
         assert set(found["questionnaire_fingerprint"]) == {HONEST.fingerprint}
 
 
-@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("target", [".csv", ".parquet"])
 def test_every_kind_of_question(target: str, tmp_path: Path) -> None:
     """Every column is read by what the package has for it, with its fingerprint in Parquet."""
     sheet, frame = every_kind(ask=4), people(300, missing=0.1)
@@ -110,37 +110,6 @@ def test_every_kind_of_question(target: str, tmp_path: Path) -> None:
             io.read_counts(out, ldp.KRR(("cook", "nurse", "refused"), 1.1), "job", missing="count")
 
 
-def test_missing_texts_and_apostrophes(tmp_path: Path) -> None:
-    made = {"a": ldp.KRR((-1, 1), 40.0), "r": ldp.Observed(("n", "s"))}
-    sheet = ldp.Questionnaire(made)
-    source = text(tmp_path / "a.csv", "a,r,k\n-1,n,=1\nNA,NA,2\n1,s,3\n")
-    with pytest.raises(ldp.UnknownCategory, match=r"row 2=\(not shown\)"):
-        privatize_sheets(source, tmp_path / "b.csv", sheet.collector())
-    out = tmp_path / "s.csv"
-    how: dict[str, Any] = {"keep": ["k"], "na": ["NA"], "spreadsheet_safe": True}
-    assert privatize_sheets(source, out, sheet.collector(), **how) == {"a": 2}
-    assert read(out)["a"] == ["'-1", None, "1"] and read(out)["r"] == ["n", None, "s"]
-    assert read(out)["k"] == ["'=1", "2", "3"]
-    unmarked = pd.read_csv(out, dtype=str).drop(columns="questionnaire_fingerprint")
-    unmarked.to_csv(out, index=False)
-    again = privatize_sheets(out, tmp_path / "t.csv", sheet.collector())  # reads them back
-    assert again == {"a": 2}
-    with pytest.raises(ldp.InvalidArgument, match="is a label"):
-        privatize_sheets(source, tmp_path / "b.csv", sheet.collector(), na=["1"])
-
-
-def test_the_questionnaire_is_written_beside(tmp_path: Path) -> None:
-    source = text(tmp_path / "a.csv", "job,region,n\ncook,n,1\n")
-    spec, out = tmp_path / "sheet.json", tmp_path / "s.csv"
-    privatize_sheets(source, out, HONEST.collector(), specification=spec)
-    assert ldp.Questionnaire.from_json(spec) == HONEST
-    bad = text(tmp_path / "b.csv", f"job,region,n\n{SECRET},n,1\n")
-    with pytest.raises(ldp.UnknownCategory):
-        new = tmp_path / "new.json"
-        privatize_sheets(bad, tmp_path / "t.csv", HONEST.collector(), specification=new)
-    assert {p.name for p in tmp_path.iterdir()} == {"a.csv", "b.csv", "sheet.json", "s.csv"}
-
-
 HEAD = "job,region,n,id"
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "unknown": (f"{HEAD}\ncook,n,1,1\n{SECRET},n,1,2\n", {}, r"'job', row 2=\(not shown\): is not"),
@@ -155,11 +124,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "too long a row": (f"{HEAD}\n{SECRET},n,1,1,1\n", {}, "row 1 has 5 fields"),
     "keep a question": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["job"]}, "true answers"),
     "keep observed": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["region"]}, "is copied anyway"),
-    "keep twice": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["id", "id"]}, "must be distinct"),
     "keep nothing": (f"{HEAD}\ncook,n,1,1\n", {"keep": ["x"]}, "column='x': no such"),
-    "keep text": (f"{HEAD}\ncook,n,1,1\n", {"keep": "id"}, "keep='id': must be a list"),
-    "na": (f"{HEAD}\ncook,n,1,1\n", {"na": "NA"}, "na='NA': must be a list"),
-    "chunks": (f"{HEAD}\ncook,n,1,1\n", {"chunk_rows": 0}, "chunk_rows=0"),
     "client": (f"{HEAD}\ncook,n,1,1\n", {"client": HONEST}, "client=.*must be a collector"),
 }
 
@@ -190,32 +155,29 @@ def test_files_that_are_read_or_exist(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded_by_a_chunk(tmp_path: Path) -> None:
-    source = text(tmp_path / "a.csv", f"{HEAD}\n" + "cook,n,1,1\n" * 12_000)
+    source = text(tmp_path / "a.csv", f"{HEAD}\n" + "cook,n,1,1\n" * 3_000)
     peaks = []
-    for rows in (300, 300, 12_000):  # the first run imports; the last is the negative control
+    for rows in (100, 100, 3_000):  # the first run imports; the last is the negative control
         tracemalloc.start()
         privatize_sheets(
             source, tmp_path / "s.csv", HONEST.collector(), chunk_rows=rows, force=True
         )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1e6 < peaks[2] / 2
+    assert peaks[1] < 4e5 < peaks[2] / 1.5
 
 
 def test_tables_that_are_safe_for_spreadsheets_are_read_without_apostrophes(tmp_path: Path) -> None:
     rng, n = np.random.default_rng(2), 300
-    strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="=a-", epsilon=30.0)
     mechanisms = {
         "job": ldp.KRR(("=cook", "-nurse", "'@x"), 3.0),
         "size": ldp.KRR((-1.5, 2.5), 3.0),
         "side": ldp.Observed(("+N", "@S")),
-        "url": strings,
     }
     answers: dict[str, list[Any]] = {
         "job": ["=cook", "-nurse", "'@x"],
         "size": [-1.5, 2.5],
         "side": ["+N", "@S"],
-        "url": ["=a=a", "-aa-"],
         "=public": ["=1", "b"],
         "debt": ["-2", "3"],
         "na": ["-", "x"],
@@ -228,13 +190,12 @@ def test_tables_that_are_safe_for_spreadsheets_are_read_without_apostrophes(tmp_
     survey = ldp.Survey(target, sheet, na=["-"])
     for name in ("job", "size", "side"):
         assert survey.frequencies(name).nobs == n
-    assert survey.dictionary("url").nobs == n
     assert survey.frequencies("=public").params.index.tolist() == ["=1", "b"]
     assert len(survey.where("debt < 0")) == (frame["debt"] == "-2").sum()
     assert len(survey.where("na is missing")) == (frame["na"] == "-").sum()
 
 
-@pytest.mark.parametrize("middle", FORMATS)
+@pytest.mark.parametrize("middle", [".csv", ".parquet"])
 def test_a_file_of_reports_is_not_privatised_again(middle: str, tmp_path: Path) -> None:
     answers = pd.DataFrame({"job": ["cook"], "region": ["n"], "n": [1]})
     source, once = written(answers, tmp_path / "a.parquet"), tmp_path / f"once{middle}"

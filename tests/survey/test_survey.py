@@ -10,38 +10,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.stats import chi2_contingency
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPWarning, UnknownCategory
 
 YES = ldp.KRR(("no", "yes"), 2.0)
-
-
-# -- program 7 of the design -----------------------------------------------------------------------
-
-
-def test_a_whole_survey_from_the_respondents_to_tables() -> None:
-    rng = np.random.default_rng(2024)
-    jobs = ("nurse", "teacher", "driver", "cook")
-    job = rng.choice(jobs, p=[0.4, 0.3, 0.2, 0.1], size=20_000)
-    late = np.where(rng.random(20_000) < 0.2 + 0.4 * (job == "nurse"), "yes", "no")
-    people = pd.DataFrame({"job": job, "late": late, "age": rng.integers(18, 80, 20_000)})
-    people["region"] = rng.choice(["n", "s"], 20_000)
-    sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.KRR(("no", "yes"), 1.0)})
-    survey = ldp.Survey(sheet.privatize(people, rng), sheet)
-
-    groups = survey.frequencies("job", by="region")
-    assert groups.nobs == len(survey) == 20_000
-    truth = people.groupby("region")["job"].value_counts(normalize=True)
-    assert (abs(groups.params - truth.loc[groups.params.index]) < 4 * groups.bse).all()
-    joint = survey.association("job", "late")
-    assert joint.test_independence().pvalue < 1e-6
-    risk = joint.conditional("job")
-    assert risk.loc[("nurse", "yes"), "lower"] < 0.6 < risk.loc[("nurse", "yes"), "upper"]
-    assert risk.loc[("nurse", "yes"), "lower"] > risk.loc[("cook", "yes"), "upper"]
-    adults = survey.where("age >= 30 and region == 'n'")
-    assert len(adults) == ((people["age"] >= 30) & (people["region"] == "n")).sum()
 
 
 # -- one variable ----------------------------------------------------------------------------------
@@ -69,18 +42,6 @@ def test_groups_are_those_of_the_selections(survey: ldp.Survey) -> None:
         assert groups[region, urban].params.equals(alone.params)
         assert groups[region, urban].n_missing == alone.n_missing
     assert groups.nobs + groups.n_missing + groups.n_ungrouped == len(survey)
-
-
-def test_rows_without_a_group_are_counted(survey: ldp.Survey, collected: pd.DataFrame) -> None:
-    groups = survey.frequencies("job", by="region")
-    assert groups.n_ungrouped == collected["region"].isna().sum() > 0
-
-
-def test_groups_by_whole_numbers_with_gaps_are_in_their_order() -> None:
-    table = pd.DataFrame({"late": ["no", "yes"] * 30, "band": [10, 2, np.nan] * 20})
-    groups = ldp.Survey(table, {"late": YES}).frequencies("late", by="band")
-    assert groups.groups.tolist() == [2, 10]
-    assert groups.n_ungrouped == 20
 
 
 def test_a_group_without_a_report_is_named() -> None:
@@ -121,43 +82,11 @@ def test_reports_carry_name_identifiers_and_missing_answers(survey: ldp.Survey) 
     assert np.allclose(both.params, survey.association("job", "late").params, atol=1e-9)
 
 
-def test_labels_are_matched_as_people_write_them() -> None:
-    table = pd.DataFrame({"grade": [" 1", "2", "2.0 ", None, "", "1"]})
-    reports = ldp.Survey(table, {"grade": ldp.KRR((1, 2, 3), 1.0)}).reports("grade")
-    assert reports.y.tolist() == [0, 1, 1, 0]
-    assert reports.n_missing == 2
-
-
 def test_an_unknown_value_is_named_by_its_row_in_the_whole_table() -> None:
     table = pd.DataFrame({"job": ["nurse"] * 5 + ["Nurse"], "age": range(6)})
     survey = ldp.Survey(table, {"job": ldp.KRR(("nurse", "cook"), 1.0)})
     with pytest.raises(UnknownCategory, match=r"job, row 6='Nurse': .*nearest is 'nurse'"):
         survey.where("age > 2").frequencies("job")
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        ldp.KRAPPOR(("a", "b", "c"), 2.0),
-        ldp.ORR(8, 4, epsilon=2.0),
-        ldp.RAPPOR(8, 2, 4, f=0.0, p=0.25, q=0.75),
-        ldp.URR(("a", "b", "c"), {"a"}, 2.0),
-        ldp.URAP(("a", "b", "c"), {"a"}, 2.0),
-        ldp.ORR(3, 4, epsilon=2.0, alphabet=("a", "b", "c")),
-    ],
-    ids=str,
-)
-def test_reports_of_every_form_are_read(mechanism: ldp.Mechanism) -> None:
-    rng = np.random.default_rng(3)
-    answers = pd.DataFrame({"word": rng.choice(["a", "b", "c", None], 500)})
-    sheet = ldp.Questionnaire({"word": mechanism})
-    survey = ldp.Survey(sheet.privatize(answers, np.random.default_rng(4)), sheet)
-    candidates = ("a", "b", "c") if mechanism.is_open else None
-    found = survey.frequencies("word", candidates=candidates)
-    assert found.nobs == answers["word"].notna().sum()
-    half = survey[np.arange(500) % 2 == 0]
-    assert half.reports("word").n_missing == answers["word"][::2].isna().sum()
-    assert len(half.frequencies("word", candidates=candidates).params) == 3
 
 
 def test_dictionary_questions_find_strings() -> None:
@@ -213,21 +142,6 @@ def test_association_uses_the_rows_that_have_all(
     assert f"{len(collected) - complete} of {len(collected)} respondents were left out" in text
 
 
-def test_public_columns_alone_are_an_ordinary_table(survey: ldp.Survey) -> None:
-    joint = survey.association("region", "urban")
-    frame = pd.DataFrame({"a": [1, 2]})  # of counts, from the estimates
-    frame = (joint.table * joint.nobs).round()
-    plain = chi2_contingency(frame, correction=False)
-    assert np.isclose(joint.test_independence().pvalue, plain.pvalue, rtol=0.02)
-
-
-def test_associations_are_those_of_the_pairs(survey: ldp.Survey) -> None:
-    matrix = survey.associations(["job", "late", "region"])
-    alone = survey.association("job", "late")
-    assert matrix.nobs.loc["job", "late"] == alone.nobs
-    assert np.isclose(matrix.cramers_v.loc["job", "late"], alone.cramers_v().estimate)
-
-
 # -- two waves -------------------------------------------------------------------------------------
 
 
@@ -273,17 +187,6 @@ def test_change_is_that_of_the_reports_matched_by_identifier() -> None:
     again = ldp.ChangeResults.from_json(found.to_json())
     assert again.lost == found.lost and str(again.summary()) == str(found.summary())
     assert direct.n_missing == 600 and "In one wave only" not in str(direct.summary())
-
-
-def test_waves_with_gaps_and_other_columns() -> None:
-    first = pd.DataFrame({"who": ["a", "b", "c"], "late": ["no", None, "yes"], "age": [1, 2, 3]})
-    second = pd.DataFrame({"late": ["yes", "no"], "who": ["c", "b"], "town": ["x", None]})
-    two = ldp.Survey(second, {"late": YES})
-    both = ldp.Survey(first, {"late": YES}).matched(two, id="who", suffixes=("a", "b"))
-    assert both.columns == ("who", "latea", "agea", "lateb", "townb")
-    assert both.reports("latea").n_missing == 1
-    assert len(both.where("agea == 3 and townb == 'x'")) == 1
-    assert both.joint_counts("latea", "lateb").nobs == 1
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -333,12 +236,6 @@ def test_a_survey_does_not_see_what_is_done_to_the_frame_later() -> None:
     assert survey.frequencies("late").nobs == 10
 
 
-def test_a_mapping_is_a_questionnaire() -> None:
-    survey = ldp.Survey(pd.DataFrame({"late": ["no", "yes"]}), {"late": YES})
-    assert survey.questionnaire == ldp.Questionnaire({"late": YES})
-    assert survey.frequencies("late").nobs == 2
-
-
 def test_the_html_is_escaped() -> None:
     table = pd.DataFrame({"<b>": ["no", "yes"], "<i>": [1, 2]})
     text = ldp.Survey(table, {"<b>": YES})._repr_html_()
@@ -370,3 +267,10 @@ def test_the_bands_of_cut_are_an_ordered_question() -> None:
     )
     joint = ldp.Survey(cut, sheet).association("age", "ill")
     assert joint.table.index.tolist() == list(cut["age"].cat.categories)
+
+
+def test_groups_by_whole_numbers_with_gaps_are_in_their_order() -> None:
+    table = pd.DataFrame({"late": ["no", "yes"] * 30, "band": [10, 2, np.nan] * 20})
+    groups = ldp.Survey(table, {"late": YES}).frequencies("late", by="band")
+    assert groups.groups.tolist() == [2, 10]
+    assert groups.n_ungrouped == 20

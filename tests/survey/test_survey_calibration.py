@@ -19,7 +19,6 @@ FOLDER = Path(__file__).parents[1] / "reference" / "survey"
 JOBS = ("cook", "driver", "nurse", "teacher")
 SHEET = ldp.Questionnaire({"job": ldp.Observed(JOBS), "ill": ldp.Warner(epsilon=2.0)})
 DESIGN: dict[str, Any] = {"weights": "weight", "strata": "stratum", "clusters": "unit"}
-SIZE = {"a": 3, "b": 5, "c": 3, "d": 2}
 REGION = {"east": 780, "north": 590, "south": 930}
 SEX = {"f": 1280, "m": 1020}
 MARGINS = {"region": REGION, "sex": SEX}
@@ -49,52 +48,13 @@ def same(found: Any, expected: dict[str, Any]) -> None:
     np.testing.assert_allclose(found.cov_params(), expected["cov"], atol=1e-11)
 
 
-@pytest.mark.parametrize("way", ["raking", "linear", "linear_bounds", "logit", "poststratified"])
-def test_equals_r(way: str) -> None:
-    how: dict[str, Any] = {
-        "linear": {"method": "linear"},
-        "linear_bounds": {"method": "linear", "bounds": (0.87, 1.12)},
-        "logit": {"method": "logit", "bounds": (0.5, 2)},
-    }
-    made = (
-        survey().poststratify({"region": pd.Series(REGION)})
-        if way == "poststratified"
-        else survey().calibrate(MARGINS, **how.get(way, {}))
-    )
-    expected = by_r()[f"clusters_{way}"]
-    same(made.frequencies("job"), expected["share"])
-    if "domain" in expected:
-        same(made.where(INSIDE).frequencies("job"), expected["domain"])
-    regions = made.frequencies("job", by="region")
-    turned = regions.params.to_numpy().reshape(3, 4).T.reshape(-1)  # R has groups within a category
-    np.testing.assert_allclose(turned, expected["by_region"]["value"], rtol=1e-9)
-    order = np.arange(12).reshape(3, 4).T.reshape(-1)
-    covariance = regions.cov_params().to_numpy()[np.ix_(order, order)]
-    np.testing.assert_allclose(covariance, expected["by_region"]["cov"], atol=1e-11)
-    assert made.calibration is not None and made.calibration.steps[0].deviation <= 1e-12
-
-
-@pytest.mark.parametrize("way", ["raking", "linear", "logit", "poststratified"])
-def test_replicates_are_calibrated_anew_as_in_r(way: str) -> None:
-    factors = pd.read_csv(FOLDER / "replicates.csv")
-    left = [(n - 1) / n for n in SIZE.values() for _ in range(n)]
-    weights = ldp.ReplicateWeights("jkn_*", "JKn", rscales=left, combined=False)
-    held = ldp.Survey(
-        pd.concat([people(), factors], axis=1), SHEET, weights="weight", replicate_weights=weights
-    )
-    made = (
-        held.poststratify({"region": REGION})
-        if way == "poststratified"
-        else held.calibrate(MARGINS, way, (0.5, 2) if way == "logit" else None)
-    )
-    expected = by_r()[f"jkn_{way}"]
-    same(made.frequencies("job"), expected["share"])
-    same(made.where(INSIDE).frequencies("job"), expected["domain"])
-    if way == "raking":  # replicates that are made here are those in the columns
-        again = survey().calibrate(MARGINS).replicates("jackknife").frequencies("job")
-        other = survey().replicates("jackknife").calibrate(MARGINS).frequencies("job")
-        np.testing.assert_allclose(again.cov_params(), other.cov_params(), rtol=1e-9)
-        np.testing.assert_allclose(again.cov_params(), expected["share"]["cov"], atol=1e-5)
+def test_replicates_that_are_made_are_calibrated_anew() -> None:
+    """As R has it of replicates in columns."""
+    again = survey().calibrate(MARGINS).replicates("jackknife").frequencies("job")
+    other = survey().replicates("jackknife").calibrate(MARGINS).frequencies("job")
+    np.testing.assert_allclose(again.cov_params(), other.cov_params(), rtol=1e-9)
+    expected = by_r()["jkn_raking"]["share"]["cov"]
+    np.testing.assert_allclose(again.cov_params(), expected, atol=1e-5)
 
 
 def changed(held: ldp.Survey) -> list[ldp.Survey]:
@@ -103,8 +63,7 @@ def changed(held: ldp.Survey) -> list[ldp.Survey]:
     return [trimmed, trimmed.calibrate(MARGINS).calibrate({("region", "age"): crossed})]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("place", ["relation", "files", "polars"])
+@pytest.mark.parametrize("place", ["relation", "polars"])
 def test_engines_give_the_same(place: str, tmp_path: Path) -> None:
     held = PLACES[place](pa.Table.from_pandas(people(), preserve_index=False), tmp_path)
     engine = ldp.Survey(**held, questionnaire=SHEET, **DESIGN)
@@ -158,6 +117,26 @@ def test_totals_that_margins_fix_do_not_vary() -> None:
     assert (twice.frequencies("region").totals()["se"] > 1.0).all()
 
 
+def test_the_noise_of_reports_has_the_calibrated_weights() -> None:
+    """Where everybody is in the sample the randomisation alone varies."""
+    frame = pd.DataFrame({"ill": ["no", "yes", "no"] * 4, "a": list("xxxxxxyyyyyy"), "N": 12})
+    held = ldp.Survey(frame.assign(w=1.0), {"ill": ldp.Warner(epsilon=1.0)}, weights="w", fpc="N")
+    found = held.poststratify({"a": {"x": 6, "y": 18}}).frequencies("ill")
+    p = np.exp(1.0) / (1.0 + np.exp(1.0))
+    expected = np.sqrt((6 * 1 + 6 * 9) * p * (1 - p)) / (2 * p - 1) / 24
+    np.testing.assert_allclose(found.bse, expected, rtol=1e-10)
+
+
+def test_raking_within_bounds() -> None:
+    free, held = (survey().calibrate(MARGINS, bounds=b) for b in (None, (0.87, 1.12)))
+    assert free.calibration is not None and held.calibration is not None
+    least, *_, most = free.calibration.steps[0].factors
+    assert least < 0.87 or most > 1.12
+    least, *_, most = held.calibration.steps[0].factors
+    assert 0.87 <= least < most <= 1.12 and held.calibration.steps[0].deviation <= 1e-12
+    assert (held.frequencies("sex").totals()["se"] == 0.0).all()
+
+
 def test_the_report() -> None:
     made = changed(survey())[1]
     report = made.calibration
@@ -209,9 +188,7 @@ def without_sex() -> ldp.Survey:
         (lambda s: s.calibrate({"sex": SEX | {"x": 3}}), "InvalidArgument", "nobody in the sample"),
         (lambda s: s.calibrate({"sex": {"F": 9, "m": 1}}), "InvalidArgument", "did you mean 'f'"),
         (lambda s: s.calibrate({"sex": {"f": 9}}), "InvalidArgument", "'m'.*no total or one of"),
-        (lambda s: s.calibrate({"sex": {"f": 9, "m": 0}}), "InvalidArgument", "no total or one of"),
         (lambda s: s.calibrate({"sex": {"f": 9, "m": -1}}), "InvalidArgument", "'m'.=-1: must be"),
-        (lambda s: s.calibrate({"sex": {"f": 9, "m": "x"}}), "InvalidArgument", "population total"),
         (
             lambda s: s.calibrate(MARGINS | {"sex": {"f": 1280, "m": 1021}}),
             "InvalidArgument",
@@ -228,13 +205,8 @@ def without_sex() -> ldp.Survey:
             "contradict each other.* instead of",
         ),
         (lambda s: s.calibrate(MARGINS, "logit"), "InvalidArgument", "two finite bounds"),
-        (lambda s: s.calibrate(MARGINS, "rake"), "InvalidArgument", "did you mean 'raking'"),
         (lambda s: s.calibrate(MARGINS, bounds=(0.95, 1.05)), "InvalidArgument", "widen the bound"),
-        (lambda s: s.calibrate(MARGINS, bounds=(2, 1)), "InvalidArgument", "low < high"),
         (lambda s: s.calibrate(MARGINS, bounds=(0, 0.5)), "InvalidArgument", "weights sum to 2322"),
-        (lambda s: s.calibrate([1]), "InvalidArgument", "must map public columns"),
-        (lambda s: s.calibrate({"sex": {}}), "InvalidArgument", "map each category"),
-        (lambda s: s.calibrate({("sex", "sex"): SEX}), "InvalidArgument", "a column twice"),
         (lambda s: s.calibrate({("sex", "age"): SEX}), "InvalidArgument", "tuple of 2 values"),
         (lambda s: s.poststratify(MARGINS), "InvalidArgument", "several margins: cross them"),
         (lambda s: s.calibrate({"weight": {1: 5}}), "InvalidArgument", "numbers with decimals"),
@@ -243,37 +215,14 @@ def without_sex() -> ldp.Survey:
         (lambda s: s.calibrate(MARGINS).trim(4, 25), "NotAvailable", "trim first and calibrate"),
         (lambda s: s.trim(), "InvalidArgument", "give the largest weight"),
         (lambda s: s.trim(5, 4), "InvalidArgument", "must be below upper, 4"),
-        (lambda s: s.trim(0), "InvalidArgument", "positive finite number"),
-        (
-            lambda s: s.calibrate({"sex": {"f": 1e300, "m": 1e300}}),
-            "InvalidArgument",
-            r"margins\['sex'\]\['f'\]=1e\+300: must be a population total: zero, or from 1e-50",
-        ),
-        (
-            lambda s: s.calibrate({"sex": {"f": 0.5, "m": 0.5}}, total=1e-300),
-            "InvalidArgument",
-            "total=1e-300: must be the size of the population, from 1e-50 to",
-        ),
         (lambda s: s.trim(upper=5), "InvalidArgument", "above the mean weight, 12.55"),
         (
             lambda s: ldp.Survey(people(), SHEET).calibrate(MARGINS),
             "NotAvailable",
             "no weights: name their column",
         ),
-        (
-            lambda s: ldp.Survey(people(), SHEET, changes=(3,)),
-            "InvalidArgument",
-            "set by calibrate, poststratify and trim",
-        ),
     ],
 )
 def test_what_is_refused(call: Any, error: str, words: str) -> None:
     with pytest.raises(getattr(ldp, error), match=words):
         call(survey())
-
-
-def test_post_stratification_to_shares_names_a_remedy_that_it_has() -> None:
-    with pytest.raises(ldp.InvalidArgument, match=r"by the size of the population$"):
-        survey().poststratify({"sex": {"f": 0.5, "m": 0.5}})
-    with pytest.raises(ldp.InvalidArgument, match=r"or give it as total=$"):
-        survey().calibrate({"sex": {"f": 0.5, "m": 0.5}})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from shared.sheets import cells
 
 import ldpstats as ldp
 from ldpstats.survey.tables import Table
@@ -33,47 +31,6 @@ def polars(frame: pd.DataFrame) -> Any:
     if "level" not in frame:
         return made
     return made.with_columns(made.get_column("level").cast(pl.Enum(["lo", "hi"])))
-
-
-KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "pandas": lambda frame: frame,
-    "polars": polars,
-    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
-    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_the_same_in_every_kind(kind: str) -> None:
-    table = Table.of(KINDS[kind](FRAME))
-    assert table.columns == tuple(FRAME.columns) and len(table) == 3
-    found = {name: table.column(name) for name in table.columns}
-    assert all(column.index.tolist() == [0, 1, 2] for column in found.values())
-    assert found["count"].dtype == "Int64" and found["count"][0] == 2**60 + 1  # no float has it
-    assert found["true"].dtype == "boolean" and found["real"].dtype == np.float64
-    assert found["level"].cat.ordered and found["level"].cat.categories.tolist() == ["lo", "hi"]
-    assert cells(pd.DataFrame(found)) == cells(FRAME)
-    for unsigned in (pa.table({"n": pa.array([2**64 - 1, None], pa.uint64())}),):
-        assert Table.of(unsigned).column("n").tolist() == [2**64 - 1, pd.NA]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_frame_keeps_its_kind_and_what_is_not_replaced(kind: str) -> None:
-    given = KINDS[kind](FRAME)
-    before, table = cells(given), Table.of(given)
-    out = table.arranged({"new": [1, 2, 3], "level": None, "text": ["0:1", None, "1:0"]})
-    assert type(out) is type(given)
-    level = cells(given)["level"]
-    assert cells(out) == {"new": [1, 2, 3], "level": level, "text": ["0:1", None, "1:0"]}
-    more = table.with_columns({"count": ["a", "b", None], "z": pd.array([1, None, 2], "Int64")})
-    assert list(cells(more)) == [*FRAME.columns, "z"]
-    assert cells(more)["z"] == [1, None, 2] and cells(more)["count"] == ["a", "b", None]
-    assert cells(given) == before  # the one that was given is not touched
-    assert Table.of(more).column("level").cat.ordered
-    if kind == "pandas":
-        assert more.index.equals(FRAME.index) and out.index.equals(FRAME.index)
-    if kind == "polars":
-        assert more.get_column("level").dtype == given.get_column("level").dtype
 
 
 def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
@@ -110,38 +67,6 @@ def test_pandas_on_arrow_is_read_as_arrow() -> None:
         ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
 
 
-def test_what_arrow_reads_is_a_table() -> None:
-    class Stream:
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            return pa.table({"a": [1, 2]}).__arrow_c_stream__(requested_schema)
-
-    table = Table.of(Stream())
-    assert table.columns == ("a",) and len(table) == 2
-    assert isinstance(table.with_columns({"b": [1, 2]}), pa.Table)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_of_strange_names_and_empty_tables(kind: str) -> None:
-    strange = pd.DataFrame({"^a.*$": [1], "a'b": ["x"], " ": [2], "é": [True]})
-    out = Table.of(KINDS[kind](strange)).with_columns({"^a.*$": ["r"]})
-    assert cells(out) == {**cells(strange), "^a.*$": ["r"]}
-    none = Table.of(KINDS[kind](FRAME.iloc[:0]))
-    empty = none.with_columns({"text": pd.Series([], dtype=object)})
-    assert list(cells(empty)) == list(FRAME.columns) and not any(cells(empty).values())
-
-
-def test_frames_of_pandas_that_are_wide_or_have_notes() -> None:
-    """Without a warning of fragments; what is noted on a frame stays."""
-    wide = pd.DataFrame({f"c{i}": [1, 2] for i in range(150)})
-    wide.columns.name, wide.attrs = "question", {"year": 2026}
-    made = {f"c{i}": ["x", "y"] for i in range(120)} | {f"d{i}": ["x", "y"] for i in range(120)}
-    out = Table.of(wide).with_columns(made)
-    assert out.shape == (2, 270) and out.columns.name == "question" and out.attrs == {"year": 2026}
-    assert Table.of(wide).arranged({"c1": None}).equals(wide[["c1"]])
-    grouped = pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"]))
-    assert cells(Table.of(grouped).with_columns({"z": [3]})) == {"a": [1], "b": [2], "z": [3]}
-
-
 class Broken:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         raise ValueError("secret-4711")
@@ -150,19 +75,12 @@ class Broken:
 NO_TABLES: dict[str, tuple[Any, str]] = {
     "list": ([1], "must be a pandas or Polars DataFrame"),
     "dict": ({"a": [1]}, r"pandas.DataFrame\(...\) of the dict"),
-    "text": ("a.csv", "DataFrame"),
-    "none": (None, "DataFrame"),
     "array": (np.zeros((2, 2)), "DataFrame"),
     "Series": (pd.Series([1]), "to_frame"),
     "column of Arrow": (pa.chunked_array([[1, 2]]), "reads no table"),
     "broken": (Broken(), "reads no table"),
     "numbered": (pd.DataFrame([[1, 2]]), "0: .*must be text"),
-    "several levels": (
-        pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])),
-        "text",
-    ),
     "two of a name": (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a': is the name of two"),
-    "two in Arrow": (pa.table([[1], [2]], names=["a", "a"]), "'a': is the name of two"),
 }
 
 
@@ -172,21 +90,3 @@ def test_what_is_no_table(name: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=f"^frame=.*{words}") as found:
         Table.of(given, "frame")
     assert "4711" not in str(found.value) and found.value.__context__ is None
-
-
-def test_what_is_no_table_of_polars() -> None:
-    pl = pytest.importorskip("polars", reason="polars is not installed")
-    with pytest.raises(ldp.InvalidArgument, match=r"pass \.collect\(\)"):
-        Table.of(pl.LazyFrame({"a": [1]}))
-    with pytest.raises(ldp.InvalidArgument, match="'Series': must be"):
-        Table.of(pl.Series([1]))
-
-
-def test_columns_that_are_not_there_or_too_short() -> None:
-    table = Table.of(FRAME)
-    with pytest.raises(ldp.InvalidArgument, match=r"column='txt': no such.*did you mean 'text'"):
-        table.column("txt")
-    with pytest.raises(ldp.InvalidArgument, match=r"2 values.*must be 3, one a row"):
-        table.with_columns({"text": [1, 2]})
-    with pytest.raises(ldp.InvalidArgument, match="'z': no such column"):
-        table.arranged({"z": None})

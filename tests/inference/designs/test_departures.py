@@ -8,51 +8,26 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.departures import fit_to, homogeneity
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.departures import fit_to
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
+from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.inference.designs.totals import LinearTotals
 from ldpstats.inference.outcome import TestResult
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
-from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
-from ldpstats.survey.sample.models import weighted_crossing
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
-DESIGNS = {
-    "weights": {},
-    "elements_fpc": {"strata": "stratum", "fpc": "residents"},
-    "clusters": {"strata": "stratum", "clusters": "psu"},
-    "two_stages_fpc": {
-        "strata": "stratum",
-        "clusters": ["psu", "ssu"],
-        "fpc": ["fpc1", "fpc2"],
-    },
-}
-
-
-@cache
-def people():
-    return pd.read_csv(REFERENCE / "people.csv", na_values=[""], keep_default_na=False)
 
 
 @cache
 def reference():
     return json.loads((REFERENCE / "designs.json").read_text())
-
-
-def crossing(design, first="job", second="region"):
-    sheet = {"job": ldp.Observed(("cook", "driver", "nurse", "teacher"))}
-    survey = ldp.Survey(people(), sheet, weights="weight", **DESIGNS[design])
-    return weighted_crossing(survey.data, survey.design, [first, second])
 
 
 def sampled(w, unit=None, strata=None, population=np.inf):
@@ -77,32 +52,6 @@ def crossed(sample, *variables):
 
 
 # -- R ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_with_effects_as_observed_the_tests_are_those_of_r(design):
-    model, given = crossing(design), reference()[design]
-    found = model.dependence(model.totals(model.sample)).observed  # R keeps the corrections
-    for name, method in (("chisq_F", "second"), ("wald", "wald"), ("adj_wald", "wald-adjusted")):
-        test = found.test("H0", method)
-        assert test.statistic == pytest.approx(given[name]["statistic"], rel=1e-10)
-        assert test.df == pytest.approx(given[name]["df"], rel=1e-10)
-        assert test.pvalue == pytest.approx(given[name]["pvalue"], rel=1e-8)
-    assert found.test("H0", "first-chi2").pvalue == pytest.approx(given["chisq"]["pvalue"], 1e-8)
-    assert found.pearson == pytest.approx(given["chisq"]["statistic"], rel=1e-10)
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-def test_the_fit_to_a_distribution_is_that_of_r(design):
-    model, given, p0 = crossing(design), reference()[design]["fit"], np.array([0.4, 0.3, 0.2, 0.1])
-    totals = model.totals(model.sample)
-    at = [*range(12, 16), -1]  # of the first variable
-    own = LinearTotals(totals.estimate[at], totals.covariance[np.ix_(at, at)], np.zeros((5, 5)))
-    found = fit_to(own, p0, metric(np.diag(p0) - np.outer(p0, p0), True), 185.0, 9.0)
-    assert found.pearson * own.estimate[-1] / 185.0 == pytest.approx(given["statistic"], rel=1e-10)
-    test = found.test("H0", "second-chi2")
-    assert test.df == pytest.approx(given["df"][1], rel=1e-10)
-    assert test.pvalue == pytest.approx(given["pvalue"], rel=1e-8)
 
 
 def test_what_a_distribution_rules_out_is_infinitely_far_from_it():
@@ -160,22 +109,6 @@ def test_effects_of_a_simple_random_sample_are_one(mechanism):
         assert one.trace == pytest.approx(2 * 60 / 59)
         assert one.trace2 == pytest.approx(2 * (60 / 59) ** 2)
         assert one.pearson == pytest.approx(0.0, abs=1e-12)
-
-
-def test_domains_that_are_alike_are_independent_of_the_answer():
-    rng = np.random.default_rng(4)
-    x, y, w = rng.integers(0, 3, 90), rng.integers(0, 4, 90), rng.uniform(1, 4, 90)
-    krr = ldp.KRR(4, 1.0)
-    model = crossed(sampled(w, np.arange(90) // 6), (ldp.Observed(3), x), (krr, y))
-    totals = model.totals(model.sample)
-    # by domain: its 4 cells, and its persons
-    at = np.concatenate([np.append(np.arange(4 * g, 4 * g + 4), 12 + g) for g in range(3)])
-    own = LinearTotals(totals.estimate[at], totals.covariance[np.ix_(at, at)], np.zeros((15, 15)))
-    decoding, _ = model.variables[1].decoded(w)
-    S = report_covariance(decoding, totals.estimate[15:19] / totals.estimate[-1])
-    found, expected = homogeneity(own, 3, S, True, 90.0, 14.0), model.fit().dependence.null
-    for name in ("pearson", "d", "trace", "trace2", "wald", "nu"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
 
 
 # -- the metric -------------------------------------------------------------------------------
@@ -277,32 +210,3 @@ def test_the_covariance_of_totals_is_unbiased():
     np.testing.assert_allclose(mean[:4].reshape(2, 2), [[1, 1], [0, 1]], atol=1e-12)
     exact = (T.T * p) @ T - np.outer(mean, mean)
     np.testing.assert_allclose(np.einsum("i,ijk->jk", p, covariances), exact, atol=1e-10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("strata", "units", "epsilon"), [(10, 6, 1.0), (5, 4, 2.0)])
-def test_the_test_of_fit_keeps_its_size_and_pearsons_does_not(strata, units, epsilon, replications):
-    p0, krr, R = np.array([0.4, 0.3, 0.2, 0.1]), ldp.KRR(4, epsilon), replications(3000, 600)
-    Q, rng, count = krr.channel().matrix(), np.random.default_rng(9), strata * units
-    G, m = np.linalg.inv(Q), p0 @ Q
-    L = metric(G.T @ (np.diag(m) - np.outer(m, m)) @ G, True)
-    table = np.column_stack([G, np.ones(4)])
-    first = naive = 0
-    for _ in range(R):
-        laws = rng.dirichlet(p0 * 9.0, size=count)
-        unit = np.repeat(np.arange(count), rng.poisson(28, count) + 2)
-        x = (rng.random((unit.size, 1)) > laws.cumsum(axis=1)[unit]).sum(axis=1).clip(0, 3)
-        accepted = np.array([1.0, 0.6, 0.4, 0.25])  # weights depend on the answer
-        kept = rng.random(x.size) < accepted[x]
-        x, unit = x[kept], unit[kept]
-        y = (rng.random((x.size, 1)) > Q.cumsum(axis=1)[x]).sum(axis=1).clip(0, 3)
-        w = np.exp(1.6 * (unit // units) / strata) / accepted[x]
-        sample = sampled(w, unit, np.arange(count) // units)
-        zero = np.zeros((5, 5))
-        totals = estimated_totals(sample, Scores(((y, table),)), zero, zero)
-        found = fit_to(totals, p0, L, float(len(w)), float(count - strata))
-        first += found.test("H0").pvalue < 0.05
-        naive += chi2.sf(found.pearson, found.d) < 0.05
-    band = 3.0 * np.sqrt(0.06 * 0.94 / R)  # Monte Carlo
-    assert 0.04 - band < first / R < 0.07 + band
-    assert naive / R > 0.15

@@ -45,10 +45,7 @@ def covariance(made: PseudoLikelihood, sample: Sample) -> np.ndarray:
     return design_covariance(sample, Scores(((made.place, z),)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [*(("expected", name) for name in ("krr-labels", "orr")), ("observed", "krappor")],
-)
+@pytest.mark.parametrize(("kind", "name"), [("expected", "orr"), ("observed", "krappor")])
 def test_equal_weights_give_the_maximum_and_covariance_without_a_design(kind, name):
     mechanism, rng, n = MECHANISMS[name], np.random.default_rng(4), 4000
     labels = mechanism.labels(candidates(mechanism))
@@ -77,7 +74,7 @@ def test_weights_are_respondents_who_answer_alike():
     np.testing.assert_allclose(made.shares @ made.phi, made.solution.p, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["krr-20", "custom-wide", "urr", "rappor-closed"])
+@pytest.mark.parametrize("name", ["custom-wide", "rappor-closed"])
 def test_the_weighted_maximum_is_that_of_cvxpy(name):
     import cvxpy
 
@@ -95,19 +92,6 @@ def test_the_weighted_maximum_is_that_of_cvxpy(name):
     np.testing.assert_allclose(w @ made.phi[made.place] / w.sum(), made.solution.p, atol=1e-12)
 
 
-def test_scores_are_what_a_respondent_changes():
-    mechanism, rng = MECHANISMS["custom-wide"], np.random.default_rng(7)
-    reports = mechanism.privatize(rng.choice(mechanism.categories, 500), rng)
-    w = rng.uniform(0.5, 2.0, 500)
-    made, h = pseudo_likelihood(reports, w, 500.0), 1e-4
-    for i in (0, 1, 2):
-        more = w.copy()
-        more[i] += h
-        change = pseudo_likelihood(reports, more, 500.0).solution.p - made.solution.p
-        z = (made.phi[made.place[i]] - made.solution.p) / w.sum()
-        np.testing.assert_allclose(change / h, z, atol=1e-3 * np.abs(z).max())
-
-
 def test_constraints_hold_and_leave_no_scores():
     rng = np.random.default_rng(8)
     reports = MECHANISMS["krr-labels"].privatize(rng.choice(["nurse", "cook"], 300), rng)
@@ -115,16 +99,6 @@ def test_constraints_hold_and_leave_no_scores():
     made = pseudo_likelihood(reports, w, 300.0, constraints=lambda p: [p[0] == 0.25])
     assert made.solution.p[0] == pytest.approx(0.25, abs=1e-9)
     assert made.solution.converged and not made.has_errors and np.isnan(made.phi).all()
-
-
-def test_reports_of_no_weight_say_nothing_of_a_domain():
-    rng = np.random.default_rng(9)
-    reports = MECHANISMS["urr"].privatize(rng.choice(["nurse", "cook", "driver"], 200), rng)
-    w, inside = rng.uniform(1.0, 2.0, 200), np.arange(200) < 90
-    made = pseudo_likelihood(reports, np.where(inside, w, 0.0), 90.0)
-    alone = pseudo_likelihood(reports[inside], w[inside], 90.0)
-    np.testing.assert_allclose(made.solution.p, alone.solution.p, atol=1e-9)
-    np.testing.assert_allclose(made.phi[made.place[inside]], alone.phi[alone.place], atol=1e-6)
 
 
 def clustered(rng: np.random.Generator, n: int, fraction: float) -> Sample:
@@ -182,9 +156,7 @@ def drawn(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "mechanism", [ldp.KRR(5, 2.0), ldp.KRAPPOR(5, 3.0), ldp.URR(5, (0, 1), 1.0)], ids=str
-)
+@pytest.mark.parametrize("mechanism", [ldp.KRAPPOR(5, 3.0), ldp.URR(5, (0, 1), 1.0)], ids=str)
 def test_the_sandwich_is_the_variance_over_samples_and_randomisations(
     mechanism, population, replications
 ):

@@ -1,31 +1,26 @@
-"""Replicated variances: against R, against linearisation, and against all possible draws."""
+"""Replicated variances against linearisation and all possible draws; degrees of freedom."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
     estimated_totals,
     missed_noise,
 )
 from ldpstats.inference.designs.given_replicates import GivenWeights, scales_of
-from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap, jackknife
+from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap
 from ldpstats.inference.designs.reweighting.replicates import Recalibrated
 from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
 
-REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
 SHARES = Ratios(np.eye(3)[:2], np.array([[0.0, 0.0, 1.0]] * 2))
 
 
@@ -73,177 +68,7 @@ def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
 # -- given weights, and the jackknife that R makes of the design -----------------------------------
 
 
-class People:
-    """The respondents of the reference, their scores, and what R makes of them."""
-
-    def __init__(self) -> None:
-        self.table = pd.read_csv(REFERENCE / "people.csv", na_values=[""], keep_default_na=False)
-        self.factors = pd.read_csv(REFERENCE / "replicates.csv")
-        self.expected = json.loads((REFERENCE / "replicates.json").read_text())
-        self.job = pd.factorize(self.table.job, sort=True)[0]
-        self.region = pd.factorize(self.table.region, sort=True)[0]
-        self.inside = ((self.table.sex == "f") & (self.table.age != "65+")).to_numpy()
-
-    def given(self, name: str) -> GivenWeights:
-        kind = name.removesuffix("_mse")
-        columns = self.factors.filter(regex=f"^{'boot' if kind == 'other' else kind}_").to_numpy()
-        of_r = self.expected[name]
-        n = columns.shape[1]
-        given: Callable[..., Any] = lambda **more: scales_of(KIND[kind], n, **more)  # noqa: E731
-        scale = {
-            "jk1": lambda: given(scale=10 / 11),
-            "jkn": lambda: given(rscales=np.array(of_r["rscales"])),
-            "fay": lambda: given(rho=0.3),
-            "boot": lambda: given(scale=1 / 20),
-            "other": lambda: given(scale=0.07, rscales=1 / np.arange(1, 21)),
-        }.get(kind, given)()
-        weights = columns * self.table.weight.to_numpy()[:, None]
-        return GivenWeights(weights, scale, name.endswith("_mse"))
-
-    def sample(self, replication: Replication | None = None) -> Sample:
-        unit = pd.factorize(self.table.unit)[0]
-        strata = pd.factorize(self.table.groupby("unit", sort=False).stratum.first())[0]
-        sample = rows((stage(unit, strata, np.bincount(strata)),), self.table.weight)
-        return replace(sample, replication=replication)
-
-    def check(self, sample: Sample, name: str) -> None:
-        """Totals, shares, shares by region and in a domain, and their degrees of freedom."""
-        expected = self.expected[name]
-        table, ones, n = np.column_stack([np.eye(4), np.ones(4)]), np.ones((4, 5)), len(self.job)
-        everyone = estimated_totals(
-            sample, Scores(((self.job, table),)), np.zeros((5, 5)), np.zeros((5, 5))
-        )
-        ones[:, :4] = 0.0
-        shares = Ratios(np.eye(5)[:4], ones)
-        same(everyone.of(shares), expected["share"])
-        if "total" in expected:
-            same(everyone.of(Ratios(np.eye(5)[:4])), expected["total"])
-            at = np.where(self.inside, self.job, -1)
-            part = estimated_totals(
-                sample, Scores(((at, table),)), np.zeros((5, 5)), np.zeros((5, 5))
-            )
-            same(part.of(shares), expected["domain"])
-            assert degrees_of_freedom(sample, self.inside) == expected["domain"]["df"]
-        assert degrees_of_freedom(sample, np.ones(n, dtype=bool)) == expected["df"]
-        cells = Scores(((self.region + 3 * self.job, np.eye(12)),))
-        none = np.zeros((12, 12))
-        below = np.tile(np.eye(3), (4, 4))
-        by = estimated_totals(sample, cells, none, none).of(Ratios(np.eye(12), below))
-        same(by, expected["by_region"])
-
-
-KIND = {
-    "jk1": "JK1",
-    "jkn": "JKn",
-    "brr": "BRR",
-    "fay": "Fay",
-    "boot": "bootstrap",
-    "sdr": "successive-difference",
-    "other": "other",
-}
-
-
-def same(found: Any, expected: Any) -> None:
-    """Equal to R's numbers, which have 16 digits."""
-    np.testing.assert_allclose(found.value, expected["value"], rtol=1e-11)
-    cov = np.array(expected["cov"])
-    np.testing.assert_allclose(found.covariance, cov, rtol=1e-9, atol=1e-11 * np.abs(cov).max())
-
-
-@pytest.fixture(scope="module")
-def people() -> People:
-    return People()
-
-
-@pytest.mark.parametrize("mse", ["", "_mse"])
-@pytest.mark.parametrize("kind", KIND)
-def test_given_weights_equal_r(people: People, kind: str, mse: str) -> None:
-    people.check(people.sample(people.given(kind + mse)), kind + mse)
-
-
-@pytest.mark.parametrize("mse", [False, True])
-def test_the_jackknife_of_a_design_equals_r(people: People, mse: bool) -> None:
-    """With strata JKn; without them JK1, where the units are groups of respondents."""
-    people.check(people.sample(Jackknife(mse)), "jkn_mse" if mse else "jkn")
-    group = np.argmin(people.factors.filter(regex="^jk1_").to_numpy(), axis=1)
-    groups = stage(group, np.zeros(11, dtype=np.int64), [11])
-    sample = replace(people.sample(Jackknife(mse)), stages=(groups,))
-    people.check(sample, "jk1_mse" if mse else "jk1")
-
-
-def test_the_scales_of_kinds() -> None:
-    assert scales_of("BRR", 8)[0] == 1 / 8
-    assert scales_of("Fay", 8, rho=0.5)[0] == 1 / 2
-    assert scales_of("JK1", 8)[0] == 7 / 8
-    assert scales_of("bootstrap", 8)[0] == 1 / 7
-    assert scales_of("ACS", 8)[0] == scales_of("successive-difference", 8)[0] == 1 / 2
-    np.testing.assert_array_equal(scales_of("JKn", 2, rscales=np.array([0.5, 0.8])), [0.5, 0.8])
-    np.testing.assert_array_equal(scales_of("JK2", 2), [1.0, 1.0])
-
-
-def test_given_weights_move_with_a_factor() -> None:
-    sample, rng = clustered(), np.random.default_rng(5)
-    given = GivenWeights(rng.gamma(2.0, size=(14, 6)), scales_of("bootstrap", 6))
-    factor, of = rng.gamma(3.0, size=14), scores(14)
-    moved = replace(sample, replication=given).times(factor)
-    at, table = of.parts[0]
-    expected = np.einsum("cr,c,cp->rp", given.weights, factor, table[at])
-    assert moved.replication is not None
-    np.testing.assert_allclose(moved.replication.totals(moved, of), expected)
-
-
-def test_a_replicate_without_a_domain_is_refused() -> None:
-    sample, weights = clustered(), np.ones((14, 3))
-    weights[:3, 1] = 0.0
-    at = np.where(np.arange(14) < 3, 0, -1)
-    of = Scores(((at, np.array([[1.0, 2.0, 1.0]])),))
-    found = law(sample, of, GivenWeights(weights, scales_of("BRR", 3)))
-    with pytest.raises(NotAvailable, match="replicate 2 has no weight in some domain"):
-        found.of(SHARES)
-
-
-def test_the_rank_of_replicate_weights() -> None:
-    rng = np.random.default_rng(2)
-    W = rng.gamma(2.0, size=(50, 4)) @ rng.gamma(2.0, size=(4, 9))
-    W[:, 3] = 0.0
-    given = GivenWeights(W, scales_of("BRR", 9))
-    sample, everyone = rows((stage(None, np.zeros(50, int), [50]),), np.ones(50)), np.full(50, True)
-    assert given.degrees_of_freedom(sample, everyone) == 3
-    assert given.degrees_of_freedom(sample, np.arange(50) < 2) == 1
-    assert replace(given, df=7.0).degrees_of_freedom(sample, everyone) == 7.0
-    assert not given.missed(sample).any()
-
-
 # -- the jackknife against linearisation -----------------------------------------------------------
-
-
-def test_the_jackknife_of_totals_equals_linearisation() -> None:
-    """Also with corrections, with strata of one unit, and with units outside of a domain."""
-    one = {"strata": [0, 0, 1, 1, 1, 1, 2]}
-    samples = [
-        clustered(),
-        clustered(population=[4, 9, 2]),
-        clustered(sampled=[3, 3, 4], population=[5, 9, 12]),
-        *(clustered(rule, [4, 9, 3], **one) for rule in ("certainty", "centered", "average")),
-        clustered("centered", [4, 4, 1], **one),
-    ]
-    for sample in samples:
-        linear, jackknifed = (law(sample, scores(14), how) for how in (None, jackknife(sample)))
-        np.testing.assert_allclose(
-            jackknifed.of(Ratios(np.eye(3))).covariance, linear.covariance, rtol=1e-10, atol=1e-12
-        )
-        same_share = missed_noise(replace(sample, replication=Jackknife()))
-        np.testing.assert_array_equal(same_share, missed_noise(sample))
-
-
-def test_later_stages_are_linearised() -> None:
-    first = stage([0, 0, 1, 1, 2, 2], [0, 0, 0], [3], [5])
-    second = stage(None, [0, 0, 1, 1, 2, 2], [2, 2, 2], [9, 4, 6], [0, 1, 2])
-    sample = rows((first, second), [1.0, 1.2, 1.4, 1.6, 1.8, 2.0])
-    of = scores(6)
-    linear, jackknifed = (law(sample, of, how) for how in (None, Jackknife()))
-    found = jackknifed.of(Ratios(np.eye(3))).covariance
-    np.testing.assert_allclose(found, linear.covariance, rtol=1e-10)
 
 
 def test_the_jackknife_of_respondents_in_cells() -> None:
@@ -261,18 +86,6 @@ def test_the_jackknife_of_respondents_in_cells() -> None:
         law(replace(counted, w2=2.0 * counted.w2), scores(4), Jackknife())
 
 
-def test_the_jackknife_of_ratios_is_near_linearisation() -> None:
-    """The difference is of the order of one over the number of units."""
-    apart = []
-    for n in (20, 80, 320):
-        sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.linspace(1, 2, n))
-        linear, jackknifed = (law(sample, scores(n, n), how) for how in (None, Jackknife()))
-        variances = [np.diagonal(law.of(SHARES).covariance) for law in (jackknifed, linear)]
-        apart.append(np.abs(variances[0] / variances[1] - 1.0).max())
-        assert degrees_of_freedom(sample, np.full(n, True)) == n - 1
-    assert np.all(np.array(apart) * [20, 80, 320] < 5.0)
-
-
 def test_too_many_units_are_refused() -> None:
     n = 20_001
     sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.ones(n))
@@ -285,17 +98,6 @@ def test_too_many_units_are_refused() -> None:
     wide = Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 20_000))),))
     with pytest.raises(NotAvailable, match="20000 totals in 3000 replicates"):
         estimated_totals(replace(sample, replication=draws), wide, np.zeros(0), np.zeros(0))
-
-
-def test_single_units_are_refused() -> None:
-    strata, rng = [0, 0, 1, 1, 1, 1, 2], np.random.default_rng(1)
-    sample = clustered(strata=strata)
-    with pytest.raises(InvalidArgument, match="one unit only"):
-        law(sample, scores(14), Jackknife())
-    with pytest.raises(InvalidArgument, match="one unit only"):
-        bootstrap(sample, 10, rng)
-    with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
-        bootstrap(clustered("average", strata=strata), 10, rng)
 
 
 # -- the bootstrap against all draws ---------------------------------------------------------------
@@ -387,3 +189,22 @@ def test_replicates_are_calibrated_anew() -> None:
         np.testing.assert_allclose(later, trimmed, rtol=1e-10, atol=1e-12)
         np.testing.assert_array_equal(found.scales(sample), base.scales(sample))
         assert found.about_estimate is base.about_estimate
+
+
+# -- taylor ----------------------------------------------------------------------------------------
+
+
+def test_strata_taken_whole_add_no_degrees_of_freedom() -> None:
+    strata, each = np.array([0, 0, 0, 1, 1, 1, 1]), 5  # units of both strata, five respondents each
+    unit = np.repeat(np.arange(7), each)
+    whole = Stage(unit, strata, np.array([3.0, 4.0]), np.array([3.0, 9.0]), np.zeros(2, int), "ab")
+    ones = np.ones(unit.size)
+    sample = Sample((whole,), ones, ones, ones)
+    everyone = np.full(unit.size, True)
+    assert degrees_of_freedom(sample, everyone) == 3.0  # not 5
+    assert degrees_of_freedom(sample.without_corrections(), everyone) == 5.0
+    assert degrees_of_freedom(sample, strata[unit] == 0) == 14.0  # whose noise is all that varies
+    assert degrees_of_freedom(sample, unit < 4) == 2.0  # one unit of the other: as R's survey
+    second = Stage(None, unit, np.full(7, 5.0), np.full(7, 8.0), np.arange(7), "0123456")
+    sample = replace(sample, stages=(whole, second))
+    assert degrees_of_freedom(sample, unit < 3) == 12.0

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
-from scipy.optimize import brentq
 from shared.effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 
 from ldpstats.inference.tables.cramer import cramers_v, departures, standardised
-from ldpstats.inference.tables.effects import odds_ratio
 from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
@@ -79,13 +77,7 @@ def test_cramers_v_of_weak_margins_has_bounds() -> None:
     assert "P(X = 1) = -0.2973 is -43.8 standard errors" in cramers_v(P, V).message
 
 
-def test_a_message_names_four_weak_margins_at_most() -> None:
-    P = np.full((30, 2), 1 / 60)
-    message = cramers_v(P, multinomial(P.ravel(), 200)).message
-    assert message.count("standard errors from 0") == 4 and "so are 26 others, fewer" in message
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_bounds_of_cramers_v_hold_without_noise(seed: int) -> None:
     # rare categories whose association is as strong as can be
     rng = np.random.default_rng(seed)
@@ -109,17 +101,6 @@ def test_a_table_too_close_to_independence_gives_no_point() -> None:
     assert "closer to independence" in effect.message
 
 
-@pytest.mark.parametrize("margins", ["2x2 dense", "3x4 dense"])
-def test_cramers_v_covers_zero(margins: str) -> None:
-    """df 1 and 6. Four Monte Carlo standard errors of 200 surveys are .062."""
-    setting = Setting(margins, 0.0, 2.0, 10_000)
-    found = [cramers_v(P, V) for P, V in setting.surveys(200, 11)]
-    assert abs(np.mean([0.0 in effect for effect in found]) - 0.95) <= 0.062
-    # Control: half the standard errors, so that 67% are covered at most.
-    halved = [cramers_v(P, V.scaled(0.25)) for P, V in setting.surveys(100, 11)]
-    assert np.mean([0.0 in effect for effect in halved]) < 0.85
-
-
 def test_cramers_v_takes_off_what_the_noise_adds() -> None:
     """phi^2 without the correction is off by tr S, here 1.2 times phi^2 itself."""
     setting = Setting("3x4 dense", 0.15, 1.0, 30_000)
@@ -134,28 +115,27 @@ def test_cramers_v_takes_off_what_the_noise_adds() -> None:
 
 def test_departures_are_standard_normal_under_independence() -> None:
     setting = Setting("3x4 sparse", 0.0, 2.0, 10_000)
-    z = np.array([np.divide(*departures(P, V)) for P, V in setting.surveys(2000, 12)])
+    z = np.array([np.divide(*departures(P, V)) for P, V in setting.surveys(500, 12)])
     size = np.mean(np.abs(z) > Z, axis=0)
-    assert np.all(np.abs(size - 0.05) < 4 * 0.0049)  # four Monte Carlo standard errors
+    assert np.all(np.abs(size - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 500))  # Monte Carlo errors
     associated = Setting("3x4 sparse", 0.8, 2.0, 10_000)
     z = np.array([np.divide(*departures(P, V)) for P, V in associated.surveys(50, 12)])
     assert np.mean(np.abs(z[:, 0, 0]) > Z) > 0.5
 
 
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001])
 @pytest.mark.parametrize(
-    "setting",
+    ("setting", "alpha"),
     [
-        Setting("2x2 dense", 0.3, 1.0, 300),
-        Setting("3x4 dense", 0.2, 2.0, 2000),
-        Setting("3x4 sparse", 0.3, 1.0, 2000),  # weak margins
+        (Setting("2x2 dense", 0.3, 1.0, 300), 0.2),
+        (Setting("3x4 dense", 0.2, 2.0, 2000), 0.001),
+        (Setting("3x4 sparse", 0.3, 1.0, 2000), 0.05),  # weak margins
     ],
     ids=str,
 )
 def test_the_lower_end_is_above_zero_exactly_where_a_test_rejects(
     setting: Setting, alpha: float
 ) -> None:
-    for P, V in setting.surveys(4, 21):
+    for P, V in setting.surveys(3, 21):
         for p in (1e-200, alpha * (1 - 1e-9), alpha, alpha * (1 + 1e-9), 0.5, 1.0):
             effect = cramers_v(P, V, alpha, p)
             assert (effect.lower > 0.0) == (p < alpha)
@@ -164,9 +144,8 @@ def test_the_lower_end_is_above_zero_exactly_where_a_test_rejects(
                 assert effect.lower <= effect.estimate <= effect.upper
 
 
-@pytest.mark.parametrize("margins", ["2x2 dense", "3x4 dense"])
-def test_the_lower_end_goes_to_zero_where_the_test_just_rejects(margins: str) -> None:
-    surveys = Setting(margins, 0.1, 2.0, 3000).surveys(200, 22)
+def test_the_lower_end_goes_to_zero_where_the_test_just_rejects() -> None:
+    surveys = Setting("3x4 dense", 0.1, 2.0, 3000).surveys(200, 22)
     P, V = next(
         (P, V)
         for P, V in surveys
@@ -202,22 +181,7 @@ def test_weak_margins_of_a_small_table_leave_an_interval_with_two_ends() -> None
     estimate, V, p = estimates_2x2(counts, channel)
     effect = cramers_v(estimate, V, 0.05, p)
     assert p < 0.001 and 0.15 < effect.lower < effect.estimate < effect.upper < 0.85
-    odds = odds_ratio(estimate, V, (0, 1), (0, 1))
-    assert effect.upper - effect.lower < _phi_of(odds.upper, estimate) - _phi_of(
-        odds.lower, estimate
-    )
     assert effect.kind == "bounded" and not effect.message
-
-
-def _phi_of(odds: float, P: Array) -> float:
-    """phi of the table with these margins and this odds ratio."""
-    r, c = P[0].sum(), P[:, 0].sum()
-    a = min(r, c)
-    if np.isfinite(odds):
-        low, high = max(0.0, r + c - 1), a
-        excess = lambda a: a * (1 - r - c + a) - odds * (r - a) * (c - a)  # noqa: E731
-        a = brentq(excess, low, high)
-    return float((a - r * c) / np.sqrt(r * (1 - r) * c * (1 - c)))
 
 
 @pytest.mark.slow
@@ -225,8 +189,6 @@ def _phi_of(odds: float, P: Array) -> float:
     "setting",
     [
         (200, 1.0, 0.5, 0.5, 0.0),
-        (200, 1.0, 0.3, 0.2, 0.15),
-        (200, 3.0, 0.1, 0.1, 0.5),
         (1000, 2.0, 0.1, 0.1, 0.5),
         (5000, 3.0, 0.3, 0.05, 0.35),
     ],
@@ -237,7 +199,7 @@ def test_intervals_of_two_by_two_tables_cover(
 ) -> None:
     """.93 to .98 up to four Monte Carlo standard errors; the control has half the errors."""
     P, channel = krr_2x2(*setting)
-    R, rng = replications(1000), np.random.default_rng(31)
+    R, rng = replications(1000, 300), np.random.default_rng(31)
     held, halved = [], []
     for counts in rng.multinomial(setting[0], P.ravel() @ channel, size=R):
         estimate, V, p = estimates_2x2(counts, channel)

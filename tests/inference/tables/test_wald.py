@@ -16,7 +16,6 @@ from shared.association_laws import (
     krr,
     near,
     one_hot,
-    random_table,
     rejects,
     surveys,
 )
@@ -29,7 +28,6 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.problems.covariance import Covariance, multinomial
 
 WIDE = np.arange(1, 31) ** -0.7 / np.sum(np.arange(1, 31) ** -0.7)
-FIVE = np.array([0.35, 0.25, 0.18, 0.13, 0.09])
 
 
 # ---- Wald tests
@@ -83,21 +81,6 @@ def test_wald_statistics_match_brute_force() -> None:
     assert statistic == pytest.approx(delta(log_odds_differences, p, V), rel=1e-5)
 
 
-def test_wald_statistics_do_not_depend_on_the_order_of_categories() -> None:
-    p = np.random.default_rng(16).uniform(0.02, 0.06, size=(3, 3, 3))
-    V = any_covariance(27, 3).scaled(1e-4)
-    order = np.ix_([2, 0, 1], [1, 2, 0], [2, 1, 0])
-    index = np.arange(27).reshape(p.shape)[order].ravel()
-    moved, W = p[order], V.take(index)
-    for test in (tables.conditional_independence, tables.homogeneity):
-        assert test(moved, W)[0] == pytest.approx(test(p, V)[0], rel=1e-8)
-    flat, moved_flat = p.sum(axis=2), moved.sum(axis=2)
-    V2, W2 = (Covariance.dense(c.transform(np.kron(np.eye(9), np.ones(3)))) for c in (V, W))
-    assert tables.wald_independence(moved_flat, W2)[0] == pytest.approx(
-        tables.wald_independence(flat, V2)[0], rel=1e-8
-    )
-
-
 def conditional_law(rows: Array, columns: Array, levels: Array, tilt: float) -> Array:
     """X and Y given Z with one log odds ratio, `tilt` per step, at every level of Z."""
     steps = np.outer(np.arange(rows.shape[1]), np.arange(columns.shape[1]))
@@ -111,41 +94,8 @@ COLUMNS_Z = np.array([[0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
 LEVELS = np.array([0.55, 0.45])
 
 
-def test_wald_of_exact_answers() -> None:
-    """Classical statistics, where nothing was privatised."""
-    table = random_table(17, (2, 2, 2), low=20)
-    n = table.sum()
-    p = table / n
-    V = multinomial(p.ravel(), n)
-    log_odds = np.log(p[0, 0] * p[1, 1] / (p[0, 1] * p[1, 0]))
-    classical = (log_odds[0] - log_odds[1]) ** 2 / np.sum(1 / table)
-    assert tables.homogeneity(p, V)[0] == pytest.approx(classical, rel=1e-10)
-    # given Z, the layers are independent samples, so that their statistics add up; with gaps of
-    # relative size h, up to terms of that size
-    h = 1e-4
-    p = conditional_law(ROWS_Z[:, :2], COLUMNS_Z[:, :2], LEVELS, h)
-    layers = [
-        tables.wald_independence(q / q.sum(), multinomial((q / q.sum()).ravel(), n * q.sum()))[0]
-        for q in (p[..., 0], p[..., 1])
-    ]
-    statistic, _, _ = tables.conditional_independence(p, multinomial(p.ravel(), n))
-    assert statistic == pytest.approx(sum(layers), rel=10 * h)
-
-
-def test_linear_wald_is_the_score_test_up_to_its_covariance() -> None:
-    """With the covariance of the null, Wald's statistic on the inverted table is Pearson's."""
-    channels = [krr(3, 1.0), krr(4, 1.0)]
-    table = next(surveys(np.outer(ROWS, COLUMNS), channels, 5000, 1, seed=7))
-    P, _ = estimate(table, channels)
-    fitted = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    _, null = estimate(fitted, channels)
-    # the Jacobian at P differs from that at the null by O(|d|), and so does the statistic
-    assert tables.wald_independence(P, null)[0] == pytest.approx(pearson(table)[0], rel=0.05)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_size_of_wald_independence_and_of_a_wrong_covariance(epsilon: float) -> None:
-    channels = [krr(3, epsilon), krr(4, epsilon)]
+def test_size_of_wald_independence_and_of_a_wrong_covariance() -> None:
+    channels = [krr(3, 0.5), krr(4, 0.5)]
     found = [
         estimate(t, channels)
         for t in surveys(np.outer(ROWS, COLUMNS), channels, 10_000, REPS, seed=8)
@@ -156,16 +106,15 @@ def test_size_of_wald_independence_and_of_a_wrong_covariance(epsilon: float) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [10_000, 100_000])
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
-@pytest.mark.parametrize("margins", [(ROWS, COLUMNS), (FIVE, FIVE), (WIDE, np.array([0.8, 0.2]))])
-def test_size_of_linear_wald(
-    margins: tuple[Array, Array], epsilon: float, n: int, replications: Callable[[int], int]
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_size_of_linear_wald_in_a_wide_table(
+    epsilon: float, replications: Callable[[int], int]
 ) -> None:
-    """Within .0125 of .05, with three Monte Carlo standard errors; 30 x 2 at epsilon 4 has .056."""
-    R = replications(5000)
+    """Within .0125 of .05, with three Monte Carlo standard errors; at epsilon 4 it is .056."""
+    R, margins = replications(5000), (WIDE, np.array([0.8, 0.2]))
     channels = [krr(len(m), epsilon) for m in margins]
-    found = (estimate(t, channels) for t in surveys(np.outer(*margins), channels, n, R, seed=9))
+    drawn = surveys(np.outer(*margins), channels, 10_000, R, seed=9)
+    found = (estimate(t, channels) for t in drawn)
     size = rejects(tables.wald_independence(P, V) for P, V in found)
     assert abs(size - 0.05) < 0.0125 + (3 * np.sqrt(0.05 * 0.95 / R) if R < 5000 else 0)
 
@@ -175,12 +124,12 @@ def test_size_of_conditional_independence_and_its_controls() -> None:
     steep = np.array([[0.8, 0.15, 0.05], [0.05, 0.15, 0.8]])
     P = conditional_law(steep, steep, LEVELS, 0.0)
     pvalues, noisy = [], []
-    for t in surveys(P, channels, 20_000, 1000, seed=10):
+    for t in surveys(P, channels, 20_000, 500, seed=10):
         statistic, df, note = tables.conditional_independence(*estimate(t, channels))
         assert (df, note) == (8, "")
         pvalues.append(chi2_pvalue(statistic, df))
         noisy.append(score([one_hot(t[..., k]) for k in range(2)]).pvalue)
-    assert near(np.mean(np.less(pvalues, 0.05)), 1000)
+    assert near(np.mean(np.less(pvalues, 0.05)), 500)
     # given the report of Z, reports of X and Y are dependent: Z' says little of Z
     assert np.mean(np.less(noisy, 0.05)) > 0.9
 
@@ -200,8 +149,8 @@ def test_levels_without_mass_are_noted() -> None:
 def test_size_of_homogeneity_and_its_controls() -> None:
     channels = [krr(3, 2.0), krr(3, 3.0), krr(2, 2.0)]
     P = conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, 0.2)
-    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 1000, seed=12)]
-    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 1000)
+    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 500, seed=12)]
+    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 500)
     # X and Y are associated at each level, and that is no violation of homogeneity
     assert rejects(tables.conditional_independence(p, V)[:2] for p, V in found[:200]) > 0.9
     naive = multinomial(P.ravel(), 50_000)

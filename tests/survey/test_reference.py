@@ -1,0 +1,234 @@
+"""Surveys against R's package survey: designs, single units, replicates, calibration, tests.
+
+The transcripts, the tables they are of and the script that made them are in `reference/survey`.
+Answers are `Observed`: what R estimates from true answers is what is estimated here. Of each
+survey every figure is compared that its transcript has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+
+FOLDER = Path(__file__).parents[1] / "reference" / "survey"
+JOBS = ["cook", "driver", "nurse", "teacher"]
+ANSWERS = {"job": ldp.Observed(JOBS), "health": ldp.Observed(["good", "poor"])}
+STAGES: dict[str, Any] = {"strata": "stratum", "clusters": ["psu", "ssu"]}
+DESIGNS: dict[str, dict[str, Any]] = {
+    "weights": {},
+    "elements_fpc": {"strata": "stratum", "fpc": "residents"},
+    "units": {"clusters": "unit"},
+    "clusters": {"strata": "stratum", "clusters": "psu"},
+    "clusters_fpc": {"strata": "stratum", "clusters": "psu", "fpc": "fpc1"},
+    "two_stages_fpc": STAGES | {"fpc": ["fpc1", "fpc2"]},
+    "persons_fpc": {"strata": "stratum", "clusters": "psu", "fpc": ["fpc1", "persons"]},
+    "three_stages_fpc": STAGES | {"fpc": ["fpc1", "fpc2", "fpc3"]},
+}
+UNCORRECTED = ["weights", "units", "clusters"]
+SINGLE: dict[str, dict[str, Any]] = {
+    "units_fpc": {"strata": "lone", "clusters": "psu", "fpc": "fpc1"},
+    "elements_fpc": {"strata": "alone", "fpc": "residents"},
+}
+RULES = {"certainty": "certainty", "adjust": "centered", "average": "average"}  # R's name, ours
+UNITS = np.array([3, 5, 3, 2])
+GIVEN: dict[str, dict[str, Any]] = {
+    "jk1": {"kind": "JK1"},
+    "jkn": {"kind": "JKn", "rscales": np.repeat((UNITS - 1) / UNITS, UNITS)},
+    "brr": {"kind": "BRR"},
+    "fay": {"kind": "Fay", "rho": 0.3},
+    "boot": {"kind": "bootstrap", "scale": 1 / 20},
+    "sdr": {"kind": "successive-difference"},
+    "other": {"kind": "other", "scale": 0.07, "rscales": 1 / np.arange(1, 21)},
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "raking": {"method": "raking"},
+    "linear": {"method": "linear"},
+    "linear_bounds": {"method": "linear", "bounds": (0.87, 1.12)},
+    "logit": {"method": "logit", "bounds": (0.5, 2.0)},
+    "poststratified": {},
+}
+
+
+@cache
+def people() -> pd.DataFrame:
+    table = pd.read_csv(FOLDER / "people.csv")
+    factors = pd.read_csv(FOLDER / "replicates.csv")
+    whole = factors.mul(table["weight"], axis=0).add_prefix("w_")
+    return pd.concat([table, factors, whole], axis=1)
+
+
+@cache
+def transcript(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def survey(design: Mapping[str, Any]) -> ldp.Survey:
+    return ldp.Survey(people(), ANSWERS, weights="weight", **design)
+
+
+def given(name: str, combined: bool = True) -> ldp.Survey:
+    """The survey of replicate weights of `GIVEN`; or of factors, not combined with weights."""
+    kind = name.removesuffix("_mse")
+    columns = "boot_*" if kind == "other" else f"{kind}_*"
+    columns = f"w_{columns}" if combined else columns
+    how = GIVEN[kind] | {"mse": name.endswith("_mse"), "combined": combined}
+    return survey({"replicate_weights": ldp.ReplicateWeights(columns, **how)})
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal to 1e-8 of the largest; covariances of nothing are zero to the rounding of R."""
+    wanted = np.asarray(expected, dtype=float)
+    got = np.asarray(found, dtype=float).reshape(wanted.shape)
+    np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
+
+
+def variances(expected: Mapping[str, Any]) -> Any:
+    return np.diagonal(np.atleast_2d(expected["cov"]))
+
+
+def check(survey: ldp.Survey, r: Mapping[str, Any]) -> None:
+    """Every figure of the transcript."""
+    jobs, regions = survey.frequencies("job"), survey.frequencies("job", by="region")
+    order = np.arange(12).reshape(4, 3).T.ravel()  # R lists the regions of a job first
+    same(jobs.params, r["share"]["value"])
+    same(jobs.cov_params(), r["share"]["cov"])
+    if r["by_region"]:
+        same(regions.params, np.array(r["by_region"]["value"])[order])
+        same(regions.cov_params(), np.array(r["by_region"]["cov"])[np.ix_(order, order)])
+    if "total" in r:
+        same(jobs.totals()["estimate"], r["total"]["value"])
+        same(jobs.totals()["se"] ** 2, variances(r["total"]))
+    if "confint" in r:
+        same(jobs.df, [r["df"]] * 4)
+        same(jobs.conf_int(method="wald", clip=False), r["confint"])
+        same(jobs.deff()["deff"], r["deff"])
+    if "difference" in r:
+        north = regions.differences(reference="south").loc["north"]
+        same(north["estimate"], r["difference"]["value"])
+        same(north["se"] ** 2, variances(r["difference"]))
+    if "domain" in r:
+        found = survey.where("sex == 'f' and age != '65+'").frequencies("job")
+        same(found.params, r["domain"]["value"])
+        same(found.cov_params(), r["domain"]["cov"])
+        if "domain_total" in r:
+            same(found.totals()["se"] ** 2, variances(r["domain_total"]))
+            same(found.df, [r["domain"]["df"]] * 4)
+    if "missing" in r:
+        found = survey.frequencies("health")
+        same(found.params, r["missing"]["value"])
+        same(found.cov_params(), r["missing"]["cov"])
+    if "ratio" in r:
+        ratio = jobs.ratio("nurse", "cook")
+        same([ratio["estimate"]], r["ratio"]["value"])
+        same([ratio["se"] ** 2], variances(r["ratio"]))
+    if "score" in r:
+        score = jobs.mean([1, 2, 3, 4])
+        same([score["estimate"]], r["score"]["value"])
+        same([score["se"] ** 2], variances(r["score"]))
+        by_sex = survey.frequencies("job", by="sex").mean([1, 2, 3, 4])
+        same(by_sex["estimate"], r["score_by_sex"]["value"])
+        same(by_sex["se"] ** 2, r["score_by_sex"]["variance"])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs(name: str) -> None:
+    check(survey(DESIGNS[name]), transcript("designs")[name])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", SINGLE)
+def test_strata_of_a_single_unit(name: str, rule: str) -> None:
+    made = survey(SINGLE[name] | {"single_unit": RULES[rule]})
+    r = transcript("single_units")[f"{name}_{rule}"]
+    if name == "elements_fpc" and rule == "average":
+        # R's svyby averages over the strata of all, its svymean of a domain over the domain's, as
+        # here: test_design.py
+        r = r | {"by_region": None}
+    check(made, r)
+
+
+@pytest.mark.parametrize("name", [*GIVEN, "jkn_mse", "brr_mse", "other_mse"])
+def test_replicate_weights(name: str) -> None:
+    r = transcript("replicates")[name]
+    check(given(name), r)
+    if name == "fay":
+        same(given(name, combined=False).frequencies("job").bse ** 2, variances(r["share"]))
+
+
+@pytest.mark.parametrize("name", ["units", "clusters_fpc", "elements_fpc"])
+def test_jackknives_of_a_design(name: str) -> None:
+    made = survey(DESIGNS[name]).replicates("jackknife")
+    check(made, transcript("replicates")[f"jackknife_{name}"])
+
+
+# -- calibrated weights ----------------------------------------------------------------------------
+
+
+CALIBRATED = [
+    *(f"clusters-{way}" for way in WAYS),
+    *("elements_fpc-raking", "elements_fpc-logit", "two_stages_fpc-raking"),
+    *("jkn-linear", "jkn-logit", "jkn-poststratified", "boot_mse-raking"),
+]
+
+
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_calibrated_weights(name: str) -> None:
+    base, way = name.split("-")
+    r = transcript("calibration")
+    plain = survey(DESIGNS[base]) if base in DESIGNS else given(base)
+    if way == "poststratified":
+        made = plain.poststratify({"region": r["margins"]["region"]})
+    else:
+        made = plain.calibrate(r["margins"], **WAYS[way])
+    assert made.calibration is not None and made.calibration.steps[0].deviation <= 1e-12
+    check(made, r[f"{base}_{way}"])
+
+
+# -- Rao-Scott and Wald tests ----------------------------------------------------------------------
+
+
+def independence(survey: ldp.Survey, r: Mapping[str, Any]) -> None:
+    """With design effects at the observed table, as R has them; ours are under independence.
+
+    Nor does a correction for finite populations enter our test: designs with fpc are left out.
+    """
+    table, F, chi2 = survey.association("job", "region"), r["chisq_F"], r["chisq"]
+    second = table.test_independence(method="second", effects="observed")
+    same([second.statistic, *second.df, second.pvalue], [F["statistic"], *F["df"], F["pvalue"]])
+    first = table.test_independence(method="first-chi2", effects="observed")
+    same([first.statistic, first.df, first.pvalue], [6 * F["statistic"], 6, chi2["pvalue"]])
+
+
+@pytest.mark.parametrize("name", UNCORRECTED)
+def test_tests_of_designs(name: str) -> None:
+    made, r = survey(DESIGNS[name]), transcript("designs")[name]
+    independence(made, r)
+    table = made.association("job", "region")
+    for key, method in [("wald", "wald"), ("adj_wald", "wald-adjusted")]:
+        test = table.test_independence(method=method)
+        same(
+            [test.statistic, *test.df, test.pvalue],
+            [r[key]["statistic"], *r[key]["df"], r[key]["pvalue"]],
+        )
+    # R has Pearson's statistic of totals, N / n times ours, and so are its design effects; its
+    # p-value is of their weighted sum of chi-squares, here they are corrected with F laws
+    pearson, effects, nu = r["fit"]["statistic"], np.array(r["fit"]["lambda"]), r["df"]
+    d = effects.sum() ** 2 / np.sum(effects**2)
+    for method, df in [("first", 3), ("second", d)]:
+        test = made.frequencies("job").test_distribution([0.4, 0.3, 0.2, 0.1], method=method)
+        same([test.statistic, *test.df], [pearson / effects.sum(), df, df * nu])
+
+
+@pytest.mark.parametrize("name", ["jkn", "brr"])
+def test_tests_by_replication(name: str) -> None:
+    independence(given(name), transcript("replicates")[name])
