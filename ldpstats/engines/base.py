@@ -114,6 +114,7 @@ class Source(ABC):
     name: str  # of the argument, for errors
     engine: Engine
     ordered: bool  # whether the rows have an order
+    files: Sequence[str] = ()  # Parquet files that it reads
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
