@@ -125,8 +125,10 @@ class Stored(Tabulated):
                 if whole:
                     own = results.to_dict()["fingerprint"]
                     check_fingerprint(document, own, "document", "to_json()")
-                elif fault := _contradiction(results._coefficients()):
-                    raise InvalidArgument("document", cls._format, f"is damaged or edited: {fault}")
+                else:
+                    if fault := results._contradiction():
+                        raise InvalidArgument("document", cls._format, f"is damaged: {fault}")
+                    str(results.summary()), results.to_json()  # both can be made
         except LDPError:
             raise
         except Exception as error:  # whatever a damaged document leads to
@@ -141,6 +143,10 @@ class Stored(Tabulated):
                 stacklevel=2,
             )
         return results
+
+    def _contradiction(self) -> str:
+        """What cannot stand beside the rest, in words; "" if nothing."""
+        return _outside(self._coefficients())
 
     @classmethod
     def _check(cls, document: object) -> None:
@@ -179,8 +185,8 @@ class Stored(Tabulated):
         return cls.from_dict(document)
 
 
-def _contradiction(frame: pd.DataFrame) -> str:
-    """What in a table of estimates and intervals cannot stand beside one another; "" if nothing."""
+def _outside(frame: pd.DataFrame) -> str:
+    """An estimate that is not where its interval is, in words; "" if there is none."""
     estimate, lower, upper = (
         frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile.documents import signed
 
 import ldpstats as ldp
 from ldpstats.models.association.tallies import MOST_TALLIES
@@ -237,7 +238,8 @@ def test_changed_tallies_are_refused(changed: str) -> None:
 
 def test_some_documents_have_no_tallies() -> None:
     results = labels().fit()
-    document = results.to_dict() | {"tallies": None, "trend": None, "null_llf": "nan"}
+    lacking = {"tallies": None, "trend": None, "null_llf": "nan"}
+    document = signed(results.to_dict() | lacking)
     again = ldp.AssociationResults.from_dict(document)
     assert again.test_independence() == results.test_independence()
     assert again.test_independence("wald") == results.test_independence("wald")

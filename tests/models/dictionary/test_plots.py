@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from hostile.documents import signed
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 
@@ -171,7 +172,7 @@ def test_pairs_that_are_no_edge_are_dashed() -> None:
     edges = results.edges
     gone = (edges["gram_1"] == "ab") & (edges["gram_2"] == "ca")
     assert gone.sum() == 1
-    document = results.to_dict() | {"edges": edges[~gone].to_dict(orient="list")}
+    document = signed(results.to_dict() | {"edges": edges[~gone].to_dict(orient="list")})
     ax = ldp.DictionaryResults.from_dict(document).plot_graph()
     styles = [path.get_linestyles() for path in lines(ax, grey=False)]
     solid = [[dashes is None for _, dashes in style] for style in styles]
