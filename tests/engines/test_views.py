@@ -94,7 +94,8 @@ def test_two_databases_and_relations_of_the_user_are_joined(file: Path) -> None:
     both = query(file, "own").joined(query(other), "id", ("_a", "_b"))
     assert both.rows(["region_b"]).num_rows == 2
     # on a connection of her own a user reads what she likes
-    relation = duckdb.connect().sql(f"SELECT * FROM '{file.parent / 'other.csv'}'")
+    connection = duckdb.connect()
+    relation = connection.sql(f"SELECT * FROM '{file.parent / 'other.csv'}'")
     found = opened(relation)
     assert found is not None and found.rows(["a"]).num_rows == 2
 

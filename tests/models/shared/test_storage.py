@@ -118,11 +118,10 @@ def test_no_damage_raises_a_bare_error_or_changes_results(kind: str, old: bool) 
                 )
         except LDPWarning:
             assert "fingerprint" not in document
-        except LDPError as error:
+        except LDPError:
             refused += 1
-            assert len(str(error)) < 1000
         else:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore", LDPWarning)
                 assert str(found.summary()) and found.to_json()
             assert old or found.to_json() == text
