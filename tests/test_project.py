@@ -70,6 +70,28 @@ def test_the_lowest_versions_are_those_of_the_project():
     assert len(computed) == len(found)
 
 
+def test_a_page_says_what_each_bound_is_for():
+    page = (ROOT / "vignettes" / "dependencies.md").read_text(encoding="utf-8")
+    extras = PROJECT["optional-dependencies"].values()
+    bounds = {*PROJECT["dependencies"], *(name for extra in extras for name in extra)}
+    assert set(re.findall(r"`([a-z0-9-]+>=[\d.]+)`", page)) == bounds
+
+
+def test_the_server_is_not_one_with_known_holes():
+    """Chunks of h11 before 0.16 end in anything; ranges of Starlette before 0.49.1 take long."""
+    collect = lower_bounds(PROJECT["optional-dependencies"]["collect"])
+    least = {"h11": (0, 16), "starlette": (0, 49, 1)}
+    for name, version in least.items():
+        assert tuple(map(int, collect[name].split("."))) >= version
+    h11 = pytest.importorskip("h11")
+    connection = h11.Connection(h11.SERVER)
+    head = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+    connection.receive_data(head + b"5\r\nAAAAAXX2\r\n45\r\n0\r\n\r\n")
+    with pytest.raises(h11.RemoteProtocolError):
+        while connection.next_event() is not h11.NEED_DATA:
+            pass
+
+
 def test_steps_of_continuous_integration_can_be_called_alone():
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     (steps,) = re.findall(r'^steps="([a-z ]+)"$', text, re.M)
