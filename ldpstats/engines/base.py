@@ -114,7 +114,6 @@ class Source(ABC):
     name: str  # of the argument, for errors
     engine: Engine
     ordered: bool  # whether the rows have an order
-    files: Sequence[str] = ()  # Parquet files that it reads
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -143,6 +142,11 @@ class Source(ABC):
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
         return None
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Parquet files that it reads."""
+        return ()
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:

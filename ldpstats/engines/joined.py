@@ -56,7 +56,7 @@ class Joined(Source):
         return both[0]
 
     @property
-    def files(self) -> Sequence[str]:  # type: ignore[override]
+    def files(self) -> Sequence[str]:
         return [*self.left.source.files, *self.right.source.files]
 
     @property

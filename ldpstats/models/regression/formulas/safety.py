@@ -37,8 +37,10 @@ _METHODS = {  # of columns, with the most arguments
     **{"abs": 0, "astype": 1, "between": 2, "clip": 2, "fillna": 1, "isin": 1, "max": 0, "mean": 0},
     **{"median": 0, "min": 0, "round": 1, "std": 0, "sum": 0, "var": 0},
 }
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-_OPERATORS += (ast.BitAnd, ast.BitOr, ast.BitXor)
+_OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
+    *(ast.BitAnd, ast.BitOr, ast.BitXor),
+)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _SILENT = (ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword, ast.Expression)
 _ARRAYS = (np.ndarray, pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray)
