@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from itertools import chain
@@ -238,6 +239,20 @@ def test_a_column_whose_name_is_code_is_no_permission(engine: str, tmp_path: Pat
     data = table().assign(**{code: 1.0})
     with pytest.raises(ldp.InvalidArgument, match="calls open"):
         ldp.regression(f"ill ~ {code}", data, reports(data))
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_column_whose_name_holds_quotes_is_no_way_in(engine: str, tmp_path: Path) -> None:
+    """Formulaic puts text of calls into code of its own."""
+    name = f'a"] + [open({str(tmp_path / "x")!r}, chr(119))] + ["'
+    data = table().assign(**{name: 1.0})
+    for formula in (
+        f"visits ~ ill * Q({name!r})",
+        f"visits ~ ill:`{name}`",
+        f"visits ~ ill + `{name}`",
+    ):
+        with contextlib.suppress(ldp.LDPError):
+            ldp.regression(formula, data, reports(data))
     assert not any(tmp_path.iterdir())
 
 

@@ -204,8 +204,6 @@ def known_names(
         wanted = (values - there) | functions
         return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
     for factor in factors:
-        if factor.names == {factor.code} and factor.code in there:
-            continue
         fault = fault_of(factor.written, formula.engine, there, outside)
         if fault is not None:
             remedy = (
