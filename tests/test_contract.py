@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from grid import (
     ESTIMATORS,
+    EVERY_KIND,
     MECHANISMS,
     all_reports,
     bit_means,
@@ -32,7 +33,7 @@ from ldpstats.estimators import ESTIMATORS as KNOWN_ESTIMATORS
 from ldpstats.estimators.em import em_step
 from ldpstats.mechanisms import MECHANISMS as KNOWN_MECHANISMS
 
-DRAWS = 1_000_000
+DRAWS = 200_000
 LEVEL = 1e-6  # of each goodness-of-fit test: with fixed seeds a failure means a wrong law
 
 every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS.keys())
@@ -189,7 +190,6 @@ def test_sampler_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     assert min(p) * len(p) > LEVEL
 
 
-@pytest.mark.slow
 @every_mechanism
 def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     entropy = np.random.default_rng(12).bytes
@@ -200,9 +200,9 @@ def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
 
 
 def test_a_wrong_law_is_noticed() -> None:
-    # negative control: two per cent of the mass moved, ten standard errors of 250,000 draws
+    # negative control: five per cent of the mass moved, ten standard errors of 50,000 draws
     mechanism = MECHANISMS["krr-labels"]
-    Q = 0.98 * mechanism.channel().matrix() + 0.02 * np.eye(4)
+    Q = 0.95 * mechanism.channel().matrix() + 0.05 * np.eye(4)
     rng = np.random.default_rng(11)
     p = sampled_pvalues(mechanism, lambda v: mechanism.privatize(v, rng), DRAWS, Q)
     assert max(p) < LEVEL
@@ -212,11 +212,11 @@ def test_a_wrong_law_is_noticed() -> None:
 def test_drawn_counts_have_the_law_of_the_reports(mechanism: ldp.Mechanism) -> None:
     # `draw` against the channel at 5 standard errors: means; variances, each of which is known to
     # sqrt(2 / R) (7 % for R = 400); and the mean of all of them, which its own spread tells to 1 to
-    # 4 %. Cohorts have many cells, whose mean needs fewer draws
+    # 4 %
     rng = np.random.default_rng(13)
     Q = channel(mechanism)
     p = distribution(Q.shape[0])
-    nobs, R, among = 500, 400 if mechanism.n_cohorts else 1000, candidates(mechanism)
+    nobs, R, among = 500, 400, candidates(mechanism)
     draws = np.array([_vector(mechanism.draw(p, nobs, rng, among)) for _ in range(R)])
     mean = bit_means(mechanism, p) if mechanism.n_bits else Q.forward(p)
     assert _drawn_alike(draws, nobs, mean)
@@ -242,26 +242,50 @@ def _vector(counts: ldp.Counts | ldp.BitCounts) -> np.ndarray:
     return (counts.ones if isinstance(counts, ldp.BitCounts) else counts.vector()).reshape(-1)
 
 
-@every_mechanism
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_estimators_recover_p_from_expected_counts(mechanism: ldp.Mechanism, name: str) -> None:
+BY_KIND = {
+    "labels": "custom-wide",
+    "bits": "generalised-rappor",
+    "subsets": "subsets",
+    "blocks": "hadamard-parts",
+    "lumped": "lumped",
+    "sensitive": "urap-levels-theta",
+    "cohorts": "rappor-lifetime",
+    "pooled": "device-cohorts",
+}  # one mechanism of each kind of equations: with it, every estimator
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_estimators_recover_p_from_expected_counts(name: str) -> None:
+    recovers(MECHANISMS[name], ESTIMATORS if name in BY_KIND.values() else ("mle", "inversion"))
+
+
+def recovers(mechanism: ldp.Mechanism, methods: Iterable[str]) -> None:
     p = distribution(channel(mechanism).shape[0])
     # rounding to whole counts of 1e14 leaves an error below 1e-7 even where the noise is strongest
     counts = expected_counts(mechanism, p, 1e14)
     model = ldp.FrequencyModel(counts, candidates(mechanism))
     kind = model.moments().kind
-    if kind not in ESTIMATORS[name]:
-        with pytest.raises(ldp.NotAvailable, match=r"unary|bit|hash"):
-            model.fit(name)
-        return
-    results = model.fit(name)
-    assert results.converged
-    if name == "em-fpe16":  # it stops where steps are small, wherever that is
-        fitted = results.params.to_numpy()
-        assert np.abs(em_step(model.likelihood(), fitted) - fitted).max() < 1e-6
-        return
-    np.testing.assert_allclose(results.params, p, rtol=0, atol=2e-6)
-    assert list(results.params.index) == list(mechanism.labels(candidates(mechanism)))
+    for method in methods:
+        if kind not in ESTIMATORS[method]:
+            with pytest.raises(ldp.NotAvailable, match=r"unary|bit|hash"):
+                model.fit(method)
+            continue
+        results = model.fit(method)
+        assert results.converged, method
+        if method == "em-fpe16":  # it stops where steps are small, wherever that is
+            fitted = results.params.to_numpy()
+            assert np.abs(em_step(model.likelihood(), fitted) - fitted).max() < 1e-6
+            continue
+        np.testing.assert_allclose(results.params, p, rtol=0, atol=2e-6, err_msg=method)
+        assert list(results.params.index) == list(mechanism.labels(candidates(mechanism)))
+
+
+def test_one_mechanism_of_each_kind_meets_every_estimator() -> None:
+    assert set(BY_KIND) == EVERY_KIND
+    for kind, name in BY_KIND.items():
+        mechanism = MECHANISMS[name]
+        counts = expected_counts(mechanism, distribution(channel(mechanism).shape[0]), 1e6)
+        assert ldp.FrequencyModel(counts, candidates(mechanism)).moments().kind == kind
 
 
 def test_counts_of_a_wrong_mechanism_do_not_recover_p() -> None:
@@ -384,10 +408,9 @@ def interval_estimates(mechanism: Any) -> Iterator[tuple[str, Any, Any, float, f
     yield "weighted table", crossed.linear_params, crossed.conf_int(clip=False), -np.inf, np.inf
 
 
-@pytest.mark.parametrize(
-    "mechanism", [*MECHANISMS.values(), *IN_GROUPS.values()], ids=[*MECHANISMS, *IN_GROUPS]
-)
-def test_an_interval_contains_its_estimate(mechanism: Any) -> None:
+@pytest.mark.parametrize("name", [*BY_KIND.values(), "custom-tiny", *IN_GROUPS])
+def test_an_interval_contains_its_estimate(name: str) -> None:
+    mechanism = IN_GROUPS[name] if name in IN_GROUPS else MECHANISMS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.LDPWarning)  # of short lists and weak channels
         for what, estimate, interval, least, most in interval_estimates(mechanism):

@@ -194,9 +194,8 @@ def texts() -> dict[str, str]:
     return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_imports_flow_down(name: str) -> None:
-    assert violations(MODULES[name].read_text(encoding="utf-8"), name) == []
+def test_imports_flow_down() -> None:
+    assert [found for name, text in texts().items() for found in violations(text, name)] == []
 
 
 def test_no_module_imports_in_a_circle() -> None:
@@ -210,12 +209,12 @@ def test_no_rooms_of_a_folder_import_in_a_circle() -> None:
         assert circles(arrows) == [], folder
 
 
-@pytest.mark.parametrize("folder", FLOORS)
-def test_rooms_have_one_floor(folder: str) -> None:
-    inside = {m.removeprefix(f"{folder}.").split(".")[0] for m in MODULES if f"{folder}." in m}
-    planned = [room for floor in FLOORS[folder] for room in floor.split() if room != "ldpstats"]
-    assert len(planned) == len(set(planned)) and inside >= set(planned)
-    assert inside == set(planned) or folder != "ldpstats"
+def test_rooms_have_one_floor() -> None:
+    for folder, floors in FLOORS.items():
+        inside = {m.removeprefix(f"{folder}.").split(".")[0] for m in MODULES if f"{folder}." in m}
+        planned = [room for floor in floors for room in floor.split() if room != "ldpstats"]
+        assert len(planned) == len(set(planned)) and inside >= set(planned)
+        assert inside == set(planned) or folder != "ldpstats"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +275,4 @@ def heavy_modules(statement: str) -> set[str]:
 
 def test_import_is_light() -> None:
     assert heavy_modules("import ldpstats") == set()
-
-
-def test_a_heavy_import_is_caught() -> None:
-    assert "scipy.stats" in heavy_modules("import scipy.stats")
+    assert "tqdm" in heavy_modules("import tqdm")

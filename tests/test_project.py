@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import runpy
@@ -12,10 +11,14 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from conftest import pytest_collection_modifyitems
 
 ROOT = Path(__file__).parents[1]
+IMPORT = re.compile(r"^ *(?:from ([a-zA-Z]\w*)[\w.]* import |import ([a-zA-Z]\w*))", re.M)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -27,11 +30,9 @@ def imported(folder: str) -> set[str]:
     """Top-level modules, neither ours nor the standard library's, imported below `folder`."""
     names = set()
     for path in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                names.add(node.module.split(".")[0])
+        text = re.sub(r'r?""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S)
+        found = IMPORT.findall(text)
+        names |= {name for pair in found for name in pair if name}
     ours = {"ldpstats", "tests", "benchmarks"} | {path.stem for path in (ROOT / folder).rglob("*")}
     return names - ours - set(sys.stdlib_module_names)
 
@@ -202,6 +203,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
         checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
         checks += ["own sphinx-build -W -n vignettes build"]
         checks += ["own python -m pytest -q tests/site/test_built.py"]
+        checks += ["own python -m pytest -q -n 2 -m site tests/site"]
         checks += ["own python -m pip install", "own python -m pytest -q -m browser tests/browser"]
         checks += ["own python -m pytest -q tests/clients -k javascript"]
     speed = "own python benchmarks/run.py --quick privatise estimate million dense uldp"
@@ -282,15 +284,21 @@ def test_the_first_two_code_blocks_are_the_commands():
     assert "pip install ." in blocks[0][1] and "pytest" in blocks[1][1]
 
 
-def test_a_small_share_takes_every_second_setting_of_slow_tests() -> None:
-    path = "tests/models/personalized/test_coverage.py"
-    found = {}
+def test_a_small_share_takes_every_second_setting_of_slow_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["one", *(f"few[{i}]" for i in range(3)), *(f"some[{i}]" for i in range(9))]
+    names += [f"many[{i}]" for i in range(90)]
+    hook = SimpleNamespace(pytest_deselected=lambda items: None)
+    left = {}
     for share in ("1", "0.2"):
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", path],
-            **{"capture_output": True, "text": True, "check": True, "cwd": ROOT},
-            env=os.environ | {"LDPSTATS_SLOW_SHARE": share},
-        )
-        found[share] = [line for line in ran.stdout.splitlines() if "::" in line]
-    names = {share: {line.split("[")[0] for line in lines} for share, lines in found.items()}
-    assert set(found["0.2"]) < set(found["1"]) and names["0.2"] == names["1"]
+        monkeypatch.setenv("LDPSTATS_SLOW_SHARE", share)
+        items: Any = [
+            SimpleNamespace(nodeid=name, get_closest_marker=lambda mark: mark == "slow")
+            for name in names
+        ]
+        pytest_collection_modifyitems(SimpleNamespace(hook=hook), items)  # type: ignore[arg-type]
+        left[share] = [item.nodeid.partition("[")[0] for item in items]
+    assert left["1"] == [name.partition("[")[0] for name in names]
+    assert [left["0.2"].count(name) for name in ("one", "few", "some")] == [1, 3, 5]
+    assert left["0.2"].count("many") == pytest.approx(30, abs=2)

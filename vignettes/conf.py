@@ -66,6 +66,8 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("ldpstats",),
     "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "seaborn", "strict.run_strictly"),
+    "reset_modules_order": "both",
     "write_computation_times": False,
     "min_reported_time": 1e9,
     "parallel": 2,

@@ -14,13 +14,17 @@ __all__ = ["add_collect"]
 _COLLECT = """\
 Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
 and Survey(DIR) read. Sheets wait until --batch of them have come, until the hour turns and a tenth
-of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file.
+of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file, if they are
+20 or more. Fewer wait for the next start. At the end of the survey --finish writes them.
 
   GET /              the questionnaire as a page
   GET /client.json   the client document, for other clients
   POST /sheets       a sheet; it is acknowledged when it is on the disk
-  GET /health        200 while sheets can be kept, else 503
+  GET /health        200 while sheets can be kept, else 503; names damaged files
   GET /counts        how many sheets are in files
+
+Without --invitations anybody who reaches the collector can send any number of sheets, and a few
+hundred forged ones can decide a survey. --max-sheets bounds how many are taken in all.
 
 Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of the documentation
 (README.md in the package's folder collector/) shows how, and says what is protected against whom.
@@ -50,8 +54,21 @@ def add_collect(commands: Any) -> None:
     add("--max-per-minute", type=int, default=limits.per_minute, metavar="N", help=words)
     words = f"{of} from one address (default: {limits.per_address})"
     add("--max-per-address", type=int, default=limits.per_address, metavar="N", help=words)
-    words = "sheets in a file (default: 1000); fewer at the turn of the hour and at the end"
+    words = "codes of ldpstats invite, as it writes them for the collector: a sheet is taken with "
+    words += "a code alone, and a code takes one; may be repeated"
+    add("--invitations", action="append", default=[], metavar="FILE", help=words)
+    add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
+    words = (
+        "sheets in a file, 20 or more (default: 1000); fewer at the turn of the hour and at the end"
+    )
     add("--batch", type=int, default=1000, metavar="N", help=words)
+    words = "write the sheets that wait, however few, merge small files, and end; takes no sheet"
+    add("--finish", action="store_true", help=words)
+    words = (
+        "begin a new record where that of DIR was lost or does not fit its files; sheets that were "
+    )
+    words += "taken before would count again if they are sent again"
+    add("--forget-tokens", action="store_true", help=words)
 
 
 def _collect(given: argparse.Namespace) -> int:
@@ -65,5 +82,9 @@ def _collect(given: argparse.Namespace) -> int:
         behind_proxy=given.behind_proxy,
         batch=given.batch,
         limits=Limits(given.max_per_minute, given.max_per_address),
+        invitations=given.invitations,
+        max_sheets=given.max_sheets,
+        finish=given.finish,
+        forget_tokens=given.forget_tokens,
     )
     return 0

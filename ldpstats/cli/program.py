@@ -31,6 +31,7 @@ from ldpstats.cli.conformance import add_conformance
 from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
+from ldpstats.cli.invite import add_invite
 from ldpstats.cli.page import add_page
 from ldpstats.cli.plan import add_plan
 from ldpstats.cli.privatize import add_privatize
@@ -72,7 +73,8 @@ examples:
   ldpstats associate sheets.csv --questionnaire sheet.json --column job --column region
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --weights weight \\
       --strata region --clusters town --by sex
-  ldpstats collect sheet.json --to sheets --port 8000
+  ldpstats invite sheet.json -n 5000 --to codes.csv
+  ldpstats collect sheet.json --to sheets --port 8000 --invitations codes.invitations.json
   ldpstats audit survey.json
   ldpstats conformance --only keep python ldpstats_client.py --conformance
 
@@ -252,6 +254,7 @@ def _parser() -> argparse.ArgumentParser:
     add_questionnaire(commands)
     add_client(commands)
     add_page(commands)
+    add_invite(commands)
     add_collect(commands)
     add_audit(commands)
     add_device(commands)

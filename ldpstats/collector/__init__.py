@@ -2,12 +2,14 @@
 
 `serving` is the program: it opens the `folder` and starts the `server` of HTTP; `app` answers it.
 Each sheet passes `limits` and `checks` (with the possible `reports` of each question), and `intake`
-hands it to the `store` on the disk, from which `batches` writes the files.
+hands it to the `store` on the disk, from which `batches` writes the files. With `invitations`
+each code takes one sheet.
 """
 
 from __future__ import annotations
 
+from ldpstats.collector.invitations import invite
 from ldpstats.collector.limits import Limits
 from ldpstats.collector.serving import collect
 
-__all__ = ["Limits", "collect"]
+__all__ = ["Limits", "collect", "invite"]

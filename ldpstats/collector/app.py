@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ldpstats.collector.checks import Checks, NotASheet
-from ldpstats.collector.intake import Intake
+from ldpstats.collector.intake import Intake, NotTaken
 from ldpstats.collector.limits import Limits, Rates
 from ldpstats.collector.store import DiskFailure
+from ldpstats.collector.withdrawals import Withdrawals
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -35,15 +36,19 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _PLACES = {404: "no such page", 405: "no such method for this page"}
+_ONE_TOO_MANY = {
+    "spent": "invitation: another sheet came with this code, which takes one",
+    "complete": "this survey is complete: no more sheets are taken",
+}
 _FULL = "sheets cannot be kept at the moment: try again later"
 
 
 class Refused(Exception):
-    """An answer that is an error: its status, its text, and seconds to wait, if any."""
+    """An answer that is an error: its status and text, seconds to wait, and a reason, if any."""
 
-    def __init__(self, status: int, text: str, wait: int = 0) -> None:
+    def __init__(self, status: int, text: str, wait: int = 0, reason: str = "") -> None:
         super().__init__(text)
-        self.status, self.text, self.wait = status, text, wait
+        self.status, self.text, self.wait, self.reason = status, text, wait, reason
 
 
 @dataclass
@@ -58,6 +63,8 @@ class Desk:
         The questionnaire as a page.
     client : bytes
         The client document as JSON.
+    withdrawals : Withdrawals
+        How many reports were deleted after they had been shown.
     origins : sequence of str
         Origins of other pages that may send sheets; "null" for pages opened from a disk.
     behind_proxy : bool
@@ -69,6 +76,7 @@ class Desk:
     limits: Limits
     page: bytes
     client: bytes
+    withdrawals: Withdrawals
     origins: Sequence[str] = ()
     behind_proxy: bool = False
     _dealing: int = 0
@@ -92,15 +100,33 @@ class Desk:
             self._check_sender(request)
             body = await self._body(request)
             try:
-                token, sheet = self.checks.read(body)
+                sheet = self.checks.read(body)
             except NotASheet as error:
-                raise Refused(error.status, str(error)) from None
+                raise Refused(error.status, str(error), reason=error.reason) from None
             try:
-                await self.intake.take(token, sheet)
+                await self.intake.take(sheet)
+            except NotTaken as error:
+                text = _ONE_TOO_MANY[error.reason]
+                raise Refused(403, text, reason=error.reason) from None
             except DiskFailure:
                 raise Refused(503, _FULL, 30) from None
         finally:
             self._dealing -= 1
+        return self._answer(request, {"accepted": True})
+
+    async def withdrawn(self, request: Request) -> Response:
+        """POST /withdrawn: somebody deleted reports that a page had shown; OPTIONS as of sheets."""
+        if request.method == "OPTIONS":
+            return await self.preflight(request)
+        self._check_sender(request)
+        try:
+            self.checks.withdrawal(await self._body(request))
+        except NotASheet as error:
+            raise Refused(error.status, str(error)) from None
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self.withdrawals.add)
+        except DiskFailure:
+            raise Refused(503, _FULL, 30) from None
         return self._answer(request, {"accepted": True})
 
     def _check_sender(self, request: Request) -> None:
@@ -179,7 +205,10 @@ class Desk:
         return _response(self.client, 200, "application/json")
 
     async def health(self, request: Request) -> Response:
-        """GET /health: whether sheets can be kept."""
+        """GET /health: whether sheets can be kept, and files are as they were written.
+
+        The status is about the first alone.
+        """
         store = self.intake.store
         loop = asyncio.get_running_loop()
         shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
@@ -193,23 +222,27 @@ class Desk:
             if wrong
         ]
         status = 503 if errors else 200
+        errors += [f"{name}: {why}" for name, why in sorted(store.faults.items())]
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)
 
     async def counts(self, request: Request) -> Response:
-        """GET /counts: sheets in files.
+        """GET /counts: sheets in files, and reports that were deleted, in steps.
 
         Sheets that wait are not counted: a count that grows with each sheet would tell when each
         came.
         """
         found = {"survey": self.checks.survey, "sheets": self.intake.store.stored}
+        found["withdrawn"] = self.withdrawals.shown
         return self._answer(request, found)
 
     # -- answers -------------------------------------------------------------------------------
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """The answer to what was refused, or failed."""
+        content: dict[str, Any] = {"accepted": False}
         if isinstance(error, Refused):
             status, text, wait = error.status, error.text, error.wait
+            content |= {"reason": error.reason} if error.reason else {}
         else:
             status = getattr(error, "status_code", 500)
             text, wait = _PLACES.get(status, "the request failed: try again later"), 0
@@ -220,7 +253,7 @@ class Desk:
             headers["Connection"] = "close"
         if status == 500:
             _say_error(error)
-        return self._answer(request, {"accepted": False, "error": text}, status, headers)
+        return self._answer(request, content | {"error": text}, status, headers)
 
     def _answer(
         self,
@@ -290,6 +323,7 @@ def application(desk: Desk) -> Starlette:
         ("/health", desk.health, ["GET"]),
         ("/counts", desk.counts, ["GET"]),
         ("/sheets", desk.sheets, ["POST", "OPTIONS"]),
+        ("/withdrawn", desk.withdrawn, ["POST", "OPTIONS"]),
     ]
     routes = [Route(path, guarded(answer), methods=methods) for path, answer, methods in answers]
     handlers: Any = {HTTPException: desk.refuse}

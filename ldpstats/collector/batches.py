@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from secrets import SystemRandom
+from secrets import SystemRandom, token_hex
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ldpstats.collector.files import About
+from ldpstats.engines.footers import BATCH, MERGED, footer
 from ldpstats.io.report_columns import ARROW_TYPES, SURVEY_COLUMNS, cell_type
+from ldpstats.io.storage.commits import replacing
+from ldpstats.io.storage.files import reading
 from ldpstats.io.table_writing import write_table
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
@@ -47,7 +51,43 @@ class BatchWriter:
         rows = [json.loads(sheet) for sheet in sheets]
         SystemRandom().shuffle(rows)
         notes = stored_notes(self.questionnaire)
-        write_table([self._frame(rows)], path, self._types, notes, False)
+        drawn = {BATCH: token_hex(16).encode()}
+        write_table([self._frame(rows)], path, self._types, notes, False, notes=drawn)
+
+    def merge(self, files: Sequence[Path], path: Path) -> None:
+        """Write the sheets of files into one, in random order; it says which it has merged.
+
+        Raises
+        ------
+        InvalidArgument
+            If a file cannot be read, or the one cannot be written.
+        """
+        import pyarrow
+        import pyarrow.parquet
+
+        tables, merged = [], []
+        for file in files:
+            with reading(file, pyarrow.ArrowException):
+                tables.append(pyarrow.parquet.read_table(file, partitioning=None))
+            merged.append(footer(file).batch or file.name)
+        table = pyarrow.concat_tables(tables, promote_options="permissive")
+        order = list(range(len(table)))
+        SystemRandom().shuffle(order)
+        drawn = {BATCH: token_hex(16).encode(), MERGED: json.dumps(merged).encode("ascii")}
+        with replacing(path) as temporary:
+            table = table.take(order).replace_schema_metadata(drawn)
+            pyarrow.parquet.write_table(table, temporary)
+
+    def about(self, path: Path) -> About:
+        """What a file says of itself.
+
+        Raises
+        ------
+        InvalidArgument
+            If it cannot be read.
+        """
+        found = footer(path)
+        return About(found.n, found.batch, found.merged)
 
     @cached_property
     def _types(self) -> dict[str, str]:

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
+from ldpstats.clients.portable.ldpstats_client import Refused, invitation_code
+from ldpstats.collector.invitations import Invitations
 from ldpstats.collector.reports import Shape, shape_of
+from ldpstats.collector.store import Sent
 
 __all__ = ["Checks", "NotASheet"]
 
-FORMAT, VERSION = "ldpstats-sheet", 1
+FORMAT, WITHDRAWAL, VERSION = "ldpstats-sheet", "ldpstats-withdrawal", 1
 _FIELDS = ("format", "version", "survey", "token", "sheet")
 _TOKEN = re.compile("[0-9a-fA-F]{32}")
 _FRAME = 1_000  # bytes of a sheet beside its questions and reports, with room for spaces
@@ -28,11 +31,14 @@ _OUTDATED = (
 
 
 class NotASheet(Exception):
-    """What was sent is no sheet of this survey: `status` of HTTP, and why, without its content."""
+    """What was sent is no sheet of this survey: `status` of HTTP, and why, without its content.
 
-    def __init__(self, why: str, status: int = 400) -> None:
+    `reason` is "code" where its invitation is.
+    """
+
+    def __init__(self, why: str, status: int = 400, reason: str = "") -> None:
         super().__init__(why)
-        self.status = status
+        self.status, self.reason = status, reason
 
 
 @dataclass(frozen=True)
@@ -55,20 +61,23 @@ class Checks:
         The fingerprint of the questionnaire.
     ask : int or None
         How many private questions each respondent is asked.
+    invitations : Invitations, optional
+        The codes with which sheets are taken; anybody's are if it is None.
     """
 
     survey: str
     ask: int | None
     items: tuple[_Item, ...]
+    invitations: Invitations | None = None
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Checks:
+    def of(cls, document: Mapping[str, Any], invitations: Invitations | None = None) -> Checks:
         """Those of a questionnaire's client document."""
         items = tuple(
             _Item(q["name"], shape_of(q["reports"], q["draw"]), q["private"], "refused" in q)
             for q in document["questions"]
         )
-        return cls(document["survey"], document["ask"], items)
+        return cls(document["survey"], document["ask"], items, invitations)
 
     @cached_property
     def largest(self) -> int:
@@ -80,8 +89,10 @@ class Checks:
     def _names(self) -> frozenset[str]:
         return frozenset(item.name for item in self.items)
 
-    def read(self, body: bytes) -> tuple[bytes, str]:
+    def read(self, body: bytes) -> Sent:
         """The token of a sheet, and its reports as JSON, in the order of the questions.
+
+        Where sheets are taken by invitation, the hash of the code too.
 
         Raises
         ------
@@ -95,13 +106,34 @@ class Checks:
             raise NotASheet("survey: must be the fingerprint of the questionnaire")
         if sent["survey"] != self.survey:
             raise NotASheet(_OUTDATED, 409)
+        code = sent.pop("invitation", None) if self.invitations is not None else None
+        if "invitation" in sent:
+            raise NotASheet("invitation: this survey takes sheets without: leave the field out")
         if set(sent) != set(_FIELDS):
             raise NotASheet(f"must have the fields {', '.join(_FIELDS)}, and no others")
         token = sent["token"]
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise NotASheet("token: must be 32 hexadecimal digits")
+        known = None if self.invitations is None else _known(self.invitations, code)
         reports = self._reports(_object(sent["sheet"], "sheet"))
-        return bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
+        text = json.dumps(reports, separators=(",", ":"))
+        taken = bytes.fromhex(token), text
+        return taken if known is None else (*taken, known)
+
+    def withdrawal(self, body: bytes) -> None:
+        """Whether a page says that its reports were deleted.
+
+        Raises
+        ------
+        NotASheet
+            For anything else.
+        """
+        sent = _object(_json(body), "the message")
+        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
+        if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
+            raise NotASheet(_OUTDATED, 409)
+        if sent != expected or not _is(sent["version"], VERSION):
+            raise NotASheet(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
     def _reports(self, sheet: dict[str, Any]) -> list[Any]:
         """The reports of a sheet, in the order of the questions."""
@@ -126,6 +158,20 @@ class Checks:
         ask = private if self.ask is None else self.ask
         if not asked <= ask <= asked + missing:
             raise NotASheet(f"sheet: {ask} private questions are asked, not as many as here")
+
+
+def _known(invitations: Invitations, given: object) -> bytes:
+    """The hash of an invitation's code."""
+    compare = "compare it with the one that you were given"
+    if given is None:
+        raise NotASheet("invitation: this survey takes sheets with a code only", 403, "code")
+    try:
+        found = invitations.find(invitation_code(given))
+    except Refused:
+        raise NotASheet(f"invitation: a typing error in the code: {compare}", 403, "code") from None
+    if found is None:
+        raise NotASheet(f"invitation: no code of this survey: {compare}", 403, "code")
+    return found
 
 
 def _is(value: object, number: int) -> bool:

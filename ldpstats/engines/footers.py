@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,11 @@ from typing import Any
 from ldpstats.arguments.distinct import is_text
 from ldpstats.io.storage.files import reading, refusal
 
-__all__ = ["Footer", "combined", "difference", "footer", "levels", "widths"]
+__all__ = ["BATCH", "MERGED", "Footer", "combined", "difference", "footer", "levels", "widths"]
 
 _OWN = b"ldpstats."  # fingerprints, which must agree between files
+BATCH = b"ldpstats.batch"  # of a file of a collector: what was drawn when it was written
+MERGED = b"ldpstats.merged"  # what a collector merged into it, as a list of JSON
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,20 @@ class Footer:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self.schema.names)
+
+    @property
+    def batch(self) -> str:
+        """Which batch of sheets the file is; "" if no collector wrote it."""
+        return str((self.schema.metadata or {}).get(BATCH, b"").decode("ascii", "replace"))
+
+    @property
+    def merged(self) -> frozenset[str]:
+        """The batches that were merged into it; names of files that have no batch."""
+        try:
+            found = json.loads((self.schema.metadata or {}).get(MERGED, b"[]"))
+        except ValueError:
+            return frozenset()
+        return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
     def stored(self, name: str) -> dict[bytes, bytes]:
         """The keys and values beside a column."""

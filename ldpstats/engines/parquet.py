@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
@@ -208,6 +209,23 @@ def _warn(file: str, why: str) -> None:
     warnings.warn(f"{file}: {why}; this file is left out", LDPWarning, stacklevel=2)
 
 
+def _copies(footers: dict[str, Footer]) -> list[tuple[str, str]]:
+    """Leave out what other files hold too: batches that a collector merged, and copies, with why.
+
+    A collector that merges files removes them when the whole is there: sheets count once meanwhile.
+    """
+    merged = frozenset[str]().union(*(held.merged for held in footers.values()))
+    known: dict[str, str] = {}
+    copies = []
+    for file, held in list(footers.items()):
+        first = known.setdefault(held.batch, file) if held.batch else file
+        if first != file:
+            copies.append((file, f"holds the same sheets as {first}: remove one of them"))
+        if first != file or (held.batch or Path(file).name) in merged:
+            del footers[file]
+    return copies
+
+
 def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     """Open Parquet files: read what they say of their columns, and compare it."""
     footers: dict[str, Footer] = {}
@@ -232,6 +250,7 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     if not footers:
         file, why = problems[0]
         raise refusal(file, f"{why}; no other file is left")
+    problems += _copies(footers)
     for file, why in problems:
         _warn(file, why)
     return Files(name, engine, footers, report, tuple(problems))

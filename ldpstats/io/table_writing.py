@@ -31,15 +31,16 @@ def write_table(
     *,
     beside: Mapping[FilePath, str] | None = None,
     spreadsheet_safe: bool = False,
+    notes: Mapping[bytes, bytes] | None = None,
 ) -> None:
-    """Write frames as the chunks of one table."""
+    """Write frames as the chunks of one table; `notes` are beside the whole of it, in Parquet."""
     check_spreadsheet_safe(spreadsheet_safe, path)
     suffix, more = file_format(path), dict(beside or {})
     with replacing_all([path, *more], force) as (temporary, *others):
         for other, text in zip(others, more.values(), strict=True):
             other.write_text(text, encoding="utf-8")
         if suffix == ".parquet":
-            _write_parquet(frames, temporary, types, stored)
+            _write_parquet(frames, temporary, types, stored, notes)
         else:
             _write_csv(frames, temporary, suffix, spreadsheet_safe)
 
@@ -98,6 +99,7 @@ def _write_parquet(
     path: Path,
     types: Mapping[str, str],
     stored: Mapping[str, Mapping[bytes, bytes]],
+    notes: Mapping[bytes, bytes] | None,
 ) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -118,7 +120,7 @@ def _write_parquet(
         for frame in frames:
             table = pyarrow.table({name: convert(name, frame[name]) for name in frame.columns})
             fields = [field.with_metadata(stored.get(field.name)) for field in table.schema]
-            table = table.cast(pyarrow.schema(fields))
+            table = table.cast(pyarrow.schema(fields, metadata=notes))
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema)
             writer.write_table(table)

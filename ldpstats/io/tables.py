@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
 from typing import Any
 
@@ -35,6 +35,8 @@ Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
 
 CHUNK_ROWS = 1 << 18
+_PIECE = 1 << 13
+_LONGEST = 1 << 24  # bytes of a line
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -177,7 +179,30 @@ def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[l
 def _csv_bytes(path: FilePath, secret: bool) -> Iterator[tuple[Any, Any]]:
     """A CSV file as it is read, decompressed, and the open file under it."""
     with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
-        yield gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw, raw
+        stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
+        yield BufferedReader(_Lines(stream), _PIECE), raw
+
+
+class _Lines(RawIOBase):
+    """A stream of bytes that ends in an error where a line is longer than any table has.
+
+    A few kilobytes of gzip can hold a line that no memory does.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._length = stream, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        end = piece.rfind(b"\n")
+        self._length = self._length + len(piece) if end < 0 else len(piece) - 1 - end
+        if self._length > _LONGEST:
+            raise csv.Error(f"a line has more than {_LONGEST >> 20} megabytes")
+        return len(piece)
 
 
 def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:

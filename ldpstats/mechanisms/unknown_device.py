@@ -164,8 +164,8 @@ class UnknownDevice(OfDevice):
             values = dict(zip(self.unknown, values, strict=True))
         given = {**(values or {}), **named}
         for name in given:
-            if name not in self.unknown:
-                hint = did_you_mean(name, self.unknown)
+            if not isinstance(name, str) or name not in self.unknown:
+                hint = did_you_mean(name, self.unknown) if isinstance(name, str) else ""
                 remedy = f"is no unknown parameter of {', '.join(self.unknown)}{hint}"
                 raise InvalidArgument("values", name, remedy)
         lacking = [name for name in self.unknown if name not in given]

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
+from ldpstats.arguments.checks import boolean
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath
@@ -33,6 +34,9 @@ def write_page(
     texts: Any = None,
     post: str | None = None,
     force: bool = False,
+    *,
+    invitations: bool = False,
+    show_first: bool = False,
 ) -> None:
     """Write a questionnaire as a page: one HTML file that works with or without network.
 
@@ -41,7 +45,7 @@ def write_page(
     questionnaire : Questionnaire
     path : path-like
         The file, such as ``survey.html``.
-    texts, post
+    texts, post, invitations, show_first
         As for `page_text`.
     force : bool
         Whether an existing file may be overwritten.
@@ -62,12 +66,19 @@ def write_page(
     ...     pathlib.Path(f"{folder}/survey.html").read_text(encoding="utf-8")[:15]
     '<!DOCTYPE html>'
     """
-    text = page_text(questionnaire, texts, post)
+    text = page_text(questionnaire, texts, post, invitations=invitations, show_first=show_first)
     with replacing(path, force) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None = None) -> str:
+def page_text(
+    questionnaire: Questionnaire,
+    texts: Any = None,
+    post: str | None = None,
+    *,
+    invitations: bool = False,
+    show_first: bool = False,
+) -> str:
     """The page of a questionnaire, as text.
 
     Parameters
@@ -79,6 +90,16 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
         Where reports are sent: the path ``/sheets`` of a collector that serves the page itself, or
         its whole address. Without it the page sends nothing: respondents save their reports as a
         file, or copy them.
+    invitations : bool
+        Whether respondents need a code, which `collector.invite` makes. The page takes it from the
+        fragment of its address, or asks for it, and puts it into what is sent.
+    show_first : bool
+        Whether reports are shown before respondents decide if they are sent. By default a page
+        with `post` explains first what may be sent and what would follow from it, and on
+        agreement draws and sends in one step. Whoever can look first deletes reports that
+        displease, and the estimates are biased: of a share .200 with Warner's design and epsilon
+        1, if 5 % of those who hold it delete a "yes", .175 is left. Such a page tells the
+        collector how many deleted their reports, so `post` must end in ``/sheets``.
 
     Raises
     ------
@@ -98,7 +119,8 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
     if not isinstance(questionnaire, Questionnaire):
         remedy = "must be a Questionnaire: give a mechanism a name, Questionnaire({'job': krr})"
         raise InvalidArgument("questionnaire", questionnaire, remedy)
-    origin = _origin(post)
+    origin, invited = _origin(post), boolean("invitations", invitations)
+    withdraw = _withdrawal(post) if boolean("show_first", show_first) else None
     client = questionnaire.client_document()
     words = checked_texts(texts, client)
     data = {
@@ -107,6 +129,9 @@ def page_text(questionnaire: Questionnaire, texts: Any = None, post: str | None 
         "questions": conclusions(questionnaire, client, words),
         "total": spent(questionnaire.epsilon),
         "post": post,
+        "invited": invited,
+        "showFirst": show_first,
+        "withdraw": withdraw,
     }
     style, script = f"\n{_file('page.css')}", _script()
     parts = {
@@ -176,3 +201,13 @@ def _origin(post: object) -> str | None:
     if not known or not _PATH.fullmatch(parts.path) or not post.isascii() or parts.fragment:
         raise InvalidArgument("post", post, _POST)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _withdrawal(post: str | None) -> str | None:
+    """Where the page says that reports were deleted: beside the sheets; None if nowhere."""
+    if post is None:
+        return None
+    path, mark, rest = post.partition("?")
+    if not path.endswith("/sheets"):
+        raise InvalidArgument("post", post, "must end in /sheets where reports are shown first")
+    return f"{path.removesuffix('sheets')}withdrawn{mark}{rest}"

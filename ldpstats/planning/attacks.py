@@ -253,6 +253,13 @@ def manipulation(
     large survey goodness of fit may see patterns of bits that no population makes. Constrained
     estimates move by about as much away from the boundary.
 
+    Respondents who see their reports before they are sent can do harm without malice: of those who
+    hold a report r a share d may delete it. The others' reports have the law
+    ``m'_y = m_y (1 - d [y = r]) / (1 - d m_r)`` with ``m = p Q``, and the estimates are those of
+    it. With two answers the share of r's own moves by ``-d m_r (1 - m_r) / (L (1 - d m_r))``,
+    L the difference of P(r) between the two answers (Examples). Pages and clients of the package
+    therefore ask for consent before they draw.
+
     Known as poisoning or manipulation attacks on local differential privacy: Cheu, Smith and Ullman
     (IEEE S&P 2021); Cao, Jia and Gong (USENIX Security 2021).
 
@@ -263,6 +270,13 @@ def manipulation(
          p  upward  downward
     a  0.1  0.0148   -0.0068
     b  0.9  0.0068   -0.0148
+
+    Of a share of .2, what is left if 5 or 10 % of those who hold a "yes" delete it:
+
+    >>> Q = ldp.Warner(epsilon=1.0).channel().matrix()
+    >>> m, L = 0.8 * Q[0, 1] + 0.2 * Q[1, 1], Q[1, 1] - Q[0, 1]
+    >>> [round(float(0.2 - d * m * (1 - m) / (L * (1 - d * m))), 3) for d in (0.05, 0.1)]
+    [0.175, 0.148]
     """
     check_mechanism(mechanism)
     portion = probability("share", share, one=False)

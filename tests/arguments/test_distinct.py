@@ -15,7 +15,6 @@ N = distinct.MANY + 3
 CODES = np.random.default_rng(1).integers(0, len(LABELS), N)
 TEXT = np.array(LABELS, dtype=object)[CODES]
 FRESH = np.array([bytes(text, "utf-8").decode() for text in TEXT], dtype=object)
-ARROW = pa.array(TEXT, pa.string())
 
 
 def columns(text):
@@ -58,16 +57,6 @@ def test_codes_of_every_kind_of_text_column(given):
     for kind, column in columns(given):
         assert np.array_equal(encode("values", column, labels)[0], CODES), kind
         assert np.array_equal(matched("values", column, labels), CODES), kind
-
-
-def test_numpy_text_has_no_nul_at_its_end():
-    labels = as_labels("categories", ("a\0", "a", "bb", "longer than any value"))
-    column = np.array(["a", "bb", "a\0"])[np.arange(N) % 3]
-    assert np.array_equal(
-        encode("values", column, labels)[0], np.array([1, 2, 1])[np.arange(N) % 3]
-    )
-    for other in (column[::2][:0], column[::-1], column.astype(">U2"), column.astype("U9")):
-        assert np.array_equal(encode("v", other, labels)[0], np.where(other == "bb", 2, 1))
 
 
 def test_missing_values_are_counted_and_refused_as_in_short_columns(slowly):

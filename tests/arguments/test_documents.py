@@ -58,21 +58,6 @@ def test_a_covariance_is_written_once_and_read_exactly() -> None:
     np.testing.assert_array_equal(again.linear_cov, results.linear_cov)
 
 
-def test_documents_of_the_first_release_say_what_to_do() -> None:
-    krr = ldp.KRR(3, 1.0)
-    pairs = ldp.JointCounts.from_table([[30, 20, 10], [10, 20, 30], [20, 20, 20]], (krr, krr))
-    joint = ldp.AssociationModel(pairs).fit()
-    lacking = {"law", "caution", "linear_method"}
-    for results in (fitted(size=4), joint):
-        document = {k: v for k, v in results.to_dict().items() if k not in lacking}
-        with pytest.raises(
-            InvalidArgument, match=r"ldpstats 0\.1\.0 wrote .*: fit the reports again"
-        ):
-            type(results).from_json(json.dumps(document | {"version": 1}))
-        with pytest.raises(InvalidArgument, match=r"'law'.*are fields that it lacks"):
-            type(results).from_dict(document)
-
-
 @pytest.mark.parametrize("version", [0, 3, True, 2.0, "2", None])
 def test_documents_of_other_versions_are_refused(version: Any) -> None:
     document = fitted(size=4).to_dict()

@@ -132,42 +132,27 @@ def test_every_label_is_itself() -> None:
     ("labels", "value"),
     [
         (JOBS, "Nurse"),
-        (JOBS, "nur se"),
-        (JOBS, "NA"),
         (JOBS, b"nurse"),
         (JOBS, 0),
         (JOBS, True),
-        (JOBS, ("nurse",)),
-        (JOBS, pd.Timestamp("2026-01-01")),
         (JOBS, "\ud800"),
         (THREE, 3),
         (THREE, -1),
-        (THREE, 0.5),
         (THREE, float("inf")),
         (THREE, True),
         (THREE, "01"),
-        (THREE, "+1"),
         (THREE, "1e0"),
-        (THREE, "1,0"),
         (THREE, "٢"),
         (THREE, "9" * 5000),  # more digits than Python turns into a number
-        (THREE, 1 + 0j),
-        (THREE, np.timedelta64(1, "s")),
-        (THREE, Decimal("Infinity")),
-        (GRADES, "1.5"),
         (GRADES, True),
         (HALVES, np.float32(0.1)),
         (TRUTH, 1),
-        (TRUTH, "1"),
-        (TRUTH, "yes"),
         (TRUTH, "tRUE"),
         (DIGITS, True),
         (DIGITS, "01"),
-        (DIGITS, 1.5),
         (as_labels("c", (" a", "a")), "a "),  # two labels fit
         (as_labels("c", ("1", "1.0")), 1.0 + 1e-9),
         (as_labels("c", ("true", True)), " true"),
-        (as_labels("c", (" ", "x")), "?"),
         (as_labels("c", (2**60, 2**60 + 1)), float(2**60)),  # it may have been another integer
     ],
 )
@@ -197,14 +182,10 @@ def test_one_and_true_in_one_column_are_two_answers() -> None:
     "values",
     [
         np.ones((2, 2)),
-        pd.DataFrame({"nurse": [1]}),
         {"nurse": 1},
-        {"nurse"},
         [["nurse"], ["cook", "nurse"]],
         pd.MultiIndex.from_tuples([("nurse", 1)]),
-        np.zeros(2, dtype=[("nurse", int)]),
         [Decimal("sNaN"), Decimal(1)],
-        pa.array([["nurse"], ["cook"]]),
     ],
 )
 def test_what_is_no_column_is_refused(values: object) -> None:
@@ -220,22 +201,6 @@ class Text(str):
 
     def strip(self, chars: str | None = None) -> str:
         raise RuntimeError("a secret")
-
-
-class Incomparable:
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("a secret")
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def test_objects_of_other_classes() -> None:
-    assert matched("q", [Text(" nurse"), Text("cook"), Text("")], JOBS).tolist() == [0, 3, -1]
-    for value in (Text("x"), Incomparable()):
-        for secret in (True, False):
-            with pytest.raises(InvalidArgument) as failure:
-                matched("q", [value, 1], JOBS, secret)
-            assert "a secret" not in str(failure.value)
 
 
 # -- messages --------------------------------------------------------------------------------------
@@ -291,19 +256,6 @@ def test_a_million_labels_are_not_listed() -> None:
     assert np.array_equal(matched("n", values.astype(str), labels), values)
     assert np.array_equal(matched("n", values.astype(float), labels), values)
     assert not labels._cache  # such as the list of its values
-
-
-def test_equals_a_dictionary_of_texts() -> None:
-    """Against a plain loop, over columns of random text around the labels."""
-    rng = np.random.default_rng(2)
-    parts = np.array(["nurse", "cook", "", " ", "\t", "Nurse", "1", "driver"], dtype=object)
-    column = parts[rng.integers(0, len(parts), 400)] + parts[rng.integers(2, 5, 400)]
-    places = {"nurse": 0, "driver": 2, "cook": 3, "": -1}
-    good = np.array([text.strip() in places for text in column])
-    expected = [places[text.strip()] for text in column[good]]
-    assert matched("job", column[good], JOBS).tolist() == expected
-    with pytest.raises(UnknownCategory, match=rf"row {int(np.argmin(good)) + 1}="):
-        matched("job", column, JOBS)
 
 
 def test_small_numbers_are_read_in_powers_of_ten() -> None:

@@ -1,4 +1,4 @@
-"""One headless Chromium for all tests of pages."""
+"""One headless Chromium and one server of pages for all tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.walk import Respondent
+from browser.walk import Collector, Respondent
 
 
 @pytest.fixture(scope="session")
@@ -38,13 +38,29 @@ def driver(downloads: Path) -> Iterator[Any]:
         found.quit()
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Collector]:
+    made = Collector()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def respondent(driver: Any) -> Iterator[Respondent]:
-    """A respondent in a window of her own."""
+def collector(server: Collector) -> Collector:
+    """The server, as new."""
+    server.show("")
+    return server
+
+
+@pytest.fixture
+def respondent(driver: Any, collector: Collector) -> Iterator[Respondent]:
+    """A respondent in a window of her own, whose browser has kept nothing."""
     first = driver.current_window_handle
     driver.switch_to.new_window("tab")
     made = Respondent(driver)
     made.width(1280)
+    place = {"origin": collector.url.rstrip("/"), "storageTypes": "local_storage"}
+    driver.execute_cdp_cmd("Storage.clearDataForOrigin", place)
     driver.get_log("browser")  # of other tests
     yield made
     for window in driver.window_handles:

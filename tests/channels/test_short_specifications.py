@@ -128,13 +128,6 @@ def test_an_audit_in_constant_memory(name: str, audits: dict[str, list[Any]]) ->
     assert seconds < SECONDS  # of the processor: a hundred times what it takes
 
 
-def test_a_label_that_is_none_of_many() -> None:
-    with pytest.raises(ldp.UnknownCategory, match=r"sensitive\[1\]='a'.*300000000 labels"):
-        ldp.URR(K, [0, "a"], epsilon=1.0)
-    with pytest.raises(ldp.InvalidArgument, match="sensitive=299999999: the category occurs twice"):
-        ldp.URAP(K, [1, K - 1, K - 1], epsilon=1.0)
-
-
 def test_revealed_answers_of_many_categories_have_a_number() -> None:
     assert ldp.URAP(K, [1], epsilon=1.0).format.packed_bits == 8 + 32
     assert ldp.URAP(1 << 40, [1], epsilon=1.0).format.packed_bits == 8 + 64
@@ -143,7 +136,7 @@ def test_revealed_answers_of_many_categories_have_a_number() -> None:
 # -- the closed forms are the values of the matrix ---------------------------------------------
 
 
-def epsilons(seed: int, size: int = 4) -> list[float]:
+def epsilons(seed: int, size: int = 1) -> list[float]:
     """Random levels of privacy from 1e-4 to 12, the ends among them."""
     rng = np.random.default_rng(seed)
     return [1e-4, 12.0, *np.exp(rng.uniform(np.log(1e-4), np.log(12.0), size)).tolist()]
@@ -176,19 +169,6 @@ def test_closed_forms_of_all_sensitive_sets(k: int, epsilon: float) -> None:
         if size:
             levels = {x: epsilon * (x + 1) / (k + 1) for x in hidden}
             same_as_dense(ldp.URR(k, epsilon=levels).channel(), k)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_scattered_background_is_the_vector(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    k = int(rng.integers(2, 9))
-    hidden = np.flatnonzero(rng.random(k) < 0.5)
-    channel: Any = ldp.URR(k, hidden, epsilon=1.0).channel()
-    y = rng.integers(0, k, 20)
-    np.testing.assert_array_equal(channel.noise(y), channel.b[y])
-    np.testing.assert_array_equal(channel.noise(), channel.b)
-    np.testing.assert_array_equal(channel.ratios(y), channel.ratios()[y])
-    assert channel.replaced == pytest.approx(channel.b.sum(), abs=1e-15)
 
 
 @pytest.mark.parametrize("k", [2, 3, 9])
@@ -232,13 +212,6 @@ def test_the_most_different_filters(m: int, h: int) -> None:
         a, b = most_different(m, h, up, down)
         assert a * up + b * down == pytest.approx(enumerated(m, h, up, down), rel=1e-12)
     assert most_different(300_000_000, 65_535, 1.0, 1.0) == (65_535, 65_535)
-
-
-def test_the_sampler_of_a_bit_that_is_certain_is_audited() -> None:
-    # no noise around zeros: a set bit proves that the answer owns it
-    for p, q in ((0.0, 0.75), (0.25, 1.0), (1.0, 0.25), (0.25, 0.0)):
-        audit = ldp.RAPPOR(8, 2, 3, f=0.0, p=p, q=q).audit()
-        assert audit.declared == audit.channel == audit.sampler == np.inf
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 
 RNG = np.random.default_rng(3)
 
@@ -78,19 +77,6 @@ def test_wide_reports_do_not_underflow() -> None:
     assert np.all((likelihood > 1e-3) & (likelihood < 1e3))
 
 
-def test_fixed_entry_is_the_restricted_mixture() -> None:
-    W = RNG.random((6, 4))
-    base = ldp.channels.Dense(np.full((4, 2), 0.5)).rows(np.zeros(0, int))
-    assert base.shape == (0, 4)
-    rows = FixedEntry(StackedRows((_dense(W[:2]), _dense(W[2:]))), 1, 0.3)
-    r = np.array([0.2, 0.5, 0.3])
-    p = np.array([0.14, 0.3, 0.35, 0.21])
-    np.testing.assert_allclose(rows.mix(r), W @ p, atol=1e-15)
-    np.testing.assert_allclose(rows.dense() @ r, W @ p, atol=1e-15)
-    v = RNG.random(6)
-    np.testing.assert_allclose(rows.adjoint(v), v @ rows.dense(), atol=1e-14)
-
-
 def _dense(W):  # type: ignore[no-untyped-def]
     from ldpstats.problems.rows.base import DenseRows
 
@@ -111,20 +97,3 @@ def test_a_million_categories_take_memory_in_proportion() -> None:
     tracemalloc.stop()
     assert law.sum() == pytest.approx(1.0)
     assert peak < 20 * 8 * k  # twenty vectors; the matrix would be a million of them
-
-
-def test_matrix_refuses_what_it_cannot_list() -> None:
-    with pytest.raises(ldp.NotAvailable, match="likelihood"):
-        ldp.KRR(1_000_000, epsilon=1.0).channel().matrix()
-    with pytest.raises(ldp.NotAvailable, match="likelihood"):
-        ldp.KRAPPOR(64, epsilon=1.0).channel().matrix()
-
-
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 30.0, 50.0])
-def test_extreme_epsilon(epsilon: float) -> None:
-    for mechanism in (ldp.KRR(10, epsilon), ldp.KRAPPOR(10, epsilon), ldp.Warner(epsilon=epsilon)):
-        audit = mechanism.audit()
-        assert audit.channel == pytest.approx(epsilon, rel=1e-9)
-        # 64-bit thresholds cannot leak more than ln(2^64 k); below that they follow the claim
-        assert audit.sampler <= epsilon + 1e-12 * max(epsilon, 1.0)
-        assert audit.agrees

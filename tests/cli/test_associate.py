@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,7 @@ from shared.joint_commands import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, docu
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import program as cli
 from ldpstats.cli.program import main
-from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.models.association.independence import METHODS
 
 HOST = ldp.RAPPOR(12, 2, 4, f=0.0, p=0.2, q=0.8)
 
@@ -58,12 +54,6 @@ def expected(*places: int, **how: Any) -> ldp.AssociationResults:
     parts = [drawn()[v] for v in places]
     method = how.pop("method", None)
     return ldp.AssociationModel(*parts, names=names, **how).fit(method)
-
-
-def asked(name: str, **how: Any) -> ldp.TestResult:
-    """The test of job and late, for which reports are permuted or redrawn."""
-    model = ldp.AssociationModel(*drawn()[:2], names=("job", "late"))
-    return model.test_independence(model.fit(), name, **how)
 
 
 def close(found: dict[str, Any], results: ldp.AssociationResults) -> None:
@@ -126,29 +116,18 @@ def test_tables_are_matched_by_an_identifier(
     assert all(found == printed[0] for found in printed)
 
 
-def test_tables_of_the_same_columns_name_their_variables(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_name_their_variables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("more").mkdir()
-    for path in ("more/job.csv", "more.parts.csv", "more.csv.gz"):
+    for path in ("more/job.csv", "more.parts.csv"):
         pd.read_csv("late.csv", dtype=str).to_csv(path, index=False)
-    specs = ["--spec", "job.json", "--spec", "late.json"]
     for second, names in (
         ("late.csv", ["job", "late"]),
         ("more.parts.csv", ["job", "more"]),
-        ("more.csv.gz", ["job", "more"]),
         ("more/job.csv", ["x", "y"]),  # two tables of one name
     ):
-        given = ["job.csv", "--with", second, "--id", "who", *specs]
-        assert main(["associate", *given, "--json", "-"]) == 0
+        given = ["job.csv", "--with", second, "--id", "who", "--spec", "job.json"]
+        assert main(["associate", *given, "--spec", "late.json", "--json", "-"]) == 0
         assert document(capsys)["names"] == names
-    own = ["--column", "job", "--column", "report"]  # columns tell the variables apart
-    given = ["reports.csv", "--with", "more/job.csv", "--id", "who", *specs, *own]
-    assert main(["associate", *given, "--json", "-"]) == 0
-    assert document(capsys)["names"] == ["job", "report"]
-    given = ["job.csv", "--with", "late.csv", "--id", "who", *specs, "--name", "a", "--name", "b"]
-    assert main(["associate", *given, "--json", "-"]) == 0
-    assert document(capsys)["names"] == ["a", "b"]
 
 
 def test_bits_with_candidates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +195,7 @@ def test_three_variables(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "statistic" in out.splitlines()[-1]
 
 
-@pytest.mark.parametrize("method", sorted(set(JOINT_ESTIMATORS) - {"cvxpy"}))
+@pytest.mark.parametrize("method", ["inversion"])
 def test_every_method_can_be_asked_for(
     method: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,52 +205,42 @@ def test_every_method_can_be_asked_for(
     close(found, expected(0, 1, method=method))
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_test_can_be_asked_for(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "option", "how"),
+    [("score", "--permutations", "n_permutations"), ("bootstrap", "--surveys", "n_boot")],
+)
+def test_a_p_value_by_chance(
+    name: str, option: str, how: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--seed", "5", "--surveys", "9"] if name == "bootstrap" else []
-    how: dict[str, Any] = {"rng": np.random.default_rng(5), "n_boot": 9} if more else {}
-    assert main(["associate", "reports.csv", *BOTH, "--test", name, *more]) == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ldp.LDPWarning)
-        assert capsys.readouterr().out.endswith(f"\n\n{asked(name, **how)}\n")
-
-
-@pytest.mark.parametrize("name", ["score", "pearson"])
-def test_a_p_value_by_permutations(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = ["--test", name, "--permutations", "99", "--seed", "2", "--json", "-"]
-    assert main(["associate", "reports.csv", *BOTH, *more]) == 0
-    rng = np.random.default_rng(2)
-    test = asked(name, rng=rng, n_permutations=99)
-    assert document(capsys)["test"] == test.to_dict()
-    assert "99 permutations" in test.method
+    """Of answers that are not associated, so that the seed matters."""
+    job, late, _ = drawn()
+    turned = ldp.Reports(late.y[::-1], TARDY)
+    table = {"job": JOB.report_labels(job), "late": TARDY.report_labels(turned)}
+    pd.DataFrame(table).to_csv("turned.csv", index=False)
+    more = ["--test", name, option, "39", "--seed", "2", "--json", "-"]
+    assert main(["associate", "turned.csv", *BOTH, *more]) == 0
+    model = ldp.AssociationModel(job, turned, names=("job", "late"))
+    results = model.fit()
+    one, two = (
+        model.test_independence(results, name, rng=np.random.default_rng(seed), **{how: 39})
+        for seed in (1, 2)
+    )
+    assert document(capsys)["test"] == two.to_dict() != one.to_dict() and "39 " in two.method
 
 
 MAGIC = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
 
 
-@pytest.mark.parametrize(  # every format and every kind, and vectors of the one with many shapes
+@pytest.mark.parametrize(
     ("kind", "suffix"),
-    [
-        *((None, suffix) for suffix in MAGIC),
-        ("heatmap", ".png"),
-        ("departures", ".png"),
-        ("mosaic", ".pdf"),
-        ("mosaic", ".svg"),
-    ],
+    [(None, ".png"), ("departures", ".svg"), ("mosaic", ".pdf")],
 )
 def test_a_plot_is_written(
     suffix: str, kind: str | None, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = [] if kind is None else ["--plot-kind", kind]
-    drawings = []
-    for path in (f"a{suffix}", f"b{suffix}"):
-        assert main(["associate", "reports.csv", *BOTH, "--plot", path, *more]) == 0
-        drawings.append(Path(path).read_bytes())
-    assert drawings[0] == drawings[1] and drawings[0].startswith(MAGIC[suffix])
+    assert main(["associate", "reports.csv", *BOTH, "--plot", f"a{suffix}", *more]) == 0
+    assert Path(f"a{suffix}").read_bytes().startswith(MAGIC[suffix])
     assert capsys.readouterr().err == ""
 
 
@@ -325,34 +294,6 @@ def test_an_estimate_without_a_test(folder: Path, capsys: pytest.CaptureFixture[
 # -- what is refused -------------------------------------------------------------------------------
 
 
-def test_one_specification_may_serve_two_variables(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    specs = ["--spec", "late.json", "--spec", "./late.json"]
-    table = pd.read_csv("reports.csv")
-    table["again"] = table["late"]
-    table.to_csv("again.csv", index=False)
-    assert main(["associate", "again.csv", "--column", "late", "--column", "again", *specs]) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_files_are_overwritten_only_on_request(folder: Path) -> None:
-    Path("old.json").write_text("mine")
-    assert main(["associate", "reports.csv", *BOTH, "--json", "old.json", "--force"]) == 0
-    assert json.loads(Path("old.json").read_text())["nobs"] == 600
-
-
-def test_the_help_says_how_tables_come_together(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["associate", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "mle (default)" in text and "score (default), wald, lr" in text
-    assert "matches their rows, in any order" in text
-    assert main(["privatize", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "ldpstats associate matches the tables by it" in text and "--as COLUMN" in text
-    assert cli._EXAMPLES.count("ldpstats associate") == 3
-
-
 ONE, OTHER = "--column job --spec job.json", "--column late --spec late.json"
 HOST_ = "--column host --spec host.json"
 TABLES = "job.csv --with late.csv --spec job.json --spec late.json"
@@ -361,31 +302,17 @@ REFUSED: dict[str, tuple[str, str]] = {
     "nothing": ("", "required"),
     "one variable": (f"reports.csv {ONE}", "--spec=['job.json']: two or more variables"),
     "one column": (f"reports.csv {ONE} --spec late.json", "--column=['job']: must be given once"),
-    "no column": ("reports.csv --spec job.json --spec late.json", "--column"),
     "a column twice": (f"reports.csv {ONE} {ONE}", "different names"),
-    "a column twice, named": (f"reports.csv {ONE} {ONE} --name a --name b", "is named twice"),
-    "no such column": (f"reports.csv {ONE} --column x --spec late.json", "no such column"),
     "the wrong column": (
         f"reports.csv {ONE} --column who --spec late.json",
         "column 'who', row 1='r0'",
     ),
-    "no such table": (f"none.csv {ONE} {OTHER}", "no such file"),
-    "no such specification": (f"reports.csv {ONE} --column late --spec none.json", "no such file"),
-    "a table that is no specification": (
-        f"reports.csv {ONE} --column late --spec late.csv",
-        "late.csv",
-    ),
-    "one name": (f"reports.csv {ONE} {OTHER} --name a", "--name=['a']"),
-    "a name twice": (f"reports.csv {ONE} {OTHER} --name a --name a", "--name=['a', 'a']"),
     "a table without --with": (
         f"job.csv late.csv {ONE} {OTHER}",
         "late.csv; the table of another variable is given by --with late.csv --id COLUMN",
     ),
-    "an unknown option": (f"reports.csv {ONE} {OTHER} --ids who", "arguments: --ids who (see"),
     "tables without identifiers": (f"{TABLES} {NAMED}", "--id=None: is needed"),
     "a table too many": (f"{TABLES} {NAMED} --with host.csv --id who", "must name 1 tables"),
-    "no such identifier": (f"{TABLES} {NAMED} --id person", "no such column"),
-    "the reports as identifiers": (f"{TABLES} {NAMED} --id report", "column of reports"),
     "identifiers that repeat": (
         f"job.csv --with twice.csv --spec job.json --spec late.json {NAMED} --id who",
         "twice.csv, column 'who', row 601='r1': is also the respondent of row",
@@ -394,63 +321,22 @@ REFUSED: dict[str, tuple[str, str]] = {
         f"job.csv --with fewer.csv --spec job.json --spec late.json {NAMED} --id who",
         "is not in fewer.csv, column 'who' (590 respondents are not in every table)",
     ),
-    "counts and identifiers": (f"reports.csv {ONE} {OTHER} --id who --count job", "is a column of"),
-    "counts that are not numbers": (f"reports.csv {ONE} {OTHER} --count who", "whole number"),
     "one cohort": (f"reports.csv {ONE} {HOST_} --cohort who", "--cohort=['who']: must be given"),
     "cohorts of labels": (f"reports.csv {ONE} {OTHER} --cohort who --cohort -", "has no cohorts"),
     "no candidates": (f"reports.csv {ONE} {HOST_}", "--candidates=None: is needed for host"),
-    "one list": (f"reports.csv {ONE} {HOST_} --candidates hosts.txt", "must be given once"),
-    "no such list": (
-        f"reports.csv {ONE} {HOST_} --candidates - --candidates none.txt",
-        "no such file",
-    ),
-    "no such category": (
-        f"reports.csv {ONE} {OTHER} --candidates hosts.txt --candidates -",
-        "hosts.txt, line 1='a.com': is not a category of KRR",
-    ),
-    "one candidate": (f"reports.csv {ONE} {HOST_} --candidates - --candidates one.txt", "host"),
     "no such method": (f"reports.csv {ONE} {OTHER} --method lasso", "--method='lasso'"),
-    "a method for bits": (f"reports.csv {ONE} {OTHER} --method composite", "--method="),
-    "no such test": (f"reports.csv {ONE} {OTHER} --test fisher", "--test"),
     "no seed": (f"reports.csv {ONE} {OTHER} --test bootstrap", "--seed=None: is needed"),
-    "permutations without a seed": (f"reports.csv {ONE} {OTHER} --permutations 9", "--seed"),
     "a seed of nothing": (f"reports.csv {ONE} {OTHER} --test wald --seed 1", "--seed=1: goes with"),
-    "a negative seed": (f"reports.csv {ONE} {OTHER} --seed -1", "--seed=-1"),
-    "no permutations": (f"reports.csv {ONE} {OTHER} --permutations 0 --seed 1", "--permutations=0"),
-    "surveys that are permuted": (f"reports.csv {ONE} {OTHER} --surveys 9 --seed 1", "--surveys=9"),
-    "pearson of bits": (
-        f"reports.csv {ONE} {HOST_} --candidates - --candidates hosts.txt --test pearson",
-        "score",
-    ),
-    "wald of three": (
-        f"reports.csv {ONE} {OTHER} {HOST_} --test wald --candidates - --candidates - "
-        "--candidates hosts.txt",
-        "score",
-    ),
     "a plot of three": (
         f"reports.csv {ONE} {OTHER} {HOST_} --plot p.png --candidates - --candidates - "
         "--candidates hosts.txt",
         "leave --plot out",
     ),
-    "a plot of no kind": (f"reports.csv {ONE} {OTHER} --plot p.png --plot-kind pie", "--plot-kind"),
-    "a title of no plot": (f"reports.csv {ONE} {OTHER} --title Jobs", "--title='Jobs': goes with"),
     "a kind of no plot": (f"reports.csv {ONE} {OTHER} --plot-kind mosaic", "goes with --plot"),
-    "a plot of no format": (f"reports.csv {ONE} {OTHER} --plot p.jpg", "must end in .png"),
-    "a mosaic of negative tiles": (
-        f"negative.csv {ONE} {OTHER} --method inversion --plot p.png --plot-kind mosaic",
-        "negative",
-    ),
-    "alpha": (f"reports.csv {ONE} {OTHER} --alpha 1", "alpha=1.0"),
-    "rows": (f"reports.csv {ONE} {OTHER} --max-rows 0", "max_rows=0"),
-    "no reports": (f"empty.csv {ONE} {OTHER}", "holds no respondent"),
-    "only missing reports": (f"none_given.csv {ONE} {OTHER} --missing count", "no respondent"),
     "json over a table": (
         f"reports.csv {ONE} {OTHER} --json reports.csv --force",
         "is given twice",
     ),
-    "json over a specification": (f"reports.csv {ONE} {OTHER} --json late.json --force", "twice"),
-    "json over what exists": (f"reports.csv {ONE} {OTHER} --json hosts.txt", "already exists"),
-    "json and plot in one": (f"reports.csv {ONE} {OTHER} --json p.png --plot p.png", "twice"),
 }
 
 
@@ -459,9 +345,6 @@ def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[
     late = pd.read_csv("late.csv")
     pd.concat([late, late.query("who == 'r1'")]).to_csv("twice.csv", index=False)
     late.head(10).to_csv("fewer.csv", index=False)
-    Path("one.txt").write_text("a.com\n")
-    Path("empty.csv").write_text("job,late\n")
     Path("none_given.csv").write_text("job,late\nnurse,\n,no\n")
-    Path("negative.csv").write_text("job,late\n" + "nurse,no\nteacher,no\ndriver,yes\n" * 40)
     arguments, says = REFUSED[name]
     refused(["associate", *arguments.split()], says, capsys)

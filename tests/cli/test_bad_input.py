@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 import sys
@@ -90,137 +89,42 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     ("no such option", lambda f: f.fit("--magic"), "--magic"),
     ("abbreviated option", lambda f: f.fit("--meth", "mle"), "--meth"),
     ("no specification", lambda f: ["fit", f.reports], "--spec"),
-    ("no such method", lambda f: f.fit("--method", "magic"), "method"),
     ("alpha two", lambda f: f.fit("--alpha", "2"), "alpha"),
-    ("alpha zero", lambda f: f.fit("--alpha", "0"), "alpha"),
-    ("alpha negative", lambda f: f.fit("--alpha", "-0.05"), "alpha"),
-    ("alpha nan", lambda f: f.fit("--alpha", "nan"), "alpha"),
     ("alpha a word", lambda f: f.fit("--alpha", "five"), "--alpha"),
-    ("no rows", lambda f: f.fit("--max-rows", "0"), "max_rows"),
-    ("policy for missing", lambda f: f.fit("--missing", "drop"), "--missing"),
-    ("bits of labels", lambda f: f.fit("--bits"), "bits"),
     ("plot of no format", lambda f: f.fit("--plot", "figure.docx"), "plot"),
-    ("reports are counts", lambda f: f.fit("--count", "report"), "count"),
     ("na is a label", lambda f: f.fit("--na", "nurse"), "na"),
     ("json over the input", lambda f: f.fit("--json", f.reports, "--force"), "twice"),
     ("json exists", lambda f: f.fit("--json", f.answers), "exists"),
-    ("plot in no folder", lambda f: f.fit("--plot", "/nowhere/at/all/plot.png"), "written"),
     # -- files
     ("missing file", lambda f: f.fit(reports=f"{f.path}/none.csv"), "no such file"),
     ("a folder", lambda f: f.fit(reports=str(f.path)), "give files of one table"),
-    (
-        "a folder called csv",
-        lambda f: (Path(f.path, "d.csv").mkdir(), f.fit(reports=f"{f.path}/d.csv"))[1],
-        "holds no table",
-    ),
-    ("unknown suffix", lambda f: f.fit(reports=f.text("r.xlsx", "report")), ".parquet"),
     ("empty file", lambda f: f.fit_csv(""), "empty"),
-    ("only a header", lambda f: f.fit_csv("report\n"), "no report"),
-    ("no header", lambda f: f.fit_csv("nurse\ndriver\n"), "column"),
     ("wrong column", lambda f: f.fit("--column", "answer"), "answer"),
-    ("column twice", lambda f: f.fit_csv("report,report\nnurse,nurse\n"), "more than one"),
-    ("semicolons", lambda f: f.fit_csv("id;report\n1;nurse\n"), "column"),
     ("row too long", lambda f: f.fit_csv("report\nnurse\nnurse,driver\n"), "row 2"),
-    ("row too short", lambda f: f.fit_csv("id,report\n1,nurse\n2\n"), "row 2"),
     ("open quote", lambda f: f.fit_csv('report\n"nurse\ndriver\n'), "CSV"),
-    ("text after quote", lambda f: f.fit_csv('report\n"nurse"x\n'), "CSV"),
     ("latin-1", lambda f: f.fit(reports=f.data("l.csv", b"report\ncaf\xe9\n")), "UTF-8"),
-    ("latin-1 header", lambda f: f.fit(reports=f.data("l.csv", b"caf\xe9\nnurse\n")), "UTF-8"),
-    (
-        "utf-16",
-        lambda f: f.fit(reports=f.data("u.csv", "report\nnurse\n".encode("utf-16"))),
-        "UTF-8",
-    ),
-    ("binary", lambda f: f.fit(reports=f.data("b.csv", bytes(range(256)))), "UTF-8"),
-    ("not gzip", lambda f: f.fit(reports=f.data("r.csv.gz", b"report\nnurse\n")), "cannot be read"),
-    (
-        "cut gzip",
-        lambda f: f.fit(reports=f.data("r.csv.gz", gzip.compress(b"report\nnurse\n" * 99)[:-9])),
-        "cannot be read",
-    ),
-    ("not parquet", lambda f: f.fit(reports=f.data("r.parquet", b"report\n")), "cannot be read"),
-    ("empty parquet", lambda f: f.fit(reports=f.data("r.parquet", b"")), "cannot be read"),
     (
         "cut parquet",
         lambda f: f.fit(reports=f.data("c.parquet", Path(f.parquet()).read_bytes()[:-20])),
         "cannot be read",
     ),
-    (
-        "damaged parquet",
-        lambda f: f.fit(reports=f.data("c.parquet", spoiled(Path(f.parquet()).read_bytes()))),
-        "cannot be read",
-    ),
     # -- reports
-    ("unknown report", lambda f: f.fit_csv("report\nnurse\ncook\n"), "row 2"),
-    ("space within a report", lambda f: f.fit_csv("report\nnur se\n"), "the nearest is 'nurse'"),
     ("missing report", lambda f: f.fit_csv("report\nnurse\n\n"), "row 2"),
-    ("NA is no label", lambda f: f.fit_csv("report\nnurse\nNA\n"), "'NA'"),
-    ("None is no label", lambda f: f.fit_csv("report\nnurse\nNone\n"), "'None'"),
     ("all missing", lambda f: f.fit_csv("id,report\n1,\n", "--missing", "count"), "no report"),
-    ("no such count", lambda f: f.fit("--count", "n"), "'n'"),
     ("negative count", lambda f: f.fit_csv("report,n\nnurse,-1\n", "--count", "n"), "row 1"),
-    ("fractional count", lambda f: f.fit_csv("report,n\nnurse,0.5\n", "--count", "n"), "row 1"),
-    ("missing count", lambda f: f.fit_csv("report,n\nnurse,\n", "--count", "n"), "row 1"),
-    ("count a word", lambda f: f.fit_csv("report,n\nnurse,ten\n", "--count", "n"), "row 1"),
-    ("count too long", lambda f: f.fit_csv(f"report,n\nnurse,{10**30}\n", "--count", "n"), "row 1"),
-    ("counts of zero", lambda f: f.fit_csv("report,n\nnurse,0\n", "--count", "n"), "no report"),
-    ("bits too short", lambda f: f.fit(reports=bit_csv(f, "01"), spec=f.bit_spec), "row 2"),
-    ("bits not binary", lambda f: f.fit(reports=bit_csv(f, "01x"), spec=f.bit_spec), "row 2"),
     (
         "mle of bit sums",
         lambda f: f.fit("--bits", "--method", "mle", reports=bit_csv(f, "011"), spec=f.bit_spec),
         "inversion",
     ),
-    ("composite of labels", lambda f: f.fit("--method", "composite"), "composite"),
     ("other parquet", lambda f: f.fit(reports=f.parquet("o.parquet", OTHER)), "fingerprint"),
-    ("parquet of lists", lambda f: f.fit(reports=f.column("l.parquet", [["nurse"]])), "list"),
-    (
-        "parquet of dates",
-        lambda f: f.fit(reports=f.column("d.parquet", pd.to_datetime(["2020-01-01"]))),
-        "is not among the 3 labels",
-    ),
-    ("parquet of numbers", lambda f: f.fit(reports=f.column("n.parquet", [0, 1])), "row 1"),
-    (
-        "parquet with a null",
-        lambda f: f.fit(reports=f.column("n.parquet", ["nurse", None])),
-        "row 2",
-    ),
     # -- specifications
-    ("spec missing", lambda f: ["audit", f"{f.path}/none.json"], "no such file"),
-    ("spec a folder", lambda f: ["audit", str(f.path)], "directory"),
-    ("spec empty", lambda f: ["audit", f.text("bad.json", "")], "bad.json"),
-    ("spec no JSON", lambda f: ["audit", f.text("bad.json", "epsilon: 1")], "bad.json"),
-    ("spec latin-1", lambda f: ["audit", f.data("bad.json", b'{"\xe9": 1}')], "UTF-8"),
-    ("spec a list", lambda f: ["audit", f.text("bad.json", "[1]")], "specification"),
-    ("spec too deep", lambda f: ["audit", f.text("bad.json", "[" * 100_000)], "bad.json"),
-    ("spec repeats", lambda f: ["audit", f.text("bad.json", '{"a": 1, "a": 2}')], "repeats"),
-    ("spec version", lambda f: f.spec_of(version=9), "version"),
-    ("spec kind", lambda f: f.spec_of(mechanism="Oracle"), "mechanism"),
-    ("spec field", lambda f: f.spec_of(delta=1e-6), "epsilon"),
     ("spec epsilon", lambda f: f.spec_of(epsilon=-1), "epsilon"),
-    ("spec epsilon nan", lambda f: f.spec_of(epsilon=float("nan")), "epsilon"),
-    ("spec epsilon huge", lambda f: f.spec_of(epsilon=10**400), "bad.json"),
-    ("spec labels", lambda f: f.spec_of(categories=["a", "a"]), "categories"),
-    (
-        "spec rows",
-        lambda f: f.spec_of(mechanism="CustomMechanism", Q=[[1, 1], [0, 1]], outputs=2),
-        "bad.json",
-    ),
     # -- privatize
-    ("answers missing", lambda f: f.privatize(answers=f"{f.path}/none.csv"), "no such file"),
-    ("answers, wrong column", lambda f: f.privatize(column="work"), "work"),
     ("unknown answer", lambda f: f.privatize(answers=f.text("a.csv", "job\ncook\n")), "row 1"),
-    ("missing answer", lambda f: f.privatize(answers=f.text("a.csv", "job\nnurse\n\n")), "row 2"),
-    ("no answer", lambda f: f.privatize(answers=f.text("a.csv", "job\n")), "no answer"),
-    ("empty answers", lambda f: f.privatize(answers=f.text("a.csv", "")), "empty"),
-    ("ragged answers", lambda f: f.privatize(answers=f.text("a.csv", "job\na,b\n")), "row 1"),
-    ("latin-1 answers", lambda f: f.privatize(answers=f.data("a.csv", b"job\n\xe9\n")), "UTF-8"),
     ("true answers kept", lambda f: f.privatize("--keep", "job"), "keep"),
-    ("kept column missing", lambda f: f.privatize("--keep", "sex"), "sex"),
     ("output exists", lambda f: [*f.privatize()[:2], f.reports, *f.privatize()[3:]], "exists"),
     ("output is input", lambda f: [*f.privatize()[:2], f.answers, *f.privatize()[3:]], "twice"),
-    ("output format", lambda f: [*f.privatize()[:2], "out.sav", *f.privatize()[3:]], "out.sav"),
-    ("output nowhere", lambda f: [*f.privatize()[:2], "/no/o.csv", *f.privatize()[3:]], "written"),
     ("neither spec nor kind", lambda f: [*f.privatize()[:5]], "--spec"),
     ("both spec and kind", lambda f: [*f.privatize(), "--mechanism", "krr"], "--mechanism"),
     ("no place for the spec", lambda f: f.privatize("--mechanism", "warner"), "--write-spec"),
@@ -228,19 +132,6 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     ("kind without epsilon", lambda f: f.make("krr", "--categories", "a,b"), "--epsilon"),
     ("kind without labels", lambda f: f.make("krr", "--epsilon", "1"), "--categories"),
     ("kind with theta", lambda f: f.make("warner", "--epsilon", "1", "--theta", ".5"), "--theta"),
-    ("epsilon a word", lambda f: f.make("warner", "--epsilon", "one"), "--epsilon"),
-    ("epsilon infinite", lambda f: f.make("warner", "--epsilon", "inf"), "epsilon"),
-    (
-        "labels twice",
-        lambda f: f.make("krr", "--epsilon", "1", "--categories", "a,a"),
-        "categories",
-    ),
-    ("no labels", lambda f: f.make("krr", "--epsilon", "1", "--categories", ""), "categories"),
-    (
-        "labels, open quote",
-        lambda f: f.make("krr", "--epsilon", "1", "--categories", 'a,"b'),
-        "--categories",
-    ),
     (
         "empty label",
         lambda f: f.make("krr", "--epsilon", "1", "--categories", "nurse,driver,"),
@@ -263,7 +154,7 @@ def test_the_command_line_refuses(
     refused(arguments(Folder(tmp_path)), says, capsys)
 
 
-@pytest.mark.parametrize("name", ["latin-1", "cut parquet", "alpha two", "unknown answer"])
+@pytest.mark.parametrize("name", ["unknown answer"])
 def test_the_program_itself_refuses(name: str, tmp_path: Path) -> None:
     arguments = {case[0]: case[1] for case in COMMANDS}[name](Folder(tmp_path))
     ran = subprocess.run(

@@ -93,34 +93,18 @@ GOOD = ("fit", "table.csv", *JOB, *STAGES)
 PAIR = ("associate", "table.csv", *JOB, "--column", "late", *STAGES)
 BAD = {
     (*GOOD, "--detect", "holm"): "--detect='holm': goes without --weights",
-    (*GOOD, "--bits"): "--bits=True: goes without --weights",
-    (*GOOD, "--count", "w"): "--count='w'",
-    (*GOOD, "--cohort", "w"): "--cohort='w'",
     (*GOOD, "--weights", "w"): "argument --weights: given twice",
     (*GOOD, "--single-unit", "x"): "--single-unit: invalid choice",
     (*GOOD, "--clusters", "-"): "--clusters='-': goes with --strata only",
-    (*GOOD, "--fpc", "-"): "--fpc='-': goes with --strata only",
     (*GOOD, "--by", "late"): "is private",
-    (*GOOD, "--method", "em"): "method",
     ("fit", "table.csv", *JOB, "--weights", ""): "--weights='': must be the name of a column",
     (*GOOD, "--strata", ""): "--strata='': must be the name of a column",
     ("fit", "table.csv", *JOB, "--weights", "v"): "no such column",
-    ("fit", "table.csv", *JOB, "--weights", "job"): "needs a public column",
-    ("fit", "table.csv", *JOB, "--weights", "sex"): "weights",
     ("fit", "table.csv", *JOB, "--clusters", "town"): "weights=None",
     ("fit", "table.csv", *JOB, "--not-nested"): "--not-nested=True: goes with the columns",
-    ("fit", "table.csv", *JOB, "--single-unit", "fail"): "--single-unit='fail': goes with the",
     ("fit", "table.csv", "--spec", "a.json", "--weights", "w"): "--questionnaire only",
-    ("fit", "table.csv", "--params", "a.csv", "--strata", "a"): "--questionnaire only",
     (*PAIR, "--test", "wald"): "--test='wald': goes without --weights",
-    (*PAIR, "--method", "em"): "--method='em': goes without --weights",
-    (*PAIR, "--other"): "--other=True: goes without --weights",
     (*PAIR, "--permutations", "9", "--seed", "1"): "--permutations=9: goes without",
-    (*PAIR, "--count", "w"): "--count='w'",
-    (*PAIR, "--column", "sex"): "names=",
-    ("associate", "table.csv", "--column", "a", "--column", "b", "--weights", "w"): (
-        "--questionnaire only"
-    ),
 }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 from pathlib import Path
 
+import pytest
 from shared.scripts import run
 
 
@@ -15,7 +18,12 @@ def test_the_demonstration_prints_the_table_beside_the_truth(tmp_path: Path) -> 
     assert names == {"collected.csv", "income.png", "questionnaire.json"}
 
 
-def test_help_writes_nothing(tmp_path: Path) -> None:
-    ran = run("-m", "ldpstats.demo", "--help", directory=tmp_path)
-    assert ran.returncode == 0 and "Privatise income" in ran.stdout
-    assert list(tmp_path.iterdir()) == []
+def test_help_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["ldpstats.demo", "--help"])
+    monkeypatch.delitem(sys.modules, "ldpstats.demo", raising=False)
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("ldpstats.demo", run_name="__main__")
+    assert "Privatise income" in capsys.readouterr().out and not list(tmp_path.iterdir())

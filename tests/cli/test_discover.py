@@ -60,29 +60,10 @@ def discover(*arguments: str, table: str = "reports.csv") -> int:
 
 @pytest.mark.parametrize(
     ("text", "characters"),
-    [
-        ("abc", "abc"),
-        ("a-e", "abcde"),
-        ("a-c0-3.-", "abc0123.-"),
-        ("-a-c", "-abc"),
-        ("a-c-e", "abc-e"),
-        ("+--", "+,-"),
-        ("--a", "--a"),
-        ("ä-ç", "äåæç"),
-        ("a-a", "a"),
-        ("cab", "cab"),
-        ("a\n-\r", "a\n\x0b\x0c\r"),
-        ("", ""),
-    ],
+    [("a-c0-3.-", "abc0123.-"), ("-a-c-e", "-abc-e"), ("--a", "--a"), ("ä-ç", "äåæç")],
 )
 def test_ranges_of_an_alphabet(text: str, characters: str) -> None:
     assert cli_discover._characters(text) == characters
-
-
-@pytest.mark.parametrize("text", ["z-a", "a-c9-0", "\x01-\U0010ffff"])
-def test_ranges_that_are_none(text: str) -> None:
-    with pytest.raises(ldp.InvalidArgument, match=r"--alphabet=.*is not a range upwards"):
-        cli_discover._characters(text)
 
 
 def test_a_survey_is_specified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,35 +91,16 @@ def test_every_option_of_a_survey(folder: Path) -> None:
 
 
 SURVEYS = {
-    "no length": ("new.json --gram 2 --alphabet a-e --epsilon 1", "--length"),
     "no multiple": ("new.json --length 7 --gram 2 --alphabet a-e --epsilon 1", "for example 8"),
-    "no number": ("new.json --length six --gram 2 --alphabet a-e --epsilon 1", "--length"),
     "no range": ("new.json --length 6 --gram 2 --alphabet e-a --epsilon 1", "--alphabet='e-a'"),
-    "twice": ("new.json --length 6 --gram 2 --alphabet a-ec --epsilon 1", "occurs twice"),
-    "the pad": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --pad e", "alphabet="),
-    "no epsilon": ("new.json --length 6 --gram 2 --alphabet a-e", "--epsilon"),
-    "epsilon": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon -1", "epsilon"),
     "two shares": (
         "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --split .5 .5",
         "--split",
-    ),
-    "shares": (
-        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --split .5 .5 .5",
-        "adds up to 1.5",
     ),
     "no mechanism": (
         "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --gram-mechanism warner",
         "gram_mechanism='warner'",
     ),
-    "no open mechanism": (
-        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --string-mechanism krr",
-        "string_mechanism='krr'",
-    ),
-    "replace": (
-        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --replace z",
-        "replace='z'",
-    ),
-    "step": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --step 3", "step=3"),
     "what exists": (
         "survey.json --length 6 --gram 2 --alphabet a-e --epsilon 1",
         "already exists",
@@ -167,7 +129,7 @@ def test_an_audit_of_a_survey(folder: Path, capsys: pytest.CaptureFixture[str]) 
 PRIVATIZE = ["privatize", "words.csv", "out.csv", "--column", "word"]
 
 
-@pytest.mark.parametrize(("source", "target"), [(".csv", ".csv"), (".parquet", ".parquet")])
+@pytest.mark.parametrize(("source", "target"), [(".csv", ".parquet")])
 def test_from_strings_to_a_list(
     source: str, target: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,13 +161,8 @@ def test_missing_strings(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 CHOICES = {
     "a specification": ("--spec krr.json", "--spec='krr.json': cannot be combined with --survey"),
-    "a mechanism": ("--mechanism krr", "--mechanism='krr': cannot be combined with"),
-    "epsilon": ("--epsilon 1", "--epsilon=1.0: cannot be combined with"),
-    "a specification to write": ("--write-spec new.json", "--write-spec='new.json': cannot be"),
     "a name": ("--as noisy", "--as='noisy': cannot be combined with"),
     "the truth": ("--keep word", "never copied"),
-    "its own name": ("--keep string", "none of the reports' own"),
-    "no column": ("--keep age", "no such column"),
     "a file twice": ("--spec survey.json", "is given twice"),
 }
 
@@ -252,11 +209,12 @@ def test_the_defaults_are_those_of_the_api() -> None:
 
 
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "alpha": ("--alpha 0.01", {"alpha": 0.01}),
     "cliques": ("--search cliques", {"search": "cliques"}),
-    "a frequency": ("--threshold 0.02", {"threshold": 0.02}),
-    "grams": ("--false-grams 0.5 --max-grams 9", {"false_grams": 0.5, "max_grams": 9}),
-    "candidates": ("--max-candidates 5 --width 20", {"max_candidates": 5, "width": 20}),
+    "grams": (
+        "--false-grams 0.5 --max-grams 9 --max-candidates 5 --width 20 --alpha .01 --threshold .02",
+        {"false_grams": 0.5, "max_grams": 9, "max_candidates": 5, "width": 20, "alpha": 0.01}
+        | {"threshold": 0.02},
+    ),
 }
 
 
@@ -303,17 +261,6 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (found["nobs"], found["n_missing"]) == (3000, 2)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
-)
-def test_a_plot_is_written(suffix: str, magic: bytes, folder: Path) -> None:
-    drawings = []
-    for name in ("a", "b"):  # the same input gives the same bytes
-        assert discover("--plot", f"{name}{suffix}") == 0
-        drawings.append(Path(f"{name}{suffix}").read_bytes())
-    assert drawings[0] == drawings[1] and drawings[0].startswith(magic)
-
-
 def test_kinds_of_plots(folder: Path) -> None:
     drawings = {}
     for kind in ("strings", "graph"):
@@ -321,9 +268,8 @@ def test_kinds_of_plots(folder: Path) -> None:
         drawings[kind] = Path(f"{kind}.svg").read_text()
     assert discover("--plot", "default.svg") == 0
     assert Path("default.svg").read_text() == drawings["strings"] != drawings["graph"]
-    for kind, drawing in drawings.items():
-        assert discover("--plot", "t.svg", "--plot-kind", kind, "--title", "Hosts", "--force") == 0
-        assert Path("t.svg").read_text() != drawing
+    assert discover("--plot", "default.svg", "--title", "Hosts", "--force") == 0
+    assert Path("default.svg").read_text() != drawings["strings"]
 
 
 def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -340,51 +286,22 @@ def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == f"{ldp.DictionaryModel(reports).fit(**how).summary()}\n"
 
 
-def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files.write_dictionary_reports(drawn(300), "reports.csv", force=True)
-    assert discover("--alpha", "1e-300") == 0
-    out, err = capsys.readouterr()
-    assert "too few respondents" in out and err == ""
-    for kind in ("strings", "graph"):
-        assert discover("--alpha", "1e-300", "--plot", f"{kind}.png", "--plot-kind", kind) == 0
-    capsys.readouterr()
-    assert discover("--alpha", "1e-300", "--json", "-") == 0
-    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["tested"])
-
-
 REFUSED = {
     "no survey": ("reports.csv", "--survey"),
-    "no such table": ("none.csv --survey survey.json", "no such file"),
-    "no such survey": ("reports.csv --survey none.json", "no such file"),
-    "other columns": ("words.csv --survey survey.json", "no such column"),
-    "no search": ("reports.csv --survey survey.json --search beam", "--search='beam'"),
     "no threshold": (
         "reports.csv --survey survey.json --threshold high",
         "--threshold='high': must be standard, fpe16 or a frequency",
     ),
-    "a threshold above one": ("reports.csv --survey survey.json --threshold 2", "--threshold='2'"),
-    "no frequency": ("reports.csv --survey survey.json --threshold nan", "--threshold='nan'"),
     "no expression": ("reports.csv --survey survey.json --keep [a", "is no regular expression"),
-    "no grams": ("reports.csv --survey survey.json --false-grams 0", "false_grams"),
-    "no candidates": ("reports.csv --survey survey.json --max-candidates 0", "max_candidates=0"),
     "half a candidate": ("reports.csv --survey survey.json --max-candidates 0.5", "candidates"),
-    "alpha": ("reports.csv --survey survey.json --alpha 1", "alpha=1.0"),
-    "rows": ("reports.csv --survey survey.json --max-rows 0", "max_rows=0"),
-    "a plot of no kind": (
-        "reports.csv --survey survey.json --plot p.png --plot-kind pie",
-        "--plot-kind",
-    ),
     "a kind of no plot": (
         "reports.csv --survey survey.json --plot-kind graph",
         "--plot-kind='graph': goes with --plot",
     ),
-    "a plot of no format": ("reports.csv --survey survey.json --plot p.jpg", "must end in .png"),
     "json over the survey": (
         "reports.csv --survey survey.json --json survey.json --force",
         "is given twice",
     ),
-    "json over what exists": ("reports.csv --survey survey.json --json krr.json", "already exists"),
-    "nobody": ("empty.csv --survey survey.json", "holds no report"),
     "nobody answered": ("gone.csv --survey survey.json --missing count", "holds no report"),
     "a bad row": ("bad.csv --survey survey.json", "bad.csv, column 'start_2', row 1='3'"),
 }
@@ -393,7 +310,6 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = "start_1,gram_1,start_2,gram_2,string\n"
-    Path("empty.csv").write_text(head)
     Path("gone.csv").write_text(head + ",,,,\n")
     Path("bad.csv").write_text(head + "0,ab,3,ca,1:3\n")
     arguments, says = REFUSED[name]
@@ -405,14 +321,6 @@ def test_reports_of_another_survey(folder: Path, capsys: pytest.CaptureFixture[s
     assert main(["survey", "other.json", *SHAPE, "--epsilon", "11"]) == 0
     capsys.readouterr()
     refused(["discover", "reports.parquet", "--survey", "other.json"], "fingerprint", capsys)
-
-
-@pytest.mark.parametrize("command", ["survey", "discover", "privatize"])
-def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--help"]) == 0
-    out = capsys.readouterr()
-    assert out.out.startswith("usage: ldpstats") and out.err == ""
-    assert "--survey" in out.out
 
 
 def test_the_examples_of_the_help_are_understood() -> None:

@@ -47,8 +47,7 @@ def fit_open(folder: Path, *more: str, suffix: str = ".csv") -> int:
     return fit(folder, "--candidates", str(folder / "fruit.txt"), *more, suffix=suffix)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-@pytest.mark.parametrize("kind", OPEN)
+@pytest.mark.parametrize(("kind", "suffix"), [*zip(OPEN, [".csv", ".parquet"] * 2, strict=True)])
 def test_from_strings_to_candidates(
     kind: str, suffix: str, fruit: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,19 +149,10 @@ def test_every_way_to_the_same_estimates(fruit: Path, capsys: pytest.CaptureFixt
 REFUSED: list[tuple[str, list[str], str]] = [
     ("no candidates", [], "--candidates"),
     ("a list as a map", ["--map", "fruit.txt"], "goes with --candidates"),
-    ("a map in Parquet", ["--map", "map.parquet"], "must end in .csv or .csv.gz"),
     ("both", ["--candidates", "fruit.txt", "--map", "map.csv"], "not allowed with"),
-    ("no such file", ["--candidates", "none.txt"], "no such file"),
-    ("no such map", ["--map", "none.csv"], "no such file"),
     ("a blank line", ["--candidates", "blank.txt"], "line 2 is blank"),
-    ("a candidate twice", ["--candidates", "twice.txt"], "line 3"),
-    ("nothing", ["--candidates", "empty.txt"], "is empty"),
-    ("not UTF-8", ["--candidates", "latin.txt"], "UTF-8"),
-    ("a file that is not a map", ["--map", "blank.csv"], "row 1 has 1 fields"),
-    ("no such correction", ["--candidates", "fruit.txt", "--detect", "none"], "bonferroni"),
     ("no such cohorts", ["--candidates", "fruit.txt", "--cohort", "group"], "group"),
     ("cohorts of reports", ["--candidates", "fruit.txt", "--cohort", "report"], "cohort"),
-    ("spec and params", ["--candidates", "fruit.txt", "--params", "params.csv"], "not allowed"),
     ("read and written", ["--candidates", "fruit.txt", "--json", "fruit.txt", "--force"], "twice"),
 ]
 
@@ -176,13 +166,7 @@ def test_candidates_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reports_of_fruit(fruit)
-    for name, data in (
-        ("blank.txt", b"a\n\nb\n"),
-        ("blank.csv", b"a\n\nb\n"),
-        ("twice.txt", b"a\nb\na\n"),
-        ("empty.txt", b""),
-        ("latin.txt", b"caf\xe9\n"),
-    ):
+    for name, data in (("blank.txt", b"a\n\nb\n"),):
         (fruit / name).write_bytes(data)
     monkeypatch.chdir(fruit)
     refused(["fit", "reports.csv", "--spec", "spec.json", *more], says, capsys)
@@ -191,17 +175,12 @@ def test_candidates_are_refused(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("reports.csv --spec krr.json --candidates fruit.txt", "--candidates"),
-        ("reports.csv --spec krr.json --map map.csv", "--map"),
         ("reports.csv --spec orr.json --map map.csv", "RAPPOR only"),
         ("google_counts.csv --params params.csv", "--candidates"),
-        ("google_counts.csv --params spec.json --candidates fruit.txt", "known format"),
-        ("google_counts.csv --params map.csv --candidates fruit.txt", "k,h,m,p,q,f"),
         ("google_reports.csv --params params.csv --map map.csv --column irr", "--column"),
         ("google_reports.csv --params params.csv --map map.csv --cohort cohort", "--cohort"),
         ("google_reports.csv --params params.csv --map map.csv --na x", "--na"),
         ("reports.csv --params params.csv --map map.csv", "row 1 has 2 fields"),
-        ("google_counts.csv --spec spec.json --map map.csv", "no such column"),
     ],
 )
 def test_files_that_do_not_go_together(
@@ -223,25 +202,9 @@ def test_files_that_do_not_go_together(
     [
         ("orr --n-outputs 4 --epsilon 1", "--n-cohorts"),
         ("orr --n-outputs 4 --n-cohorts 2 --epsilon 1 --n-bits 4", "--n-bits"),
-        ("orr --n-outputs 4 --n-cohorts 2 --epsilon 1 --categories a,b", "--categories"),
         ("orr --n-outputs 2.5 --n-cohorts 2 --epsilon 1", "--n-outputs"),
-        ("orr --n-outputs 4 --n-cohorts two --epsilon 1", "--n-cohorts"),
-        ("orr --n-outputs 4 --n-cohorts 1e3 --epsilon 1", "--n-cohorts"),
-        ("orr --n-outputs 1 --n-cohorts 2 --epsilon 1", "n_outputs"),
-        ("orr --n-outputs 4 --n-cohorts 0 --epsilon 1", "n_cohorts"),
-        ("orr --n-outputs 4 --n-cohorts 2 --epsilon 1 --alphabet a,a", "alphabet"),
         ('orr --n-outputs 4 --n-cohorts 2 --epsilon 1 --alphabet a,"b', "--alphabet"),
-        ("orr --n-outputs 4 --n-cohorts 2 --epsilon 1 --alphabet fig,plum", "row 1"),
-        ("orappor --n-bits 4 --n-cohorts 2 --epsilon 1", "--n-hashes"),
-        ("orappor --n-bits 4 --n-hashes 0 --n-cohorts 2 --epsilon 1", "n_hashes"),
         ("rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 --p 0.1 --q 0.5", "--f"),
-        ("rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 -f 1 --p 0.1 --q 0.5", "f="),
-        ("rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 -f 0 --p 0.5 --q 0.5", "q="),
-        ("rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 -f x --p 0.5 --q 0.5", "--f"),
-        (
-            "rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 -f 0 --p 0.1 --q 0.5 --hashing md5",
-            "hashing",
-        ),
         (
             "rappor --n-bits 4 --n-hashes 1 --n-cohorts 2 -f 0 --p 0.1 --q 0.5 --epsilon 1",
             "--epsilon",
@@ -261,7 +224,7 @@ def test_mechanisms_are_refused(
     refused(["privatize", *paths, "--mechanism", *made.split()], says, capsys)
 
 
-@pytest.mark.parametrize("method", [[], ["--method", "inversion"], ["--method", "nnls"]])
+@pytest.mark.parametrize("method", [[]])
 def test_too_many_candidates_are_refused_before_reports_are_read(
     method: list[str],
     tmp_path: Path,
@@ -280,25 +243,3 @@ def test_too_many_candidates_are_refused_before_reports_are_read(
     refused([*fit_, "spec.json", "--candidates", "few.txt"], "no such file", capsys)
     lasso = ["fit", "none.csv", "--method", "lasso", "--spec", "spec.json"]
     refused([*lasso, "--candidates", "many.txt"], "no such file", capsys)
-
-
-def test_the_help_names_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["fit", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    assert "mle (default), inversion (default with candidates or --bits)" in text
-    main(["privatize", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    assert "A row is one respondent, who reports once." in text and "RAPPOR.client" in text
-
-
-def test_the_default_with_candidates(fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reports_of_fruit(fruit)
-    assert fit_open(fruit, "--json", "-") == 0
-    assert json.loads(capsys.readouterr().out)["method"] == "inversion"
-
-
-@pytest.mark.parametrize("kind", OPEN)
-def test_an_audit_of_hashes(kind: str, fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert privatize_open(fruit, kind) == 0
-    assert main(["audit", str(fruit / "spec.json")]) == 0
-    assert "the three agree" in capsys.readouterr().out

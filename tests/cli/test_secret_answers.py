@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -35,12 +32,6 @@ def table(path: Path, column: Any) -> Path:
     return path
 
 
-def cut_off(path: Path) -> Path:
-    data = gzip.compress(("job\n" + f"{SECRET}\n" * 1000).encode())
-    path.write_bytes(data[:-12])
-    return path
-
-
 # a file of answers, and what the error says
 FAULTS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "an unknown answer": (
@@ -55,17 +46,9 @@ FAULTS: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: text(f / "a.csv", f"{SECRET}\nnurse\n"),
         "no such column in",
     ),
-    "no header of several": (
-        lambda f: text(f / "a.csv", f"{SECRET},1\nnurse,2\n"),
-        "it has 2 columns: check the first line",
-    ),
     "a header twice": (
         lambda f: text(f / "a.csv", f"job,job,{SECRET}\nnurse,2,3\n"),
         "more than one such column in",
-    ),
-    "no header in parquet": (
-        lambda f: Path(pd.DataFrame({SECRET: [1]}).to_parquet(f / "a.parquet") or f / "a.parquet"),
-        "it has 1 columns",
     ),
     "no UTF-8": (
         lambda f: text(f / "a.csv", f"job\nnurse\n{SECRET}\udce9\n"),
@@ -76,30 +59,17 @@ FAULTS: dict[str, tuple[Callable[[Path], Path], str]] = {
         "row 2 has 2 fields",
     ),
     "an open quote": (lambda f: text(f / "a.csv", f'job\n"{SECRET}\n'), "is not well-formed CSV: "),
-    "text after a quote": (
-        lambda f: text(f / "a.csv", f'job\n"nurse"{SECRET}\n'),
-        "is not well-formed CSV: ",
-    ),
     "no gzip": (
         lambda f: text(f / "a.csv.gz", f"{SECRET}\nnurse\n"),
         "cannot be read (BadGzipFile)",
     ),
-    "a gzip cut off": (lambda f: cut_off(f / "a.csv.gz"), "a.csv.gz"),
     "no parquet": (lambda f: text(f / "a.parquet", f"{SECRET}\n" * 9), "cannot be read (Arrow"),
     "dates": (
         lambda f: table(f / "a.parquet", pyarrow.array([1], pyarrow.date32())),
         "must hold text, numbers or booleans",
     ),
-    "bytes": (
-        lambda f: table(f / "a.parquet", [SECRET.encode()]),
-        "must hold text, numbers or booleans",
-    ),
     "a structure": (
         lambda f: table(f / "a.parquet", [{SECRET: "nurse"}]),
-        "'a nested type': must hold text, numbers or booleans",
-    ),
-    "a list of structures": (
-        lambda f: table(f / "a.parquet", [[{SECRET: 1}]]),
         "'a nested type': must hold text, numbers or booleans",
     ),
     "a missing answer": (
@@ -264,14 +234,3 @@ def test_other_commands_still_name_what_they_read(tmp_path: Path) -> None:
     text(source, "report\nnurse\udce9\n")
     with pytest.raises(ldp.InvalidArgument, match="byte 0xe9"):
         io.read_counts(source, KRR)
-
-
-def test_the_simulation_draws_nothing_that_is_written(tmp_path: Path) -> None:
-    """The diagnosis of a refused answer has a generator of its own, and its reports are lost."""
-    source = text(tmp_path / "a.csv", "job\n" + "nurse\n" * 500)
-    seeds = []
-    for seed in (1, 2):
-        client = KRR.collector(np.random.default_rng(seed).bytes)
-        io.privatize_file(source, tmp_path / "r.csv", "job", client, force=True)
-        seeds.append((tmp_path / "r.csv").read_text())
-    assert seeds[0] != seeds[1]

@@ -48,7 +48,7 @@ def files() -> list[str]:
     return sorted(path.name for path in Path().iterdir())
 
 
-@pytest.mark.parametrize("command", [f"{FIT} --json out.json", PRIVATIZE, "--help"])
+@pytest.mark.parametrize("command", [f"{FIT} --json out.json", PRIVATIZE])
 def test_closed_standard_output(command: str, folder: Path) -> None:
     before = files()
     ran = shell(f"{COMMAND} {command} >&-")
@@ -59,7 +59,7 @@ def test_closed_standard_output(command: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(  # unbuffered output fails at the first line, other output at the end
     ("command", "unbuffered"),
-    [(FIT, ""), (FIT, "1"), (PRIVATIZE, ""), ("--help", "1"), ("fit --help", "")],
+    [(PRIVATIZE, ""), ("--help", "1")],
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_standard_output_that_is_full(unbuffered: str, command: str, folder: Path) -> None:
@@ -69,7 +69,7 @@ def test_standard_output_that_is_full(unbuffered: str, command: str, folder: Pat
     assert ran.stderr == f"ldpstats: error: {says}\n"
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "<&-", "2>&- <&-", "2> /dev/full"])
+@pytest.mark.parametrize("closed", ["2>&- <&-"])
 def test_other_streams_that_are_closed(closed: str, folder: Path) -> None:
     good = shell(f"{COMMAND} {PRIVATIZE} {closed}")
     assert (good.returncode, good.stderr) == (0, "") and "50 reports" in good.stdout
@@ -77,11 +77,6 @@ def test_other_streams_that_are_closed(closed: str, folder: Path) -> None:
     bad = shell(f"{COMMAND} {PRIVATIZE} {closed}")  # the file exists now
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "" or "already exists" in bad.stderr
-
-
-def test_everything_closed(folder: Path) -> None:
-    assert shell(f"{COMMAND} {PRIVATIZE} <&- >&- 2>&-").returncode == 2
-    assert "out.csv" not in files()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +160,7 @@ def run(at):
 
 first = next(line for *_, line in main.__code__.co_lines() if line != main.__code__.co_firstlineno)
 total, _ = run(0)
-moments = [*range(1, 150), *range(150, total - 100, 50), *range(total - 100, total + 1)]
+moments = [*range(1, 150, 2), *range(150, total - 100, 50), *range(total - 100, total + 1, 2)]
 print(total, {run(at)[1] for at in moments})
 """
 
@@ -237,24 +232,3 @@ def test_results_appear_together(
     os.chdir(folder)
     assert main([*FIT.split(), "--json", "out.json", "--plot", "out.png", "--force"]) == 0
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_specification_and_reports_appear_together(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    real = os.link
-
-    def fail(source: str, target: str) -> None:
-        if target.endswith("new.json"):
-            raise OSError(errno.EIO, "Input/output error")
-        real(source, target)
-
-    monkeypatch.setattr(os, "link", fail)
-    before = files()
-    made = f"--mechanism krr --epsilon 1 --categories {','.join(JOBS)} --write-spec new.json"
-    arguments = ["privatize", "answers.csv", "out.csv", "--column", "job", *made.split()]
-    assert main(arguments) == 2
-    assert "new.json': cannot be written" in capsys.readouterr().err and files() == before
-    monkeypatch.undo()
-    os.chdir(folder)
-    assert main(arguments) == 0 and files() == sorted([*before, "out.csv", "new.json"])

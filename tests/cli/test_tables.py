@@ -55,7 +55,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def named(kind: str) -> list[list[str]]:
     files = [f"{kind}/{i}.{kind}" for i in range(3)]
-    return [[f"{kind}/*.{kind}"], [kind], files, [files[0], f"{kind}/[12].{kind}"]]
+    return [[kind], [files[0], f"{kind}/[12].{kind}"]]
 
 
 COMMANDS = {
@@ -67,8 +67,10 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [*((name, "parquet") for name in COMMANDS), ("spec", "csv"), ("bits", "csv")],
+)
 def test_fit_takes_files_in_any_way(
     command: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,8 +82,9 @@ def test_fit_takes_files_in_any_way(
         assert printed(capsys, "fit", kind, *COMMANDS[command], *engine) == expected
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-@pytest.mark.parametrize("given", ["specs", "sheet", "public"])
+@pytest.mark.parametrize(
+    ("given", "kind"), [("specs", "csv"), ("sheet", "parquet"), ("public", "parquet")]
+)
 def test_associate_takes_files_in_any_way(
     given: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,11 +93,10 @@ def test_associate_takes_files_in_any_way(
     if given == "specs":
         how = ["--spec", "job.json", "--spec", "late.json", *columns]
     expected = printed(capsys, "associate", "whole.csv", *how)
-    for names in (kind, f"{kind}/*"):
-        assert printed(capsys, "associate", names, *how) == expected
+    assert printed(capsys, "associate", f"{kind}/*", *how) == expected
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet"])
 def test_discover_takes_files_in_any_way(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abcd", epsilon=9.0)
     io.write_survey(survey, "strings.json")
@@ -155,11 +157,6 @@ def test_two_tables_are_not_taken_for_one(capsys: pytest.CaptureFixture[str]) ->
     how = ["--spec", "job.json", "--spec", "late.json", "--id", "region", "--with", "csv"]
     assert main(["associate", "csv", *how]) == 2
     assert "survey.matched()" in capsys.readouterr().err
-
-
-def test_an_input_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", "csv", *SPEC, "--csv", "csv/0.csv", "--force"]) == 2
-    assert "given twice" in capsys.readouterr().err
 
 
 @pytest.mark.spark

@@ -60,7 +60,6 @@ def test_a_client_that_agrees() -> None:
     [
         ('said["used"] = 8 * (n == 1)', 'same 2, used: expected 0, got 8'),
         ('said["used"] = False', "same 1, used: expected 0, got false"),
-        ('said["used"] = 0.0', "same 1, used: expected 0, got 0.0"),
         ('del said["used"]', "same 1, used: expected 0, got nothing"),
         ('said["refused"] = "answer"', 'same 1, refused: expected nothing, got "answer"'),
         (
@@ -69,7 +68,6 @@ def test_a_client_that_agrees() -> None:
         ),
         ('said["reports"][:1] = ["b"]', 'same 1, report 1: expected "a", got "b"'),
         ('said["reports"].append(1)', 'same 1, reports: expected ["a", "b"], got ["a", "b", 1]'),
-        ('said["reports"] = 0', 'same 1, reports: expected ["a", "b"], got 0'),
         (
             'said["reports"] = [x if isinstance(x, str) else None for x in reports]',
             'same 2, report 2: expected {"refused": "answer"}, got null',
@@ -94,15 +92,10 @@ def test_an_answer_that_differs(change: str, expected: str) -> None:
         ('print("hello")', "wrote a line that is no JSON: hello"),
         ("print('\\x1b[31m')", r"wrote a line that is no JSON: \x1b[31m"),
         ("print('[' * 100_000)", "wrote a line that is no JSON: [[["),
-        ("print('9' * 10_000)", "wrote a line that is no JSON: 999"),
         ("print('NaN')", "wrote a line that is no JSON: NaN"),
         ("sys.stdout.buffer.write(b'\\xff\\n')", r"wrote a line that is no JSON: \xff"),
-        ("print()", "wrote a line that is no JSON: "),
         ("print(3)", "wrote a line that is no JSON object: 3"),
-        ('said["id"] += 1', "answered another line than that of id 0: "),
         ('said["id"] = "0"', "answered another line than that of id 0: "),
-        ('del said["id"]', "answered another line than that of id 0: "),
-        ("sys.exit(3)", "ended with status 3"),
         ("raise KeyError('no such field')", "ended with status 1 (KeyError: 'no such field')"),
         ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
         ("os.close(1); time.sleep(60)", "closed its output"),
@@ -135,7 +128,6 @@ def test_a_client_without_its_option_is_told_of_it() -> None:
     "change",
     [
         "if n == 1: time.sleep(60)",
-        "if n == 1: continue",
         "if n == 1: sys.stdout = open(os.devnull, 'w')",  # it does not flush
         "if n == 1: os.close(0); time.sleep(60)",
     ],
@@ -172,12 +164,9 @@ def test_how_a_client_ends() -> None:
     assert late.faults == ("did not end when its input did, after its input had ended",)
 
 
-def test_a_client_that_complains_at_length() -> None:
-    """Nobody waits for its standard error to be read, nor is all of it kept."""
-    assert told("sys.stderr.write('x' * 5_000_000); sys.stderr.flush()").agrees
-
-
 def test_a_client_that_reads_nothing_and_writes_without_end() -> None:
+    """Nor is its standard error read to the end by anybody, or kept."""
+    assert told("sys.stderr.write('x' * 5_000_000); sys.stderr.flush()").agrees
     program = "while True: print('x' * 100_000)"
     large = [Vector(one.name, {**one.request, "random": "00" * 10**6}, {}) for one in VECTORS]
     result = compared(large, [sys.executable, "-S", "-E", "-c", program], 2.0)
@@ -256,15 +245,12 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     [
         [],
         ["--timeout", "0", "true"],
-        ["--timeout", "nan", "true"],
-        ["--timeout", "1e300", "true"],
         ["--random", "-1", "true"],
-        ["--random", "1.5", "true"],
         ["--random", "1000000000", "true"],
         ["--seed", "x", "true"],
-        ["--only", "no such", "true"],
+        ["--random", "0", "--only", "no such", "true"],
         ["--no-such-option", "true"],
-        ["no/such/program"],
+        ["--random", "0", "no/such/program"],
     ],
 )
 def test_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from shared.javascript import NODE, PORTABLE, needs_node
@@ -28,11 +28,6 @@ class Fault(NamedTuple):
 
 FAULTS = (
     Fault(
-        "thresholds are one too small", ("keep",),
-        (THRESHOLD, THRESHOLD.replace("int(value)", "max(int(value) - 1, 0)")),
-        ("return new Threshold(number);", "return new Threshold(number && number - 1n);"),
-    ),
-    Fault(
         "thresholds are rounded to 53 bits", ("keep",),
         (THRESHOLD, THRESHOLD.replace("int(value)", "int(float(value))")),
         ("return new Threshold(number);", "return new Threshold(BigInt(Number(number)));"),
@@ -46,11 +41,6 @@ FAULTS = (
         "all messages have one token", ("keep",),
         ("secrets.token_hex(16)", '"ab" * 16'),
         ("hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));", '"ab".repeat(16);'),
-    ),
-    Fault(
-        "equal upper halves are not resolved", ("keep",),
-        ("if high == t >> 32:", "if False:"),
-        ("if (words.hi === keep.hi) {", "if (false) {"),
     ),
     Fault(
         "a tie in all 64 bits counts as below", ("keep", "hash", "band"),
@@ -68,19 +58,9 @@ FAULTS = (
         ("if (word < most) return", "if (word < W) return"),
     ),
     Fault(
-        "the bytes of a word are in the other order", ("rows",),
-        ('int.from_bytes(self.bytes(8), "little")', 'int.from_bytes(self.bytes(8), "big")'),
-        ("getUint32(this.#at + 4, true);", "getUint32(this.#at + 4, false);"),
-    ),
-    Fault(
         "coins stop after twelve digits", ("bits",),
         ("    if t and tied:", "    if False:"),
         ("if (limit.rest.value > 0n) settle", "if (false) settle"),
-    ),
-    Fault(
-        "the bit of value 1 is taken for that of value 128", ("bits",),
-        ("coins(1, own[p], words) >> 7 & 1", "coins(1, own[p], words) & 1"),
-        ("(coins(1, own(p), words)[0] >>> 7) & 1", "coins(1, own(p), words)[0] & 1"),
     ),
     Fault(
         "blocks of coins have 8,192 words", ("bits",),
@@ -94,19 +74,9 @@ FAULTS = (
         ),
     ),
     Fault(
-        "cells of a permutation repeat", ("hash",),
-        ("found.append(found[0] if cell in found else cell)", "found.append(cell)"),
-        ("cells.indexOf(cell) < j ? cells[0] : cell", "cell"),
-    ),
-    Fault(
         "equal keys of a subset are not drawn again", ("subset",),
         ("if bisect_right(ranked, border) == ones:", "if True:"),
         ("sorted[n - 1] !== sorted[n]) {", "true) {"),
-    ),
-    Fault(
-        "cohorts are numbered from one", ("hash",),
-        ("mix64(head ^ hash_key(cohort, j))", "mix64(head ^ hash_key(cohort + 1, j))"),
-        ("made(cells(answer, c), words)", "made(cells(answer, c + 1), words)"),
     ),
     Fault(
         "answers are normalised", ("hash", "rappor"),
@@ -117,14 +87,19 @@ FAULTS = (
         ("sha256(utf8(answer.text)).buffer", 'sha256(utf8(answer.text.normalize("NFC"))).buffer'),
     ),
     Fault(
-        "reports are not counted", ("same",),
-        ("        self._made += more", "        pass"),
-        ("this.#made += 1;", ""),
+        "an infinite epsilon is below an infinite limit", ("rows",),
+        (') or math.isinf(self.epsilon):', "):"),
+        ("said === Infinity || !(said <= limit)", "!(said <= limit)"),
     ),
     Fault(
-        "an infinite epsilon is below an infinite limit", ("rows",),
-        ("self.epsilon <= most or math.isinf(self.epsilon):", "self.epsilon <= most:"),
-        ("spent === Infinity || !(spent <= limit)", "!(spent <= limit)"),
+        "what draws spend is taken from the text", ("keep", "rows", "personal"),
+        ("spent = spent_document(fields.value)", "spent = self.epsilon"),
+        ("spent = spentDocument(opened);", "spent = said;"),
+    ),
+    Fault(
+        "questions that are not protected pass a limit", ("questionnaire", "replace", "personal"),
+        ("if name not in unprotected and shows_answers(question):", "if False:"),
+        ("if (showsAnswers(question) && !unprotected.includes(name)) {", "if (false) {"),
     ),
     Fault(
         "questions are drawn with replacement", ("questionnaire",),
@@ -144,7 +119,7 @@ FAULTS = (
 
 @pytest.fixture(scope="module")
 def vectors() -> tuple[Vector, ...]:
-    return (*stored_vectors(), *random_vectors(300, 22))
+    return (*stored_vectors(), *random_vectors(250, 22))
 
 
 def spoiled(source: str, old: str, new: str) -> str:
@@ -160,7 +135,15 @@ def check(command: list[str], fault: Fault, vectors: tuple[Vector, ...]) -> None
     assert not any(one.place == "line" for one in found.differences), found
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
+def some(first: int) -> list[Any]:
+    """All faults, of which every fourth is quick."""
+    return [
+        pytest.param(fault, id=fault.name, marks=[] if i % 4 == first else [pytest.mark.slow])
+        for i, fault in enumerate(FAULTS)
+    ]
+
+
+@pytest.mark.parametrize("fault", some(0))
 def test_a_fault_of_the_client_in_python(
     fault: Fault, vectors: tuple[Vector, ...], tmp_path: Path
 ) -> None:
@@ -171,13 +154,7 @@ def test_a_fault_of_the_client_in_python(
 
 
 @needs_node
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(fault, id=fault.name, marks=[] if i % 3 == 0 else [pytest.mark.slow])
-        for i, fault in enumerate(FAULTS)
-    ],
-)
+@pytest.mark.parametrize("fault", some(2))
 def test_a_fault_of_the_client_in_javascript(
     fault: Fault, vectors: tuple[Vector, ...], tmp_path: Path
 ) -> None:

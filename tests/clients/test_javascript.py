@@ -1,154 +1,22 @@
-"""The client in JavaScript: documents, what it refuses, and its declarations for TypeScript."""
+"""The client in JavaScript: its declarations, its place in a page, and its own randomness.
+
+Conformance compares its reports with those of the client in Python, word by word.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from typing import Any
 
-from shared.javascript import (
-    CLIENTS_TESTS,
-    PORTABLE,
-    answered,
-    client_document,
-    needs_node,
-    run_node,
-    sealed,
-)
+import numpy as np
+import numpy.typing as npt
+import pytest
+from shared.javascript import CLIENTS_TESTS, PORTABLE, needs_node, run_node
+from test_contract import LEVEL, chi_square
 
 import ldpstats as ldp
-
-LABELS = [
-    "Z\u00fcrich",
-    "\U0001f600",
-    '"\\\n\t\x07\x7f',
-    "\0",
-    "__proto__",
-    "constructor",
-    "\ud800",
-]
-KEEP = {
-    "answers": LABELS,
-    "reports": LABELS,
-    "draw": {"kind": "keep", "k": len(LABELS), "keep": str(1 << 63)},
-}
-HASH = {"kind": "hash", "cohorts": 4, "cells": 100, "hashes": 2, "hash": "ldpstats"}
-HASHED = HASH | {"then": {"kind": "bits", "own": str(1 << 64), "other": "0"}}
-OPEN = {"answers": None, "reports": {"bits": 100}, "draw": HASHED}
-ZEROS = "00" * 4_000
-
-
-def changed(**fields: Any) -> dict[str, Any]:
-    """The document with other fields of its draw, and its own fingerprint."""
-    return client_document(KEEP | {"draw": KEEP["draw"] | fields})
-
-
-def without(name: str) -> dict[str, Any]:
-    return {field: value for field, value in client_document(KEEP).items() if field != name}
-
-
-BROKEN = {
-    "format": sealed(client_document(KEEP) | {"format": "ldpstats"}),
-    "version": sealed(client_document(KEEP) | {"version": 2}),
-    "version-true": sealed(client_document(KEEP) | {"version": True}),
-    "no-fingerprint": without("fingerprint"),
-    "fingerprint": client_document(KEEP) | {"survey": "other"},
-    "no-survey": sealed(without("survey")),
-    "no-question": sealed(without("question")),
-    "epsilon": sealed(client_document(KEEP) | {"epsilon": "much"}),
-    "kind": changed(kind="constructor"),
-    "kind-number": changed(kind=3),
-    "threshold-number": changed(keep=3),
-    "threshold-above": changed(keep=str((1 << 64) + 1)),
-    "threshold-negative": changed(keep="-1"),
-    "threshold-hex": changed(keep="0x10"),
-    "k-above": changed(k=len(LABELS) + 1),
-    "k-zero": changed(k=0),
-    "k-text": changed(k="3"),
-    "k-half": changed(k=2.5),
-    "rest": changed(rest=["1", "0"]),
-    "equal-answers": client_document(KEEP | {"answers": ["a", "a"]}),
-    "no-answers": client_document(KEEP | {"answers": []}),
-    "few-reports": client_document(KEEP | {"reports": LABELS[:2]}),
-    "open-labels": client_document(KEEP | {"answers": None}),
-    "null": None,
-    "list": [],
-    "text": "{}",
-    "deep": sealed(client_document(KEEP) | {"__proto__": [[[[{"format": []}]]]] * 2, "x": 0.5}),
-    "questions-equal": client_document([KEEP | {"name": "a", "private": True}] * 2, ask=None),
-    "ask": client_document([KEEP | {"name": "a", "private": True}], ask=2),
-    "refused": client_document([KEEP | {"name": "a", "private": True, "refused": "?"}], ask=None),
-}
-
-
-@needs_node
-def test_documents_that_are_none_are_refused() -> None:
-    request = {"random": ZEROS, "answers": ["a"]}
-    said = answered(*({"client": one} | request for one in BROKEN.values()))
-    found = dict(zip(BROKEN, said, strict=True))
-    assert found == {name: {"refused": "document"} for name in BROKEN}
-
-
-@needs_node
-def test_answers_are_texts_as_they_are() -> None:
-    ALL = {"random": "ff" * 4_000, "reports": None}
-    kept = {"client": changed(keep=str(1 << 64))} | ALL
-    none = ["zurich", "Zu\u0308rich", "Z\u00fcrich ", "", None, 3, True, [], {}, ["\0"], "toString"]
-    listed, refused, opened = answered(
-        kept | {"answers": LABELS},
-        kept | {"answers": none},
-        {"client": client_document(OPEN), "answers": ["\ud800", "a\udc00b", "", "\U0001f600"]}
-        | ALL,
-    )
-    assert listed["reports"] == LABELS and listed["used"] == 8 * len(LABELS)
-    assert refused == {"reports": [{"refused": "answer"}] * len(none), "used": 0}
-    assert opened["reports"][:2] == [{"refused": "answer"}] * 2
-    assert all(isinstance(report, str) for report in opened["reports"][2:])
-
-
-@needs_node
-def test_the_hash_has_the_cells_of_the_specification() -> None:
-    # the cells of "Z\u00fcrich" in (0, 0) and (0, 1); random words of zeros draw cohort 0
-    client = client_document(OPEN)
-    (said,) = answered({"client": client, "random": ZEROS, "answers": ["Z\u00fcrich"]})
-    cohort, bits = said["reports"][0].split(":")
-    assert cohort == "0" and [i for i, bit in enumerate(bits) if bit == "1"] == [20, 54]
-
-
-@needs_node
-def test_the_permanent_response_is_that_of_the_specification() -> None:
-    rappor = ldp.RAPPOR(16, 2, 64, f=0.5, p=0.0, q=1.0)
-    owned, absent = rappor.permanent_thresholds()
-    draw = {"kind": "rappor", "cohorts": 64, "cells": 16, "hashes": 2, "hash": "ldpstats"}
-    draw |= {"digest": rappor.filter_digest, "owned": str(owned), "absent": str(absent)}
-    draw |= {"one": str(1 << 64), "zero": "0", "once": False}
-    question = {"answers": None, "reports": {"bits": 16}, "draw": draw}
-    request = {"client": client_document(question), "answers": ["a", "Z\u00fcrich", "a"]}
-    secret = bytes(range(32)).hex()
-    given, drawn = answered(
-        request | {"random": "", "secret": secret}, request | {"random": secret + "00"}
-    )
-    said = ["54:1001001000001000", "54:0100101010000100", "54:1001001000001000"]
-    assert given == {"reports": said, "used": 0} and drawn == {"reports": said, "used": 32}
-
-
-@needs_node
-def test_what_is_refused_spends_nothing_and_draws_nothing() -> None:
-    client = client_document(KEEP)
-    budget, epsilon, most, short = answered(
-        {"client": client, "random": ZEROS, "reports": 2, "answers": ["?", "\0", 3, "\0", "?"]},
-        {"client": client, "random": "", "max_epsilon": "0.99", "answers": []},
-        {"client": client, "random": "", "max_epsilon": "1", "answers": []},
-        {"client": client, "random": "00" * 15, "answers": ["\0", "\0"]},
-    )
-    assert budget["reports"] == [
-        {"refused": "answer"},
-        "\0",
-        {"refused": "answer"},
-        "\0",
-        {"refused": "budget"},
-    ]
-    assert epsilon == {"refused": "epsilon"} and most == {"reports": [], "used": 0}
-    assert short == {"reports": ["\0", {"refused": "budget"}], "used": 8}
 
 
 @needs_node
@@ -162,7 +30,8 @@ def test_declarations_agree_with_what_the_module_exports() -> None:
     declared = (PORTABLE / "ldpstats-client.d.mts").read_text("utf-8")
     exported = set(re.findall(r"^export (?:const|class|function) (\w+)", module, re.M))
     values = re.findall(r"^export declare (?:const|class|function) (\w+)", declared, re.M)
-    assert exported == set(values) == {"VERSION", "Refused", "Client", "fingerprint"}
+    known = {"VERSION", "Refused", "Client", "fingerprint", "invitationCode"}
+    assert exported == set(values) == known
     client = module[module.index("export class Client") :].split("\n}\n")[0]
     members = set(re.findall(r"^  (?:get )?(\w+)\(", client, re.M))
     types = declared[declared.index("class Client") :].split("\n}\n")[0]
@@ -185,3 +54,46 @@ def test_the_module_may_stand_in_a_page() -> None:
     )
     code = re.sub(r"^\s*(//|/?\*).*$", "", module, flags=re.M)
     assert not re.search(kept, code)
+
+
+def tallied(document: dict[str, Any], answers: list[Any], n: int, texts: list[str]) -> Any:
+    """Counts of the reports of answers, by the randomness of the runtime."""
+    given = json.dumps({"client": document, "answers": answers})
+    arguments = str(PORTABLE / "ldpstats-client.mjs"), str(n)
+    said = json.loads(run_node(CLIENTS_TESTS / "tally.mjs", *arguments, given=given))
+    return np.array([[dict(found).get(text, 0) for text in texts] for found in said])
+
+
+def least(counts: npt.NDArray[np.int64], Q: npt.NDArray[np.float64]) -> float:
+    """The smallest p-value of chi-square of an answer, times their number."""
+    return len(Q) * min(
+        chi_square(row, row.sum() * law) for row, law in zip(counts, Q, strict=True)
+    )
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "make", [lambda eps: ldp.KRR(4, eps), lambda eps: ldp.KRAPPOR(4, eps)], ids=["krr", "krappor"]
+)
+def test_reports_have_the_law_of_the_mechanism(make: Callable[[float], ldp.Mechanism]) -> None:
+    """Without a seed: of a million runs, one may fail. Another epsilon is noticed."""
+    mechanism, n = make(1.0), 10_000  # reports of each answer
+    Q = mechanism.channel().matrix()
+    texts = [str(y) for y in range(4)]
+    if Q.shape[1] == 16:
+        texts = [f"{y:04b}"[::-1] for y in range(16)]
+    answers = ["0", "1", "2", "3"]
+    assert least(tallied(mechanism.client_document(), answers, n, texts), Q) > LEVEL
+    assert least(tallied(make(1.4).client_document(), answers, n, texts), Q) < LEVEL
+
+
+@needs_node
+def test_questions_are_asked_alike() -> None:
+    made = {name: ldp.Warner(epsilon=20.0) for name in "abc"}
+    sheet = ldp.Questionnaire(made, ask=2)
+    pairs = [{"a": "no", "b": "no", "c": None}, {"a": "no", "b": None, "c": "no"}]
+    pairs.append({"a": None, "b": "no", "c": "no"})
+    texts = [json.dumps(pair, separators=(",", ":")) for pair in pairs]
+    answer = dict.fromkeys(made, "no")
+    counts = tallied(sheet.client_document(), [answer], 9_000, texts)
+    assert counts.sum() > 8_990 and least(counts, np.full((1, 3), 1 / 3)) > LEVEL

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from shared.javascript import sealed
-from shared.races import in_forks, race
 from shared.tracebacks import shown
 
 import ldpstats as ldp
@@ -48,47 +47,21 @@ def reason(call: Any) -> str:
     return found.value.reason
 
 
-def without(name: str, mechanism: Any) -> dict[str, Any]:
-    """A document whose question lacks a field."""
-    document = mechanism.client_document()
-    rest = {field: value for field, value in document["question"].items() if field != name}
-    return changed(document, question=rest)
-
-
 GOOD = KRR.client_document()
-BROKEN: dict[str, Any] = {
+BROKEN: dict[str, Any] = {  # beside those of the vectors
     "null": None,
     "list": [GOOD],
-    "no fingerprint": {name: GOOD[name] for name in GOOD if name != "fingerprint"},
-    "another's fingerprint": GOOD | {"epsilon": "2.0"},
-    "format": changed(GOOD, format="ldpstats-mechanism"),
-    "version": changed(GOOD, version=2),
-    "version of another type": changed(GOOD, version=True),
     "a fraction": changed(GOOD, version=1.0),
-    "epsilon": changed(GOOD, epsilon=1),
-    "epsilon in words": changed(GOOD, epsilon="1_0"),
-    "kind": with_draw(KRR, kind="guess"),
-    "threshold as a number": with_draw(KRR, keep=2),
-    "threshold too large": with_draw(KRR, keep=str(2**64 + 1)),
-    "negative threshold": with_draw(KRR, keep="-1"),
     "threshold of other digits": with_draw(KRR, keep="\u0661"),
-    "size": with_draw(KRR, k=2),
     "truth": with_draw(KRR, k=True),
-    "hash": with_draw(RAPPOR, hash="sha1"),
-    "no cells": with_draw(RAPPOR, cells=0),
-    "once": with_draw(RAPPOR, once=1),
     "design": with_draw(ldp.HadamardResponse(5, 0.6), design={"kind": "hadamard", "order": 6}),
     "plane": with_draw(
         ldp.ProjectiveGeometryResponse(11, 1.0), design={"kind": "projective", "q": 4, "t": 2}
     ),
     "deep": json.loads("[" * 900 + "]" * 900),
-    "answers twice": changed(GOOD, question=GOOD["question"] | {"answers": ["yes", "yes", "no"]}),
-    "few reports": changed(GOOD, question=GOOD["question"] | {"reports": 2}),
     "a law of nothing": with_draw(
         PUM, draw=PUM.client_document()["question"]["draw"]["draw"] | {"law": None}
     ),
-    "no reports": without("reports", RAPPOR),
-    "no answers": without("answers", RAPPOR),
     "two surveys in one": changed(GOOD, questions=[], ask=None),
     "bits beyond a device's memory": with_draw(RAPPOR, cells=(1 << 32) - 1),
     "ranks beyond a device's time": changed(
@@ -107,36 +80,6 @@ BROKEN: dict[str, Any] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_documents_are_refused(name):
     assert reason(lambda: Client(BROKEN[name])) == "document"
-
-
-def test_names_that_objects_have_already_are_answers_like_others():
-    names = [
-        "__proto__",
-        "constructor",
-        "toString",
-        "</script>",
-        '"',
-        "\0",
-        "\U0001f600",
-        "a\ud800",
-    ]
-    document = ldp.KRR(tuple(names), 1.0).client_document()
-    client = Client(document, reports=None)
-    assert {client.report(name) for name in names for _ in range(20)} == set(names)
-    assert reason(lambda: client.report("__class__")) == "answer"
-
-
-@pytest.mark.parametrize("answer", [3, True, None, ["yes"], {"yes": 1}, b"yes", "Yes", " yes", ""])
-def test_other_answers_are_refused_and_spend_nothing(answer):
-    client = Client(GOOD)
-    assert reason(lambda: client.report(answer)) == "answer"
-    assert client.report("yes") in KRR.categories
-    assert reason(lambda: client.report(answer)) == "budget"
-
-
-@pytest.mark.parametrize("answer", ["3", "-1", "01", "+1", "1.0", "\u0661", "9" * 5000, 1])
-def test_a_number_stands_for_digits_alone(answer):
-    assert reason(lambda: Client(ldp.KRR(3, 1.0).client_document()).report(answer)) == "answer"
 
 
 def test_epsilon_is_limited_by_the_device():
@@ -227,7 +170,7 @@ def test_no_draw_goes_on_for_ever(question, byte, monkeypatch):
     """A source that is always the same, or a document under which nothing is accepted."""
     monkeypatch.setattr(portable, "MOST_TRIES", 1 << 10)
     entropy = os.urandom if byte is None else lambda n: bytes([byte]) * n
-    client = Client(changed(GOOD, question=question), entropy=entropy)
+    client = Client(changed(GOOD, question=question, epsilon="inf"), entropy=entropy)
     assert reason(lambda: client.report("0")) == "random"
 
 
@@ -270,34 +213,6 @@ def test_secrets_are_those_of_the_package(tmp_path):
     assert reason(lambda: Client(ONCE.client_document(), state=tmp_path / "once").report("a")) == (
         "budget"
     )
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]\n", b"{}\n", b'{"format": 1}\n.', b"x" * 99])
-def test_damaged_state_files_are_refused(tmp_path, content, monkeypatch):
-    monkeypatch.setattr(portable.time, "monotonic", iter(range(9)).__next__)
-    path = tmp_path / "state"
-    path.write_bytes(content)
-    assert reason(lambda: Client(GOOD, state=path)) == "state"
-    assert path.read_bytes() == content
-    assert reason(lambda: Client(GOOD, state=tmp_path)) == "state"
-    assert reason(lambda: Client(GOOD, state=tmp_path / "no" / "folder")) == "state"
-
-
-def test_threads_and_forks_spend_together(tmp_path):
-    document = KRR.client_document()
-
-    def outcome(client: Client) -> str:
-        try:
-            client.report("yes")
-            return "made"
-        except Refused as error:
-            return error.reason
-
-    in_memory, path = Client(document, reports=2), tmp_path / "state"
-    assert sorted(race(lambda: outcome(in_memory))) == ["budget", "budget", "made", "made"]
-    assert in_forks(lambda: outcome(in_memory)) == ["budget"] * 3
-    counted = Client(document, reports=2, state=path)
-    assert sorted(in_forks(lambda: outcome(counted))) == ["budget", "made", "made"]
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -365,6 +280,8 @@ def test_a_message_is_made_of_true_answers():
     assert first["sheet"] == second["sheet"] == returned and first["token"] != second["token"]
     for answers in (given, dict(returned), json.loads(json.dumps(returned))):
         assert reason(lambda answers=answers: client.message(answers)) == "budget"
+    head = {"format": "ldpstats-withdrawal", "version": 1, "survey": LATE.fingerprint}
+    assert client.withdrawal() == head  # no token, and nothing of a report
     returned["late"] = "yes"
     assert client.message(returned)["sheet"]["late"] == "no"  # as it was made
 
@@ -412,6 +329,12 @@ def test_the_command_line(tmp_path):
         status, out, err = run([str(document)], bad)
         assert (status, out) == (1, "") and "(answer)" in err
         assert ANSWER not in err and "Traceback" not in err
+    assert "(epsilon)" in run([str(document), "--max-epsilon", "0.9"], b"yes\n")[2]
+    region = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "region": ldp.Observed(2)})
+    document.write_text(json.dumps(region.client_document()))
+    limit, sheet = [str(document), "--max-epsilon", "0.5"], b'{"ill": "no", "region": "1"}'
+    assert run(limit, sheet)[0] == 1
+    assert run([*limit, "--unprotected", "ill", "--unprotected", "region"], sheet)[0] == 0
     names = ldp.KRR(("a\ud800", "\U0001f600\n"), 1.0)
     document.write_text(json.dumps(names.client_document()))
     status, out, err = run([str(document), "--json"], b'"a\\ud800"\n')

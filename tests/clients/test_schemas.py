@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from clients.vectors.surveys import SHEETS, SURVEYS
+from clients.vectors.surveys import GRAMS, PERSONAL, SHEETS, SURVEYS
 from grid import MECHANISMS
 
 import ldpstats as ldp
@@ -16,6 +16,7 @@ import ldpstats as ldp
 jsonschema = pytest.importorskip("jsonschema", reason="the package jsonschema is not installed")
 
 FOLDER = files("ldpstats.clients").joinpath("schemas")
+W = 1 << 64
 NAMES = ("mechanism", "questionnaire", "client", "sheet")
 OF_EACH_KIND = {type(mechanism): name for name, mechanism in MECHANISMS.items()}
 
@@ -42,7 +43,7 @@ def test_each_is_a_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", [*OF_EACH_KIND.values(), *PERSONAL, *GRAMS, *SHEETS])
 def test_the_documents_of_a_survey(name: str, valid: dict[str, Any]) -> None:
     survey = SURVEYS[name]
     kind = "questionnaire" if name in SHEETS else "mechanism"
@@ -51,7 +52,7 @@ def test_the_documents_of_a_survey(name: str, valid: dict[str, Any]) -> None:
     assert valid["client"](survey.client_document())
 
 
-@pytest.mark.parametrize("name", [*OF_EACH_KIND.values(), "pum", "strings", "sheet"])
+@pytest.mark.parametrize("name", [*list(OF_EACH_KIND.values())[::3], "pum", "strings", "sheet"])
 def test_documents_that_are_mutilated(name: str, valid: dict[str, Any]) -> None:
     survey = SURVEYS[name]
     kind, other = "mechanism", "questionnaire"
@@ -89,26 +90,18 @@ def ways(value: Any, start: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [*((*start, key) for key in value), *inner]
 
 
-@pytest.mark.parametrize("keep", ["18446744073709551617", "-1", "01", "1.0", "", 5, None, "9" * 21])
-def test_thresholds(keep: Any, valid: dict[str, Any]) -> None:
+def test_thresholds(valid: dict[str, Any]) -> None:
     document = ldp.KRR(3, epsilon=1.0).client_document()
-    for right in ("0", "1", str(2**63), str(2**64 - 1), str(2**64), "9" * 19):
-        document["question"]["draw"]["keep"] = right
-        assert valid["client"](document)
-    document["question"]["draw"]["keep"] = keep
-    assert not valid["client"](document)
 
+    def takes(keep: Any) -> bool:
+        document["question"]["draw"]["keep"] = keep
+        return bool(valid["client"](document))
 
-def test_every_threshold_up_to_the_largest(valid: dict[str, Any]) -> None:
-    document = ldp.KRR(3, epsilon=1.0).client_document()
+    assert all(map(takes, ("0", "1", "9" * 19)))
+    assert not any(map(takes, ("-1", "01", "1.0", "", 5, None, "9" * 21)))
     for shift in range(0, 64, 3):
-        for value in (
-            (1 << 64) - (1 << shift),
-            (1 << 64) + (1 << shift),
-            (1 << 64) - 3**shift % 2**64,
-        ):
-            document["question"]["draw"]["keep"] = str(value)
-            assert valid["client"](document) == (value <= 1 << 64), value
+        for value in (W - (1 << shift), W + (1 << shift), W - 3**shift % W):
+            assert takes(str(value)) == (value <= W), value
 
 
 def test_sheets(valid: dict[str, Any]) -> None:

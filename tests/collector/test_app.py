@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ import pandas as pd
 import pytest
 from shared.collecting import (
     JSON,
-    MANY,
     Sender,
     collecting,
     message,
@@ -28,7 +28,7 @@ from shared.collecting import (
 
 import ldpstats as ldp
 from ldpstats.clients.portable.ldpstats_client import Client, Refused
-from ldpstats.collector import Limits
+from ldpstats.collector import Limits, collect
 from ldpstats.collector import limits as rates
 from ldpstats.collector.app import Desk, application
 from ldpstats.collector.serving import opened_desk
@@ -80,10 +80,13 @@ def test_sheets_become_a_survey(tmp_path: Path, capfd: pytest.CaptureFixture[str
         assert counts["survey"] == SHEET.fingerprint and 40 <= counts["sheets"] <= 90
         early = ldp.Survey(tmp_path)
         assert counts["sheets"] <= len(early) <= 90
+    collect(SHEET, tmp_path, finish=True)
     survey = ldp.Survey(tmp_path)
     assert repr(survey) == "Survey(90 rows; private: job, late; observed: sex)"
     assert survey.frequencies("sex").nobs == 90
-    assert "127.0.0.1" not in capfd.readouterr().err
+    said = capfd.readouterr()
+    assert "127.0.0.1" not in said.err and said.out == "90 sheets in files, and none waits\n"
+    assert len(list(tmp_path.glob("*.parquet"))) == 1  # merged
     with collecting(tmp_path) as sender:
         assert sender.get("/counts").json()["sheets"] == 90
         assert sender.send(sheets[3]).status == 200
@@ -105,10 +108,27 @@ def test_devices_send_messages_of_their_true_answers(tmp_path: Path) -> None:
     assert set(table["job"]) == {"nurse", "cook"}  # all alike with probability 1e-8
 
 
-def test_one_sheet_is_a_sheet(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with collecting(tmp_path) as sender:
-        assert sender.send(message(SHEET, some_reports())).status == 200
-    assert capfd.readouterr().err == "ldpstats: 1 sheet in a file, 1 in all\n"
+def test_no_file_has_fewer_than_twenty_sheets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Counts and lines of standard error grow by twenty sheets or more, unless told to finish."""
+    sheets, known = sent(SHEET, people(62, 1), 2), [0]
+    for last in (19, 20, 62):
+        with collecting(tmp_path, batch=20) as sender:
+            for sheet in sheets[known[-1] : last]:
+                assert sender.send(sheet).status == 200
+                counted = sender.get("/counts").json()["sheets"]
+                assert counted == known[-1] or counted - known[-1] >= 20
+                known += [counted] if counted != known[-1] else []
+        said = capfd.readouterr().err
+        steps = [int(n) for n in re.findall(r"([0-9]+) sheets? in a file", said)]
+        assert all(step >= 20 for step in steps) and bool(steps) == (last > 19)
+        if last < 62:
+            waits = "ldpstats: fewer than 20 sheets wait for the next start, or for --finish\n"
+            assert (waits in said) == (last == 19)
+    collect(SHEET, tmp_path, finish=True)
+    assert capfd.readouterr().out == "62 sheets in files, and none waits\n"
+    assert len(ldp.Survey(tmp_path)) == 62
 
 
 def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
@@ -119,6 +139,7 @@ def test_a_token_counts_once_whatever_its_sheet_says(tmp_path: Path) -> None:
             found = sender.send(message(SHEET, some_reports(job=job), token=token))
             assert found.json() == {"accepted": True}
         assert sender.send(message(SHEET, some_reports(job="cook"), token=token)).status == 400
+    collect(SHEET, tmp_path, finish=True)
     (file,) = tmp_path.glob("*.parquet")
     assert pd.read_parquet(file)["job"].tolist() == ["nurse"]
 
@@ -141,15 +162,12 @@ def test_a_folder_belongs_to_a_questionnaire(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("named", "value"),
     [
-        ("batch", 0),
-        ("batch", "10"),
+        ("batch", 19),
         ("limits", 5),
         ("behind_proxy", 1),
         ("origins", "https://a.example"),
         ("origins", ["https://a.example/"]),
-        ("origins", ["a.example"]),
         ("origins", ["*"]),
-        ("origins", [None]),
     ],
 )
 def test_bad_arguments(tmp_path: Path, named: str, value: Any) -> None:
@@ -183,16 +201,11 @@ def test_other_methods_and_paths(collector: Sender, method: str, path: str, stat
     ("headers", "status"),
     [
         ({"content_type": "text/plain"}, 415),
-        ({"content_type": "application/x-www-form-urlencoded"}, 415),
-        ({"content_type": "multipart/form-data"}, 415),
         ({"content_type": ""}, 415),
-        ({"content_type": "application/jsonx"}, 415),
         ({"content_encoding": "gzip"}, 415),
         ({"origin": "https://other.example"}, 403),
         ({"origin": "https://survey.example.evil"}, 403),
-        ({"origin": "https://survey.example/"}, 403),
         ({"origin": "null"}, 403),
-        ({"origin": ""}, 403),
         ({"origin": "http://127.0.0.1"}, 403),  # another port
     ],
 )
@@ -234,10 +247,8 @@ def test_bodies_of_unknown_length_are_limited_too(collector: Sender) -> None:
     [
         b"\x16\x03\x01\x02\x00",  # TLS
         b"GET\r\n\r\n",
-        b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
         b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
         b"GET / HTTP/1.1\r\nhost: x\r\nname: " + b"x" * 200_000 + b"\r\n\r\n",
-        b"\0" * 100,
     ],
 )
 def test_what_is_no_http(collector: Sender, data: bytes, capfd: pytest.CaptureFixture[str]) -> None:
@@ -346,13 +357,13 @@ def test_what_waits_is_written_at_the_turn_of_the_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ldpstats.collector.intake.HOUR", 1)
-    with collecting(tmp_path, batch=20) as sender:
-        for waiting in (1, 2):  # a tenth of a file must wait
+    with collecting(tmp_path, batch=100) as sender:
+        for waiting in range(1, 21):  # a tenth of a file must wait, and twenty sheets
             assert sender.send(one()).status == 200
-            time.sleep(1.5 if waiting == 1 else 0)
-            assert waiting == 2 or sender.get("/counts").json()["sheets"] == 0
+            time.sleep(1.1 if waiting == 19 else 0)
+            assert waiting == 20 or sender.get("/counts").json()["sheets"] == 0
         for _ in range(100):
-            if sender.get("/counts").json()["sheets"] == 2:
+            if sender.get("/counts").json()["sheets"] == 20:
                 return
             time.sleep(0.05)
         raise AssertionError("nothing was written")
@@ -415,6 +426,7 @@ def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert health.json()["errors"] == ["sheets cannot be written to the disk"]
         assert sender.send(waits).status == 200
         assert sender.get("/health").json() == {"healthy": True, "errors": []}
+    collect(SHEET, tmp_path, finish=True)
     assert len(ldp.Survey(tmp_path)) == 2
 
 
@@ -459,9 +471,3 @@ def test_an_error_that_nobody_catches_shows_its_kind_alone(
 
     asyncio.run(run())
     assert capfd.readouterr().err == "ldpstats: error: OSError\n"
-
-
-def test_the_limits_are_numbers() -> None:
-    assert json.dumps(MANY.per_minute) == "1000000000"
-    with pytest.raises(InvalidArgument, match="per_address=0"):
-        Limits(per_address=0)

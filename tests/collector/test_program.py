@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -24,13 +24,21 @@ from shared.collecting import JSON, Sender, collecting, message, people, questio
 
 import ldpstats as ldp
 from ldpstats.cli.program import main
+from ldpstats.collector import collect
 from ldpstats.collector.checks import Checks, NotASheet
 from ldpstats.collector.serving import opened_desk
 
 # every sheet has a label of its own, so that each can be found again
 N = 3_000
 NAMED = ldp.Questionnaire({"who": ldp.Observed(tuple(f"w{i}" for i in range(N)))})
-MANY = ["--max-per-address", "1000000000", "--max-per-minute", "1000000000"]
+MANY = [
+    "--max-per-address",
+    "1000000000",
+    "--max-per-minute",
+    "1000000000",
+    "--max-sheets",
+    "1000000",
+]
 
 
 @contextmanager
@@ -59,17 +67,17 @@ def program(
 
 @pytest.mark.slow
 def test_it_stops_in_order(tmp_path: Path) -> None:
-    answers = people(20, 3)
+    answers = people(40, 3)
     sheets = sent(questionnaire(), answers, 4)
     for number in (signal.SIGTERM, signal.SIGINT):
         with program(tmp_path / "sheets", questionnaire()) as (process, sender):
-            for sheet in sheets[:10] if number == signal.SIGTERM else sheets:
+            for sheet in sheets[:20] if number == signal.SIGTERM else sheets:
                 assert sender.send(sheet).status == 200
             process.send_signal(number)
             out, err = process.communicate(timeout=30)
             assert (process.returncode, out) == (0, "")
-            assert re.fullmatch(r"ldpstats: 10 sheets in a file, [12]0 in all\n", err)
-    assert len(ldp.Survey(tmp_path / "sheets")) == 20
+            assert re.match(r"ldpstats: 20 sheets in a file, [24]0 in all\n", err)
+    assert len(ldp.Survey(tmp_path / "sheets")) == 40
 
 
 @pytest.mark.slow
@@ -86,21 +94,19 @@ def test_idle_connections_leave_files_for_the_disk(
             where = ("127.0.0.1", sender.port)
             idle.enter_context(socket.create_connection(where, timeout=60))
         idle.close()
-        answers = [sender.send(sheet) for sheet in sent(questionnaire(), people(3, 1), 2)]
-        assert [answer.status for answer in answers] == [200] * 3
+        answers = [sender.send(sheet) for sheet in sent(questionnaire(), people(20, 1), 2)]
+        assert [answer.status for answer in answers] == [200] * 20
         process.terminate()
         _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (0, "ldpstats: 3 sheets in a file, 3 in all\n")
+    assert (process.returncode, err) == (0, "ldpstats: 20 sheets in a file, 20 in all\n")
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
         (["--port", "70000"], "port=70000"),
-        (["--host", "no such host"], "cannot listen"),
-        (["--batch", "0"], "batch=0"),
+        (["--batch", "19"], "batch=19: must be 20 or more"),
         (["--origin", "*"], "origins='*'"),
-        (["--max-per-minute", "0"], "per_minute=0"),
     ],
 )
 def test_bad_options(
@@ -185,6 +191,7 @@ def killed_in_mid_load(folder: Path, kills: int, n: int, seed: int) -> None:
             process.wait(timeout=30)
             assert process.returncode == (0 if stop < 0 else -signal.SIGKILL)
     assert len(accepted) == len(set(accepted)) == n
+    collect(NAMED, folder, finish=True)
     files = sorted(folder.glob("*.parquet"))
     rows = Counter(pd.concat([pd.read_parquet(file) for file in files])["who"])
     assert rows == Counter(f"w{i}" for i in range(n))
@@ -253,6 +260,7 @@ def flood(folder: Path, n: int, seed: int) -> Counter[int]:
     assert not list(folder.glob("*.parquet"))  # what waits is written when the collector is stopped
     with collecting(folder) as sender:
         assert sender.send(body).status == 200
+    collect(questionnaire(), folder, finish=True)
     assert [len(pd.read_parquet(file)) for file in folder.glob("*.parquet")] == [1]
     return statuses
 
@@ -276,9 +284,12 @@ def test_nonsense_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_ten_thousand_malformed_requests(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    statuses = flood(tmp_path / "sheets", 10_000, 9)
-    assert sum(statuses.values()) == 10_000 and statuses[400] > 3_000
+def test_ten_thousand_malformed_requests(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], attempts: Callable[[int], int]
+) -> None:
+    n = attempts(10_000)
+    statuses = flood(tmp_path / "sheets", n, 9)
+    assert sum(statuses.values()) == n and statuses[400] > 0.3 * n
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -299,10 +310,10 @@ def test_frequencies_cover_the_truth(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a megabyte in memory."""
+    """A disk of two megabytes in memory."""
     place = tmp_path / "disk"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2048k", "tmpfs", str(place)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a disk can be mounted by root only")
     yield place
@@ -314,7 +325,7 @@ def test_a_disk_that_is_full_for_a_while(small_disk: Path, tmp_path: Path) -> No
     drawn = np.random.default_rng(13).integers(0, 2, (300, 2_000)).astype(str)
     bodies = [json.dumps(message(sheet, {"who": "".join(bits)})).encode() for bits in drawn]
     filler = small_disk / "filler"
-    filler.write_bytes(b"x" * 800_000)
+    filler.write_bytes(b"x" * 1_690_000)
     with collecting(small_disk / "sheets", sheet, batch=60) as sender:
         first = [sender.send(body).status for body in bodies]
         assert first.count(200) > 20 and first.count(503) > 20 and {*first} == {200, 503}
@@ -324,6 +335,7 @@ def test_a_disk_that_is_full_for_a_while(small_disk: Path, tmp_path: Path) -> No
         more = [body for body, status in zip(bodies, first, strict=True) if status == 503][:60]
         for body in [*more, *known[:5]]:  # some of them again
             assert sender.send(body).status == 200
+    collect(sheet, small_disk / "sheets", finish=True)
     reports = pd.concat([pd.read_parquet(f) for f in (small_disk / "sheets").glob("*.parquet")])
     expected = [json.loads(body)["sheet"]["who"] for body in [*known, *more]]
     bits = [np.unpackbits(np.frombuffer(b, np.uint8), bitorder="little") for b in reports["who"]]

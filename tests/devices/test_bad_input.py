@@ -8,17 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import ldpstats as ldp
 from ldpstats.devices import (
     Device,
     another,
     cards,
     cohorts,
     flip,
-    hashed,
     opposite,
     parts,
     question,
@@ -56,29 +53,16 @@ def recursive_document() -> dict[str, Any]:
     return document
 
 
-def spoiled(**changes: Any) -> dict[str, Any]:
-    return FORCED.to_dict() | changes
-
-
 KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     # probabilities
     "above one": (lambda: flip(1.2), r"p=1\.2: .*probability in \[0, 1\].*understood as 6/5"),
-    "below zero": (lambda: flip(Fraction(-1, 3)), r"p=Fraction\(-1, 3\): .*understood as -1/3"),
     "nan": (lambda: flip(float("nan")), r"p=nan: must be a probability"),
-    "infinite": (lambda: flip(np.inf), "p=inf: must be a probability"),
     "truth value": (lambda: flip(True), "p=True: must be a probability"),
-    "none": (lambda: flip(None), "p=None: must be a probability"),
-    "words": (lambda: flip("one half"), "p='one half': must be a probability"),
     "over zero": (lambda: flip("1/0"), "p='1/0': must be a probability"),
-    "endless text": (lambda: flip("1e-999999999"), "p='1e-999999999': must be a probability"),
-    "endless decimal": (lambda: flip(Decimal("1e-9999999")), "p=.*must be a probability"),
     "endless fraction": (
         lambda: flip(Fraction(1, 10**5000)),
         "p=.*whose denominator has at most 4000 binary digits",
     ),
-    "several": (lambda: flip([0.1, 0.9]), r"p=\[0\.1, 0\.9\]: must be a probability"),
-    "an array": (lambda: flip(np.array(0.5)), "p=.*must be a probability"),
-    "complex": (lambda: flip(0.5 + 0j), "p=.*must be a probability"),
     "open beyond one": (
         lambda: flip(unknown("c") * 2),
         r"p=2\*c: must stay in \[0, 1\] whatever the unknown parameters .* it reaches 2",
@@ -87,11 +71,6 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: flip(8 * unknown("c") * (1 - unknown("c"))),
         r"must stay in \[0, 1\] whatever .*; where c = 1/2 it is 2",
     ),
-    "open below zero inside": (
-        lambda: flip(1 - 3 * unknown("c") * (1 - unknown("c")) * (1 + unknown("d"))),
-        r"must stay in \[0, 1\] whatever .*; where c = 1/2, d = 1 it is -1/2",
-    ),
-    "open below zero": (lambda: flip(unknown("c") - 1), "p=-1 \\+ c: must stay in .* reaches -1"),
     "no name": (lambda: unknown("my cheating"), "name='my cheating': must be a name as Python"),
     "prevalence": (lambda: question(2), r"prevalence=2: must be a probability in \[0, 1\]"),
     # numbers that are no probability law
@@ -101,55 +80,42 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "too much": (lambda: spin({"a": 0.5, "b": 0.6}), "sum to 11/10, not to one .*'a': 1/2"),
     "empty law": (lambda: spin({}), r"outcomes=\{\}: must be a dict of labels"),
-    "list as law": (lambda: spin(["a", "b"]), "outcomes=.*must be a dict of labels"),
     "label twice": (
         lambda: spin({1: 0.5, "1": 0.5}),
         "outcomes='1': the label looks the same as 1",
     ),
-    "negative cards": (lambda: cards({"red": -1, "black": 3}), "outcomes=.*numbers of cards"),
     "no cards": (lambda: cards({"red": 0}), "outcomes=.*numbers of cards"),
     # labels
     "label none": (lambda: say(None), "label=None: must be a label"),
-    "label nan": (lambda: say(float("nan")), "label=nan: must be a label"),
     "label tuple": (lambda: say(("a", "b")), "label=.*not a tuple: join its parts"),
-    "label list": (lambda: flip().when({"heads": ["a"]}, "b"), "branches=.*must be a device"),
     "one answer": (lambda: question(0.5, answers=("yes",)), "answers=.*two different labels"),
     "alike answers": (lambda: question(0.5, answers=(1, "1")), "answers=.*two different labels"),
-    "text": (lambda: question(0.5, text=3), "text=3: must be the question's text"),
     # sizes
-    "no sides": (lambda: roll(0), "sides=0: must be an integer of at least 1"),
     "broken die": (lambda: roll(2.5), "sides=2.5: must be an integer"),
     "endless die": (lambda: roll(10**12), "sides=1000000000000: must be at most 100000"),
-    "one cell": (lambda: hashed(1), "n_outputs=1: must be an integer of at least 2"),
-    "negative cohort": (lambda: hashed(4, -1), "cohort=-1: must be an integer of at least 0"),
     "one part": (lambda: parts(truth), "parts=.*two steps or more"),
     "list of parts": (lambda: parts([truth, opposite]), "parts=.*one by one"),
     "sum of answers": (lambda: truth + question(0.5), "not added.*recode"),
     "sum of devices": (lambda: sum([truth, truth]), "not added.*recode"),  # type: ignore[list-item]
-    "no cohorts": (lambda: cohorts([]), "cohorts=.*list of steps"),
     "a device as list": (lambda: cohorts(truth), "devices=truth: must be a list of devices"),
     # branches
     "unknown outcome": (
         lambda: roll(6).when({7: "yes"}, otherwise=truth),
         "when=7: is no outcome of the step before; they are 1, 2, 3, 4, 5, 6",
     ),
-    "outcome as text": (lambda: roll(6).when({"1": "yes"}, truth), "when='1': is no outcome.* 6$"),
     "outcome as float": (lambda: roll(6).when({1.0: "yes"}, truth), r"when=1\.0: is no outcome"),
     "no branch": (lambda: flip().when({"heads": truth}), "when='tails': has no branch.*otherwise="),
     "two branches": (
         lambda: roll(6).when({1: "yes", range(1, 3): "no"}, otherwise=truth),
         "when=1: the label occurs twice",
     ),
-    "empty range": (lambda: roll(6).when({range(0): "yes"}, truth), "when=.*names no outcome"),
     "no dict": (lambda: flip().when(["heads"]), "branches=.*must be a dict of outcomes"),
-    "empty dict": (lambda: flip().when({}, truth), r"branches=\{\}: must be a dict of outcomes"),
     "dict as branch": (lambda: flip().when({"heads": {"a": 1}}, "b"), "branches=.*is a dict"),
     # recursion
     "a function": (
         lambda: flip().when({"heads": lambda: FORCED}, otherwise="no"),
         "branches=.*is a function: steps are data, so that a device cannot call itself",
     ),
-    "nested deep": (lambda: nested(100), "device=.*nested 60 deep.*cannot call itself"),
     "grown by doubling": (lambda: doubled(40), "device=.*steps.*cannot call itself"),
     "itself in JSON": (lambda: Device.from_dict(recursive_document()), "cannot call itself"),
     # what fits no categories
@@ -178,17 +144,6 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: flip().when({"heads": "1"}, otherwise=1).mechanism(YES_NO),
         "the label looks the same as|looks the same",
     ),
-    "outputs left out": (
-        lambda: flip().mechanism(YES_NO, outputs=["heads"]),
-        r"outputs=\['heads'\]: must list what the device can say; 'tails' is not there",
-    ),
-    "parts with commas": (
-        lambda: parts(
-            spin({"a": "1/2", "a, b": "1/2"}), spin({"b": "1/2", "b, b": "1/2"})
-        ).mechanism(2),
-        "parts='a, b, b': can be read in two ways",
-    ),
-    "one category": (lambda: FORCED.mechanism(("yes",)), "categories=.*at least 2 labels"),
     "set of categories": (lambda: FORCED.mechanism({"yes", "no"}), "categories=.*has no order"),
     "unknown parameters": (
         lambda: DeviceMechanism(flip(unknown("c")).step, YES_NO),
@@ -207,12 +162,9 @@ KINDS: dict[str, tuple[Callable[[], Any], str]] = {
         "more than 4194304 entries",
     ),
     # sequences and documents
-    "next is a label": (lambda: truth >> "yes", ">>='yes': must be a device: say"),
     "no step": (lambda: Device("truth"), "step='truth': must be a step"),  # type: ignore[arg-type]
-    "no document": (lambda: Device.from_dict([]), r"device=\[\]: must be an object"),  # type: ignore[arg-type]
     "unknown step": (lambda: Device.from_dict({"step": "toss"}), "step='toss': must be one of"),
     "lost field": (lambda: Device.from_dict({"step": "roll"}), "a roll has the fields sides"),
-    "spoiled field": (lambda: Device.from_dict(spoiled(branches=[1])), "branches=.*must be a list"),
     "float in JSON": (
         lambda: Device.from_dict({"step": "flip", "p": 0.5}),
         'probability=0.5: must be text such as "1/6"',
@@ -225,10 +177,6 @@ def test_bad_input_is_refused(kind: str) -> None:
     make, message = KINDS[kind]
     with pytest.raises((InvalidArgument, NotAvailable), match=message):
         make()
-
-
-def test_there_are_thirty_kinds() -> None:
-    assert len(KINDS) >= 30
 
 
 FLOATS: dict[str, tuple[Any, Fraction]] = {
@@ -267,20 +215,6 @@ def test_labels_keep_their_types() -> None:
     assert spin({1: 1}) != spin({True: 1})
     one = recode({1: 0}).mechanism(3)
     assert one.exact[1] == (1, 0, 0)
-
-
-def test_categories_of_every_form() -> None:
-    device = flip(0.25).when({"heads": truth, "tails": another})
-    frame = pd.Series(["b", "a", "b"], dtype="category")
-    assert device.mechanism(frame).categories.tolist() == ["a", "b"]
-    assert device.mechanism(pd.Index(["a", "b"])).exact == device.mechanism(frame).exact
-    assert device.mechanism(np.array([1.5, 2.5])).exact[0] == (Fraction(1, 4), Fraction(3, 4))
-    assert ldp.devices.truth is truth
-
-
-def test_outcomes_far_apart_are_shown_one_by_one() -> None:
-    device = truth.when({(0, 2**40): "a"}, otherwise=truth)
-    assert repr(device) == "truth.when({(0, 1099511627776): 'a'}, otherwise=truth)"
 
 
 def test_a_recoded_outcome_needs_a_branch_once() -> None:

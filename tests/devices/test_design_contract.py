@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import test_contract as contract
 from devices.designs import MECHANISMS
-from grid import ESTIMATORS
 
 import ldpstats as ldp
 
@@ -21,18 +20,7 @@ def test_channel_epsilon_and_specification(mechanism) -> None:
     contract.test_specification_round_trip(mechanism)
     contract.test_text_form_of_reports_round_trip(mechanism)
     contract.test_counts_add_up_over_chunks(mechanism)
-    for name in ("mle", "inversion"):
-        contract.test_estimators_recover_p_from_expected_counts(mechanism, name)
-
-
-@pytest.mark.slow
-@every_design
-def test_samplers_and_estimators(mechanism) -> None:
-    contract.test_sampler_has_the_law_of_the_channel(mechanism)
-    contract.test_client_has_the_law_of_the_channel(mechanism)
-    contract.test_drawn_counts_have_the_law_of_the_reports(mechanism)
-    for name in ESTIMATORS:
-        contract.test_estimators_recover_p_from_expected_counts(mechanism, name)
+    contract.recovers(mechanism, ("mle", "inversion"))
 
 
 def test_a_design_like_a_mechanism_of_the_package_is_recognised() -> None:

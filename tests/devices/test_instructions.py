@@ -50,13 +50,6 @@ TOLD = {
         "3. If it shows 6, say “no”.",
         "4. If it shows 2 to 5, answer the question truthfully.",
     ],
-    "forced-cards": [
-        "1. Draw a card from the deck, and show it to nobody. Of its 10 cards, 8 are marked "
-        "“truth”, 1 is marked “say yes” and 1 is marked “say no”.",
-        "2. If your card is marked “truth”, answer the question truthfully.",
-        "3. If your card is marked “say yes”, say “yes”.",
-        "4. If your card is marked “say no”, say “no”.",
-    ],
     "forced-coins": [
         "1. Flip the coin, and show the result to nobody.",
         "2. If it shows heads, answer the question truthfully.",
@@ -78,30 +71,12 @@ TOLD = {
         "3.1. If it stops at “A”, answer the question truthfully.",
         "3.2. If it stops at “B”, say the opposite of your true answer.",
     ],
-    "mangat-singh": [
-        "1. Draw a card from deck 1, and show it to nobody. Of every 3 cards in it, 1 is marked "
-        "“true” and 2 are marked “random”.",
-        "2. If your card is marked “true”, answer the question truthfully.",
-        "3. If your card is marked “random”, draw a card from deck 2, and show it to nobody. Of "
-        "every 10 cards in it, 7 are marked “A” and 3 are marked “B”.",
-        "3.1. If your card is marked “A”, answer the question truthfully.",
-        "3.2. If your card is marked “B”, say the opposite of your true answer.",
-    ],
     "kuk": [
         UNSEEN,
         "2. If your true answer is “yes”, draw a card from deck 1, and say only what is on it. Of "
         "every 5 cards in it, 4 are marked “red” and 1 is marked “black”.",
         "3. If your true answer is “no”, draw a card from deck 2, and say only what is on it. Of "
         "every 5 cards in it, 1 is marked “red” and 4 are marked “black”.",
-    ],
-    "kuk-3": [
-        UNSEEN,
-        "2. If your true answer is “yes”, do this 3 times: draw a card from deck 1. Of every 5 "
-        "cards in it, 4 are marked “red” and 1 is marked “black”. Put each card back and shuffle "
-        "before you draw the next. Say only how many of the 3 results are “red”.",
-        "3. If your true answer is “no”, do this 3 times: draw a card from deck 2. Of every 10 "
-        "cards in it, 3 are marked “red” and 7 are marked “black”. Put each card back and shuffle "
-        "before you draw the next. Say only how many of the 3 results are “red”.",
     ],
     "christofides": [
         UNSEEN,
@@ -302,20 +277,15 @@ def test_words_are_replaced() -> None:
 BAD = [
     ({"dice": "x"}, "words='dice': is no such word"),
     ({"dice": "x"}, "did you mean 'die'"),
-    ({5: "x"}, "words=5"),
-    (["die"], "words=['die']"),
     ("die", "words='die'"),
     ({"die": None}, "words['die']=None"),
     ({"die": ""}, "words['die']=''"),
-    ({"die": "  "}, "words['die']=' '"),
     ({"die": "{coin}"}, "words['die']"),
     ({"say": "say it"}, "{label}"),
     ({"say": "say {labels} {label}"}, "{labels}"),
     ({"say": "say {label"}, "braces"),
     ({"say": "say {label.__class__}"}, "words['say']"),
     ({"say": "say {label!r}"}, "words['say']"),
-    ({"say": "say {label:>20}"}, "words['say']"),
-    ({"say": "say {0} {label}"}, "words['say']"),
     ({"if": "{action}"}, "{condition}"),
 ]
 
@@ -330,13 +300,6 @@ def test_bad_words_are_refused_by_name(words, named) -> None:
 def test_every_word_can_be_replaced_by_itself() -> None:
     for device in (*KNOWN.values(), *UNKNOWN.values()):
         assert device.instructions(NO_YES, WORDS) == device.instructions(NO_YES)
-
-
-def test_outcomes_with_braces_and_percent_signs() -> None:
-    device = spin({"{x}": 0.5, "%s": 0.5}).when({"{x}": truth, "%s": "{label}"})
-    assert told(device)[2] == "3. If it stops at “%s”, say “{label}”."
-    asked = question(0.5, text="{act}?").when({"no": truth, "yes": opposite})
-    assert "{act}?" in told(asked)[0]
 
 
 def test_labels_of_several_types() -> None:

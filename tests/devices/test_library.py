@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 from itertools import product
-from math import comb, log
+from math import comb
 
 import numpy as np
 import pytest
@@ -222,59 +222,25 @@ def test_forced_answers_of_several_categories() -> None:
     np.testing.assert_allclose(results.linear_cov, cov, rtol=0, atol=1e-12)
 
 
-def test_equal_shares_are_k_ary_randomised_response() -> None:
-    labels = tuple("abcde")
-    mechanism = library.forced_categories(dict.fromkeys(labels, "1/10")).mechanism(labels)
-    krr = ldp.KRR(labels, log(6))
-    np.testing.assert_allclose(mechanism.channel().matrix(), krr.channel().matrix(), atol=1e-15)
-    assert mechanism.equivalent == krr
-
-
-def test_labels_of_several_types() -> None:
-    for labels in ((0, 1), (False, True), ("nein", "ja"), (0.5, 1.5)):
-        for device in (
-            library.forced_response("1/6", "1/6", answers=labels),
-            library.forced_dice(answers=labels),
-            library.mangat(0.6, answers=labels),
-            library.unrelated_question(0.7, 0.2, answers=labels),
-            library.forced_coins(answers=labels),
-        ):
-            mechanism = device.mechanism(labels)
-            assert mechanism.outputs.tolist() == list(labels)
-            assert ldp.mechanisms.mechanism_from_dict(mechanism.to_dict()) == mechanism
-
-
-def test_floats_are_understood_as_their_decimals() -> None:
-    assert library.warner(0.7) == library.warner("7/10") == library.warner(F(7, 10))
-    assert library.kuk(np.float64(0.8), "0.2") == library.disguised_response("4/5")
-
-
 BAD = [
     (library.warner, {"p": 1.2}, "p="),
-    (library.warner, {"p": None}, "p="),
     (library.forced_response, {"p_yes": 0.6, "p_no": 0.4}, "p_yes"),
     (library.forced_response, {"p_yes": -0.1, "p_no": 0.4}, "p_yes="),
     (library.forced_dice, {"yes": 7}, "yes=7"),
     (library.forced_dice, {"yes": [1, 2], "no": 2}, "no=2"),
     (library.forced_dice, {"yes": "1"}, "yes="),
     (library.forced_dice, {"sides": 1}, "sides=1"),
-    (library.forced_dice, {"yes": True}, "yes="),
     (library.forced_cards, {"truth_cards": 0, "yes": 1, "no": 1}, "truth_cards=0"),
     (library.forced_cards, {"truth_cards": 4, "yes": -1, "no": 1}, "yes=-1"),
     (library.forced_categories, {"shares": {}}, "shares="),
     (library.forced_categories, {"shares": {"a": 0.5, "b": 0.5}}, "shares"),
     (library.forced_categories, {"shares": {1: 0.1, "1": 0.1}}, "shares"),
-    (library.forced_categories, {"shares": [0.1, 0.2]}, "shares="),
     (library.kuk, {"p1": 0.8, "p2": 0.2, "draws": 0}, "draws=0"),
     (library.kuk, {"p1": 0.8, "p2": 0.2, "draws": 11}, "draws=11"),
-    (library.kuk, {"p1": 0.8, "p2": "x"}, "p2="),
     (library.christofides, {"proportions": [1]}, "proportions="),
-    (library.christofides, {"proportions": "12"}, "proportions="),
     (library.christofides, {"proportions": [0.5, 0.6]}, "proportions"),
-    (library.christofides, {"proportions": {0.5, 0.6}}, "proportions="),
     (library.moors, {"p": 0.7, "group": 3}, "group=3"),
     (library.moors, {"p": 7, "group": 2}, "p=7"),
-    (library.mangat, {"p": 0.6, "answers": ("no",)}, "answers="),
     (library.mangat, {"p": 0.6, "answers": ("no", "no")}, "answers="),
     (library.crosswise, {"p": 0.3, "text": 5}, "text=5"),
     (library.cheating_detection, {"p_yes": 0.5, "p_no": 0.5}, "p_yes"),

@@ -88,7 +88,7 @@ def test_unweighted_standard_errors_allow_for_the_sizes_of_cohorts(
     made: ldp.Mechanism = ldp.ORR(3, 8, epsilon=3.0, alphabet=WORDS)
     if bits:
         made = ldp.RAPPOR(6, 2, 8, f=0.0, p=0.8, q=0.98, alphabet=WORDS)
-    rng, R = np.random.default_rng(5), replications(1000, least=300)
+    rng, R = np.random.default_rng(5), replications(1000, least=200)
     found, variances, given = [], [], []
     for _ in range(R):
         reports = made.privatize(rng.choice(WORDS, 400, p=P), rng)

@@ -20,7 +20,7 @@ def page_sites(e: Examples) -> Iterator[Site]:
         "questions": {"job": {"question": "Your job?", "help": "", "skip": True}},
         "words": {"next": "Next", "progress": "{number} of {total}"},
     }
-    given = {"questionnaire": sheet, "texts": words, "post": "/sheets"}
+    given = {"questionnaire": sheet, "texts": words, "post": "/sheets", "show_first": True}
     keys = ("lang", "dir", "title", "introduction", "thanks", "questions", "words")
     also = {"texts": (*keys, "file", "specification")}
     yield Site("page_texts", page.page_texts, {"questionnaire": sheet})

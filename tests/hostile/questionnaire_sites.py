@@ -79,4 +79,5 @@ def _by_hand() -> Iterator[Site]:
     yield Site("Questionnaire.collector cohorts", sheet.collector, {"parameters": values}, also)
     reports = pd.DataFrame({"used": ["no", "yes"] * 9, "used_cohort": ["1/6", "1/6", "1/2"] * 6})
     count = {"source": reports, "column": "used", "cohort": "used_cohort"}
-    yield Site("count cohorts", lambda **how: ldp.count(mechanism=made, **how), count)
+    by_name = {"source": ("table", "frame", "path")}
+    yield Site("count cohorts", lambda **how: ldp.count(mechanism=made, **how), count, by_name)

@@ -41,14 +41,18 @@ def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
     return found
 
 
-def test_the_examples_work(every_site: list[Site]) -> None:
-    """The negative control: what is spoiled was good."""
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_examples_work(slow: bool, every_site: list[Site]) -> None:
+    """The negative control: what is spoiled was good. Two seconds, for it calls all there is."""
     for site in every_site:
+        if site.slow != slow:
+            continue
         given = {n: v.make() if isinstance(v, Fresh) else v for n, v in site.arguments.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             site.call(**given)
-    sys.modules["matplotlib.pyplot"].close("all")
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def test_every_public_callable_is_called(every_site: list[Site]) -> None:

@@ -18,7 +18,7 @@ from hostile.commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
 
 from ldpstats.cli.program import main
 
-RUNS, QUICK_RUNS = 10_000, 300
+RUNS, QUICK_RUNS = 6_000, 120
 
 
 @pytest.fixture(scope="module")

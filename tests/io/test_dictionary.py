@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from shared.dictionary_files import COLUMNS, HONEST, SHAPE, SURVEY, SURVEYS, reports
+from shared.dictionary_files import COLUMNS, SHAPE, SURVEY, SURVEYS, reports
 from shared.written_tables import FORMATS, rng, table_file
 
 import ldpstats as ldp
@@ -40,16 +40,6 @@ def test_a_specification_comes_back(name: str, tmp_path: Path) -> None:
     assert again.epsilon == pytest.approx(9.0, abs=1e-12) and again.audit().agrees
     assert io.is_survey(tmp_path / "s.json")
     assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
-
-
-def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    io.write_survey(SURVEY, path)
-    with pytest.raises(ldp.InvalidArgument, match="already exists"):
-        io.write_survey(HONEST, path)
-    assert io.read_survey(path) == SURVEY
-    io.write_survey(HONEST, path, force=True)
-    assert io.read_survey(path) == HONEST
 
 
 def test_a_survey_is_no_mechanism(tmp_path: Path) -> None:
@@ -83,18 +73,14 @@ def test_other_documents_are_refused(text: str, says: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("length", "6"),
         ("length", 7),
         ("gram", 0),
         ("alphabet", "ab "),
-        ("alphabet", 5),
-        ("pad", ""),
         ("step", 0.5),
         ("replace", "z"),
         ("version", 2),
         ("gram_mechanism", None),
         ("gram_mechanism", ldp.KRR(3, 3.0).to_dict()),
-        ("string_mechanism", "orr"),
         ("string_mechanism", ldp.KRR(3, 3.0).to_dict()),
     ],
 )
@@ -161,12 +147,6 @@ def test_missing_answers_come_back_as_missing(suffix: str, tmp_path: Path) -> No
         assert same(again, made + made) and again.n_missing == 4
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_a_file_of_nobody(suffix: str, tmp_path: Path) -> None:
-    io.write_dictionary_reports(SURVEY.no_reports(), tmp_path / f"r{suffix}")
-    assert same(io.read_dictionary_reports(tmp_path / f"r{suffix}", SURVEY), SURVEY.no_reports())
-
-
 def test_the_order_of_two_grams_does_not_matter(tmp_path: Path) -> None:
     for survey in SURVEYS.values():
         made = reports(survey, 60)
@@ -176,31 +156,6 @@ def test_the_order_of_two_grams_does_not_matter(tmp_path: Path) -> None:
         table.loc[odd, COLUMNS] = table.loc[odd, turned].to_numpy()
         path = table_file(tmp_path / "r.parquet", table)  # pandas leaves "\r" unquoted in CSV
         assert same(io.read_dictionary_reports(path, survey, chunk_rows=25), made)
-
-
-def test_columns_of_other_names(tmp_path: Path) -> None:
-    made = reports(SURVEY)
-    named = dict(zip(COLUMNS, "abcde", strict=True))
-    path = table_file(tmp_path / "r.csv", made.to_frame().rename(columns=named))
-    assert same(io.read_dictionary_reports(path, SURVEY, columns=list("abcde")), made)
-    with pytest.raises(ldp.InvalidArgument, match="'start_1': no such column"):
-        io.read_dictionary_reports(path, SURVEY)
-
-
-def _missing(n: int) -> ldp.DictionaryReports:
-    return SURVEY.privatize([None] * n, rng(), missing="count")
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_whole_numbers_may_be_written_as_floats(suffix: str, tmp_path: Path) -> None:
-    """As pandas does with a column of whole numbers, some of which are missing."""
-    made = reports(SURVEY, 20)
-    table = made.to_frame()
-    table.loc[20] = [None] * 5
-    table[["start_1", "start_2"]] = table[["start_1", "start_2"]].astype(float)
-    path = table_file(tmp_path / f"r{suffix}", table)
-    again = io.read_dictionary_reports(path, SURVEY, missing="count")
-    assert again.n_missing == 1 and same(again.select(np.arange(20)), made + _missing(1))
 
 
 def test_more_text_may_mean_missing(tmp_path: Path) -> None:
@@ -222,38 +177,29 @@ BAD = {
     "an impossible start": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is not the start of a gram"),
     "a start beyond the end": ("0,ab,6,ca,1:3", r"'start_2', row 6='6'.*start at 0, 2, 4"),
     "a start below zero": ("-2,ab,2,ca,1:3", r"'start_1', row 6='-2'"),
-    "a start of text": ("0,ab,two,ca,1:3", r"'start_2', row 6='two'"),
-    "a fractional start": ("0.5,ab,2,ca,1:3", r"'start_1', row 6='0.5'"),
     "a start in other digits": ("0,ab,٢,ca,1:3", r"'start_2', row 6='٢'"),
-    "a start with a space": ("0,ab, 2,ca,1:3", r"'start_2', row 6=' 2'"),
     "equal starts": ("2,ab,2,ca,1:3", r"'start_2', row 6=2: is also the start of the other gram"),
     "no gram": ("0,zz,2,ca,1:3", r"'gram_1', row 6='zz'"),
     "a pad in front": ("0,ab,2, a,1:3", r"'gram_2', row 6=' a'"),
-    "half a gram": ("0,ab,2,c,1:3", r"'gram_2', row 6='c'"),
     "no cohort": ("0,ab,2,ca,3", r"'string', row 6='3'"),
     "a cohort of text": ("0,ab,2,ca,x:3", r"'string', row 6='x:3': must be text such as"),
     "a cohort too high": ("0,ab,2,ca,4096:3", r"'string', row 6='4096:3'.*no cohort"),
     "a label too high": ("0,ab,2,ca,1:99", r"'string', row 6='1:99'"),
-    "no label": ("0,ab,2,ca,1:x", r"'string', row 6='1:x'"),
-    "no start": (",ab,2,ca,1:3", r"'start_1', row 6=None.*a report has all five"),
-    "no second gram": ("0,ab,2,,1:3", r"'gram_2', row 6=None.*a report has all five"),
     "no string": ("0,ab,2,ca,", r"'string', row 6=None.*a report has all five"),
     "a string alone": (",,,,1:3", r"'start_1', row 6=None.*a report has all five"),
     "four fields": ("0,ab,2,ca", r"row 6 has 4 fields"),
 }
 
 
-@pytest.mark.parametrize("missing", ["raise", "count"])
 @pytest.mark.parametrize("name", BAD)
-def test_a_malformed_row_is_named(name: str, missing: str, tmp_path: Path) -> None:
+def test_a_malformed_row_is_named(name: str, tmp_path: Path) -> None:
     row, says = BAD[name]
-    lines = [",".join(COLUMNS), *[GOOD] * 5, row, GOOD]
-    lines[3:4] = [",,,,"] if missing == "count" else [GOOD]
+    lines = [",".join(COLUMNS), GOOD, GOOD, ",,,,", GOOD, GOOD, row, GOOD]
     path = tmp_path / "r.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for chunk_rows in (100, 4, 1):
+    for chunk_rows in (100, 1):
         with pytest.raises(ldp.InvalidArgument, match=says) as caught:
-            io.read_dictionary_reports(path, SURVEY, missing=missing, chunk_rows=chunk_rows)
+            io.read_dictionary_reports(path, SURVEY, missing="count", chunk_rows=chunk_rows)
         assert "r.csv" in str(caught.value)
 
 
@@ -289,20 +235,3 @@ def test_parquet_remembers_its_survey(tmp_path: Path) -> None:
     # what another program wrote is taken by what it says
     bare = table_file(tmp_path / "bare.parquet", made.to_frame())
     assert len(io.read_dictionary_reports(bare, others[1])) == len(made)
-
-
-def test_a_column_of_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
-    """The reports of strings can be analysed alone, as where the dictionary is known."""
-    path, made = tmp_path / "r.parquet", reports(SURVEY)
-    io.write_dictionary_reports(made, path)
-    counts = io.read_counts(path, SURVEY.string_mechanism, "string")
-    assert counts.nobs == 200 and (counts.vector() == made.string.tally().vector()).all()
-    with pytest.raises(ldp.MechanismMismatch, match="'string'"):
-        io.read_counts(path, ldp.ORR(21, 4096, epsilon=2.9), "string")
-
-
-def test_one_file_holds_reports_of_one_survey(tmp_path: Path) -> None:
-    chunks = [reports(SURVEYS[name], 5) for name in ("k-rr", "o-rr")]
-    with pytest.raises(ldp.MechanismMismatch, match="do not go into one file"):
-        io.write_dictionary_reports(chunks, tmp_path / "r.csv")
-    assert list(tmp_path.iterdir()) == []

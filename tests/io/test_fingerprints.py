@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io as streams
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
 from ldpstats.reports.fingerprints import check_fingerprints
 
 TEXT = (".csv", ".csv.gz")
@@ -65,21 +63,6 @@ def test_every_row_says_which_mechanism_made_it(suffix: str, tmp_path: Path) -> 
     assert [row[0] == "" for row in rest] == [False, False, True] * 2
     again = io.read_counts(tmp_path / f"r{suffix}", ONE, missing="count")
     assert (again.nobs, again.n_missing) == (4, 2)
-
-
-def test_a_privatised_file_says_it_too(tmp_path: Path) -> None:
-    out = tmp_path / "r.csv"
-    io.privatize_file(
-        answers(tmp_path), out, "job", ONE.collector(), name="work", keep=["who"], chunk_rows=7
-    )
-    assert columns(out) == ["work", "work_fingerprint", "who"]
-    assert {line.split(",")[1] for line in lines(out)[1:]} == {ONE.fingerprint}
-    assert io.read_counts(out, ONE, "work").nobs == 60
-
-
-def test_parquet_has_no_such_column(tmp_path: Path) -> None:
-    io.write_reports(ONE.privatize(JOBS, rng()), tmp_path / "r.parquet")
-    assert columns(tmp_path / "r.parquet") == ["report"]
 
 
 @pytest.mark.parametrize("suffix", TEXT)
@@ -255,26 +238,6 @@ def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
         ldp.Counts.from_frame(frame, ldp.KRR(3, 50.0))
 
 
-@pytest.mark.parametrize("digits", [b"\xff\xfe", b"x" * 50_000], ids=["no text", "long"])
-def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path) -> None:
-    """The message still says what to do, however long what is stored there is."""
-    path = tmp_path / "r.parquet"
-
-    def store(made: pyarrow.Table, key: bytes) -> None:
-        fields = [field.with_metadata({key: digits}) for field in made.schema]
-        pyarrow.parquet.write_table(made.cast(pyarrow.schema(fields)), path)
-
-    store(pyarrow.table({"report": JOBS}), b"ldpstats.fingerprint")
-    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
-        io.read_counts(path, ONE)
-    assert len(str(caught.value)) < 500
-    io.write_dictionary_reports(SURVEY.privatize(["abc"], rng()), path, force=True)
-    store(pyarrow.parquet.read_table(path), b"ldpstats.survey")
-    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
-        io.read_dictionary_reports(path, SURVEY)
-    assert len(str(caught.value)) < 500
-
-
 @pytest.mark.parametrize("form", ["digits", "power"])
 def test_fingerprints_that_excel_shortened(form: str, tmp_path: Path) -> None:
     """Of a number it saves six digits, 4.47871E+11, whatever it was."""
@@ -345,26 +308,6 @@ def test_kept_reports_of_a_survey_keep_theirs(middle: str, last: str, tmp_path: 
         io.read_dictionary_reports(out, ldp.DictionarySurvey(**SHAPE, epsilon=5.0))
 
 
-def test_a_column_of_fingerprints_may_be_named(tmp_path: Path) -> None:
-    source, step, out = answers(tmp_path), tmp_path / "m.csv", tmp_path / "l.csv"
-    io.privatize_file(source, step, "job", ONE.collector(), name="job", keep=["paid"])
-    io.privatize_file(
-        step, out, "paid", PAID.collector(), keep=["job_fingerprint", "job"], chunk_rows=7
-    )
-    assert columns(out) == ["report", "report_fingerprint", "job_fingerprint", "job"]
-
-
-def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
-    path, out = tmp_path / "a.csv", tmp_path / "r.csv"
-    path.write_text("id,id_fingerprint,job\n1,,nurse\n2,left thumb,driver\n")
-    with pytest.raises(ldp.InvalidArgument, match=r"row 2=.*is not a fingerprint") as caught:
-        io.privatize_file(path, out, "job", ONE.collector(), keep=["id"])
-    assert "thumb" not in str(caught.value) and not out.exists()
-    path.write_text("id,id_fingerprint\n1,nurse\n2,driver\n")  # the true answers are never copied
-    io.privatize_file(path, out, "id_fingerprint", ONE.collector(), keep=["id"])
-    assert columns(out) == ["report", "report_fingerprint", "id"]
-
-
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize(
     ("name", "keep", "says"),
@@ -415,31 +358,3 @@ def test_a_specification_appears_with_the_reports(force: bool, tmp_path: Path) -
             io.privatize_file(
                 source, tmp_path / "n.csv", "job", ONE.collector(), specification=other, force=True
             )
-
-
-def test_the_specification_of_a_survey_too(tmp_path: Path) -> None:
-    source, out, spec = tmp_path / "a.csv", tmp_path / "r.csv", tmp_path / "s.json"
-    source.write_text("word\nabc\nzz\n")
-    with pytest.raises(ldp.InvalidArgument, match="row 2"):
-        io.privatize_strings(source, out, "word", SURVEY.collector(), specification=spec)
-    assert not out.exists() and not spec.exists()
-    source.write_text("word\nabc\n")
-    io.privatize_strings(source, out, "word", SURVEY.collector(), specification=spec)
-    assert len(io.read_dictionary_reports(out, io.read_survey(spec))) == 1
-
-
-def test_the_command_line_refuses_another_epsilon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    answers(tmp_path)
-    made = "--column job --mechanism krr --categories nurse,teacher,driver".split()
-    for epsilon in ("1", "2"):
-        files = [f"r{epsilon}.csv", *made, "--epsilon", epsilon, "--write-spec", f"s{epsilon}.json"]
-        assert main(["privatize", "a.csv", *files]) == 0
-    capsys.readouterr()
-    assert main(["fit", "r1.csv", "--spec", "s1.json", "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)["nobs"] == 60
-    assert main(["fit", "r1.csv", "--spec", "s2.json"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "row 1: the report is of a mechanism" in err

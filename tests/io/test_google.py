@@ -6,11 +6,10 @@ import gzip
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from shared.written_tables import rng, text_file
 
@@ -138,7 +137,7 @@ def numbers(counts: ldp.Counts) -> Counter[tuple[int, int]]:
     return found
 
 
-SHAPES = [(16, 2, 4), (8, 1, 1), (5, 3, 2), (32, 2, 64), (64, 2, 3), (65, 2, 3), (128, 2, 8)]
+SHAPES = [(8, 1, 1), (5, 3, 2), (64, 2, 3), (65, 2, 3)]
 
 
 @pytest.mark.parametrize(("k", "h", "m"), SHAPES)
@@ -187,24 +186,6 @@ def test_its_files_come_back(suffix: str, k: int, h: int, m: int, tmp_path: Path
         assert (tmp_path / "ar.csv").read_text().splitlines()[0] == "client,cohort,bloom,prr,irr"
 
 
-def test_estimates_from_its_files(tmp_path: Path) -> None:
-    """Counts with the map, and reports with the words, give the same estimates, and good ones."""
-    made = survey(tmp_path, google(32, 2, 8), n=6000)
-    rappor = io.read_rappor_params(made.params)
-    sums = io.read_rappor_counts(made.counts, rappor)
-    patterns = io.read_rappor_reports(made.reports, rappor)
-    candidates = io.read_rappor_map(made.map, rappor)
-    first = ldp.FrequencyModel(sums, candidates=candidates).fit("inversion")
-    second = ldp.FrequencyModel(patterns, candidates=WORDS).fit("inversion")
-    # the sums are the same integers, but the patterns come to them in another order
-    np.testing.assert_allclose(first.params, second.params, rtol=0, atol=1e-12)
-    true = np.r_[np.full(3, 1 / 3), np.zeros(len(WORDS) - 3)]
-    z = (first.linear_params - true) / first.linear_bse
-    # nine normal deviates: beyond 4.5 with probability 6e-5; the seed is fixed
-    assert np.abs(z).max() < 4.5 and first.linear_bse.max() < 0.03
-    assert first.detected().tolist() == list(WORDS[:3])
-
-
 def test_the_opposite_order_of_bits_fails(tmp_path: Path) -> None:
     """The negative control: what `read_counts` makes of these reports explains nothing."""
     made = survey(tmp_path, google(32, 2, 8), n=6000)
@@ -249,19 +230,6 @@ def test_another_hash_travels_in_the_map(tmp_path: Path) -> None:
     assert np.array_equal(rappor.cells(candidates), rappor.cells(WORDS))
 
 
-def test_columns_in_another_order(tmp_path: Path) -> None:
-    rappor = google(4, 1, 2)
-    path = text_file(tmp_path / "r.csv", "irr,client,cohort\n0001,a,1\n1000,b,0\n0001,c,1\n")
-    assert numbers(io.read_rappor_reports(path, rappor)) == {(1, 1): 2, (0, 8): 1}
-
-
-def test_empty_reports_may_be_counted(tmp_path: Path) -> None:
-    rappor = google(4, 1, 2)
-    path = text_file(tmp_path / "r.csv", "client,cohort,irr\na,1,0001\nb,,\n")
-    counts = io.read_rappor_reports(path, rappor, missing="count")
-    assert (counts.nobs, counts.n_missing) == (1, 1)
-
-
 @pytest.mark.parametrize("number", ["100000", "1e+05", "1E5", "100000.0", "1.0e5"])
 def test_numbers_as_r_writes_them(number: str, tmp_path: Path) -> None:
     path = text_file(tmp_path / "c.csv", f"2e+05,{number},7\n")
@@ -277,18 +245,6 @@ def test_the_map_of_its_simulations(tmp_path: Path) -> None:
     assert candidates.cells[:, 0].tolist() == [[0, 4, 7], [0, 2, 7]]
     sets = [[set(own) for own in cohort] for cohort in candidates.cells.tolist()]
     assert sets == [[{0, 4, 7}, {3}, {1, 2, 4}], [{0, 2, 7}, {0, 7}, {3}]]
-
-
-def test_the_empty_string_is_a_candidate(tmp_path: Path) -> None:
-    rappor = google(8, 1, 2)
-    io.write_rappor_map(["", "a"], rappor, tmp_path / "m.csv")
-    assert io.read_rappor_map(tmp_path / "m.csv", rappor).labels.tolist() == ["", "a"]
-
-
-def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_bytes(b"\xef\xbb\xbfk,h,m,p,q,f\n8,1,2,0.25,0.75,0\n")
-    assert io.read_rappor_params(path) == google(8, 1, 2)
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -311,72 +267,50 @@ READ: dict[str, Callable[[Path], object]] = {
 BAD: list[tuple[str, str, tuple[str, ...]]] = [
     ("params", "", ("k,h,m,p,q,f",)),
     ("params", "k,h,m,p,q\n4,2,2,0.25,0.75\n", ("must begin with the line k,h,m,p,q,f",)),
-    ("params", "n,h,m,p,q,f\n4,2,2,0.25,0.75,0\n", ("must begin with", "'n'")),
-    ("params", "4,2,2,0.25,0.75,0\n", ("must begin with",)),
     ("params", "k,h,m,p,q,f\n", ("no row",)),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.75\n", ("row 1 has 5 fields, not 6",)),
-    ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.75,0,1\n", ("row 1 has 7 fields",)),
     ("params", GOOD["params"] + "4,2,2,0.25,0.75,0\n", ("2 rows",)),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.75,\n", ("row 1, field 'f'", "number")),
     ("params", "k,h,m,p,q,f\nfour,2,2,0.25,0.75,0\n", ("row 1, field 'k'", "'four'", "whole")),
-    ("params", "k,h,m,p,q,f\n4,2.5,2,0.25,0.75,0\n", ("row 1, field 'h'", "'2.5'", "whole")),
-    ("params", "k,h,m,p,q,f\n4,2,-2,0.25,0.75,0\n", ("row 1, field 'm'", "'-2'", "whole")),
     ("params", "k,h,m,p,q,f\n4,2,0,0.25,0.75,0\n", ("row 1, field 'm'", "'0'", "at least 1")),
     ("params", "k,h,m,p,q,f\n0,2,2,0.25,0.75,0\n", ("row 1, field 'k'", "at least 2")),
     ("params", "k,h,m,p,q,f\n1,2,2,0.25,0.75,0\n", ("row 1, field 'h'", "must be 1")),
     ("params", "k,h,m,p,q,f\n4,2,2,-.25,0.75,0\n", ("row 1, field 'p'", "[0, 1]")),
-    ("params", "k,h,m,p,q,f\n4,2,2,0.25,1.75,0\n", ("row 1, field 'q'", "'1.75'", "[0, 1]")),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.75,1\n", ("row 1, field 'f'", "'1'", "[0, 1)")),
     ("params", "k,h,m,p,q,f\n4,2,2,0.25,0.25,0\n", ("row 1, field 'q'", "differ")),
     ("params", "k,h,m,p,q,f\n4,2,2,nan,0.25,0\n", ("row 1, field 'p'", "'nan'", "number")),
     ("params", "k,h,m,p,q,f\n٤,2,2,0.25,0.25,0\n", ("row 1, field 'k'", "number")),
     ("params", "k,h,m,p,q,f\n400,2,2,0.25,0.75,0\n", ("row 1", "n_bits=256")),
-    ("params", "k;h;m;p;q;f\n4;2;2;0.25;0.75;0\n", ("must begin with",)),
     ("map", "", ("no row",)),
     ("map", "a,1,4,5,8\nb,2,2,6\n", ("row 2 has 4 fields, not 5",)),
-    ("map", "a,1,4,5,8,9\n", ("row 1 has 6 fields",)),
     ("map", "a,1,4,5,8\n\nb,2,2,6,7\n", ("row 2 has 0 fields",)),
     ("map", "a,1,4,5,8\nb,2,x,6,7\n", ("row 2, field 3", "'x'", "whole number")),
-    ("map", "a,1,4.5,5,8\n", ("row 1, field 3", "'4.5'", "whole number")),
     ("map", "a,1,-4,5,8\n", ("row 1, field 3", "'-4'", "negative")),
-    ("map", "a,1,1_0,5,8\n", ("row 1, field 3", "'1_0'")),
     ("map", "a,0,4,5,8\n", ("row 1, field 2=0", "outside cohort 0", "1 to 4")),
-    ("map", "a,1,5,6,8\n", ("row 1, field 3=5", "outside cohort 0", "1 to 4")),
     ("map", "a,1,4,4,8\n", ("row 1, field 4=4", "outside cohort 1", "5 to 8")),
-    ("map", "a,1,4,5,9\n", ("row 1, field 5=9", "outside cohort 1", "5 to 8")),
     ("map", "a,1,,5,8\n", ("row 1, field 3", "''", "whole number")),
     ("map", "a,1,4,,\n", ("row 1", "empty fields", "4 c + 1")),
     ("map", "a,4,1,5,\n", ("row 1", "empty fields", "ascending")),
-    ("map", "a,1,5,9,\n", ("row 1", "empty fields")),
-    ("map", "a,1,2,3,\n", ("row 1", "empty fields")),
     ("map", "a,,,,\n", ("row 1", "empty fields")),
     ("map", "a,1,4,5,8\nb,2,2,6,7\na,2,2,6,7\n", ("row 3, field 1", "'a'", "of row 1")),
     ("map", 'a,1,4,5,8\n"b,2,2,6,7\n', ("CSV",)),
     ("counts", "", ("no row",)),
     ("counts", "10,1,2,3,4\n", ("1 rows", "2 are needed")),
-    ("counts", GOOD["counts"] + "10,1,2,3,4\n", ("3 rows", "2 are needed")),
     ("counts", "10,1,2,3\n10,1,2,3,4\n", ("row 1 has 4 fields, not 5",)),
-    ("counts", "10,1,2,3,4\n10,1,2,3,4,5\n", ("row 2 has 6 fields, not 5",)),
     ("counts", "10,1,2,3,4\n10,1,2,11,4\n", ("row 2, field 4=11", "exceeds", "field 1, 10")),
     ("counts", "10,1,2,3,4\n10,1,2,three,4\n", ("row 2, field 4", "'three'")),
-    ("counts", "10,1,2,3,4\n10,1,2,,4\n", ("row 2, field 4", "''")),
     ("counts", "10,1,2,-3,4\n10,1,2,3,4\n", ("row 1, field 4", "'-3'", "negative")),
     ("counts", "10,1,2,3.5,4\n10,1,2,3,4\n", ("row 1, field 4", "'3.5'", "whole")),
-    ("counts", "1e400,1,2,3,4\n10,1,2,3,4\n", ("row 1, field 1", "whole")),
     ("counts", "1e17,1,2,3,4\n10,1,2,3,4\n", ("row 1, field 1", "whole")),
     ("counts", "n,a,b,c,d\n10,1,2,3,4\n10,1,2,3,4\n", ("row 1, field 1", "'n'")),
     ("reports", "", ("header is []",)),
     ("reports", "client,cohort,report\n1,0,0110\n", ("'irr' (or 'rappor')", "report")),
-    ("reports", "client,irr\n1,0110\n", ("'cohort'",)),
-    ("reports", "1,0,0110\n", ("'irr'",)),
     ("reports", "cohort,irr,irr\n1,0110,0110\n", ("more than one",)),
     ("reports", "cohort,irr\n1,0110\n0\n", ("row 2 has 1 fields",)),
     ("reports", "cohort,irr\n1,0110\n0,011\n", ("row 2='011'", "4 characters")),
-    ("reports", "cohort,irr\n1,0110\n0,01100\n", ("row 2='01100'", "4 characters")),
     ("reports", "cohort,irr\n1,0110\n0,0120\n", ("row 2='0120'", "0 or 1")),
     ("reports", "cohort,irr\n1,0110\n0,\n", ("row 2", "missing")),
     ("reports", "cohort,irr\n2,0110\n", ("column 'cohort', row 1=2", "from 0 to 1")),
-    ("reports", "cohort,irr\n1,0110\n-1,0110\n", ("column 'cohort', row 2='-1'", "whole")),
     ("reports", "cohort,irr\n1.5,0110\n", ("column 'cohort', row 1='1.5'", "whole")),
     ("reports", "cohort,irr\n,0110\n", ("column 'cohort', row 1=None", "missing")),
 ]
@@ -420,7 +354,6 @@ def other_reports() -> ldp.Reports:
 
 
 WRITE: list[tuple[str, Callable[[Path], object], str]] = [
-    ("params of another", lambda f: io.write_rappor_params(ldp.KRR(3, 1.0), f), "RAPPOR"),
     (
         "params with an alphabet",
         lambda f: io.write_rappor_params(ldp.RAPPOR(4, 1, 2, f=0.0, p=0.2, q=0.7, alphabet=4), f),
@@ -438,9 +371,7 @@ WRITE: list[tuple[str, Callable[[Path], object], str]] = [
         lambda f: io.write_rappor_reports(RAPPOR.privatize(["a", None], rng(), missing="count"), f),
         "n_missing",
     ),
-    ("no candidates", lambda f: io.write_rappor_map([], RAPPOR, f), "at least 1"),
     ("a candidate twice", lambda f: io.write_rappor_map(["a", "a"], RAPPOR, f), "twice"),
-    ("a candidate no string", lambda f: io.write_rappor_map([1.5], RAPPOR, f), "string"),
     ("a lone surrogate", lambda f: io.write_rappor_map(["\ud800"], RAPPOR, f), "surrogate"),
     (
         "cells of others",
@@ -452,7 +383,6 @@ WRITE: list[tuple[str, Callable[[Path], object], str]] = [
         lambda f: io.write_rappor_map(ldp.CandidateMap(["a"], np.full((2, 1, 2), 4)), RAPPOR, f),
         "from 0 to 3",
     ),
-    ("a map of another", lambda f: io.write_rappor_map(["a"], ldp.KRR(3, 1.0), f), "RAPPOR"),
     ("Parquet", lambda f: io.write_rappor_params(RAPPOR, f.with_suffix(".parquet")), "Parquet"),
 ]
 
@@ -465,21 +395,6 @@ def test_what_has_no_place_in_the_files(
         write(tmp_path / "out.csv")
     assert says in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_missing_answers_can_be_dropped(tmp_path: Path) -> None:
-    reports = RAPPOR.privatize(["a", None, "b"], rng(), missing="count")
-    io.write_rappor_reports(replace(reports, n_missing=0), tmp_path / "r.csv")
-    assert io.read_rappor_reports(tmp_path / "r.csv", RAPPOR).nobs == 2
-
-
-def test_a_file_is_not_overwritten_by_accident(tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    io.write_rappor_params(RAPPOR, path)
-    with pytest.raises(ldp.InvalidArgument, match="already exists"):
-        io.write_rappor_params(google(5, 2, 2), path)
-    io.write_rappor_params(google(5, 2, 2), path, force=True)
-    assert io.read_rappor_params(path) == google(5, 2, 2)
 
 
 # -- truth values ----------------------------------------------------------------------------------
@@ -508,27 +423,3 @@ def test_files_of_truth_values(tmp_path: Path) -> None:
         io.read_rappor_counts(text_file(tmp_path / "worse.csv", "10,11\n"), rappor)
     with pytest.raises(ldp.InvalidArgument, match="field 'h'"):
         io.read_rappor_params(text_file(tmp_path / "two.csv", "k,h,m,p,q,f\n1,2,2,0.25,0.75,0.5\n"))
-
-
-def test_its_table_of_strings_and_truth_values(tmp_path: Path) -> None:
-    """A row a client, of one cohort: a string, the first bit last, and a truth value."""
-    g, n = np.random.default_rng(9), 6000
-    pages, truth = google(16, 2, 4, f=0.0), ldp.RAPPOR(1, 1, 1, f=0.0, p=0.25, q=0.75)
-    page = g.choice(["a.example", "b.example"], size=n)
-    secure = g.random(n) < np.where(page == "a.example", 0.8, 0.1)
-    bits = pages.privatize(page, g)
-    text = [report.split(":")[1][::-1] for report in pages.report_labels(bits)]
-    table = pd.DataFrame({"cohort": bits.cohort, "domain": text})
-    table["https"] = truth.privatize(secure, g).y
-    table.to_csv(tmp_path / "reports.csv", index=False)
-    read = pd.read_csv(tmp_path / "reports.csv", dtype=str)
-    both = (
-        pages.parse("domain", read["domain"].str[::-1], cohort=read["cohort"].astype(int)),
-        truth.parse("https", read["https"]),
-    )
-    results = ldp.AssociationModel(
-        *both, candidates={"domain": ["a.example", "b.example"]}, names=("domain", "https")
-    ).fit()
-    expected = [[0.1, 0.4], [0.45, 0.05]]
-    np.testing.assert_allclose(results.table, expected, atol=4.5 * results.linear_bse.max())
-    assert results.test_independence().pvalue < 1e-6

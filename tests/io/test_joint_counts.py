@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import Any
 import grid
 import numpy as np
 import pandas as pd
-import pyarrow
-import pyarrow.parquet
 import pytest
 from shared.written_tables import FORMATS, table_file
 
@@ -144,42 +141,6 @@ def test_variables_may_share_a_column_of_cohorts(suffix: str, tmp_path: Path) ->
         assert seen.tolist() == np.bincount(cohort).tolist()
 
 
-def test_three_variables(tmp_path: Path) -> None:
-    parts = [reports(m, 100, i) for i, m in enumerate((X, Y, BITS))]
-    table = pd.DataFrame({f"v{i}": text(part) for i, part in enumerate(parts)})
-    path = table_file(tmp_path / "r.csv", table)
-    counts = read_joint_counts(path, (X, Y, BITS), ("v0", "v1", "v2"), chunk_rows=30)
-    assert combinations(counts) == combinations(ldp.JointCounts(parts))
-
-
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """A table of labels is never in memory as a whole: ten times the rows, hardly more memory."""
-
-    def peak(n: int) -> int:
-        path = tmp_path / f"{n}.csv"
-        path.write_text("x,y\n" + "nurse,no\ndriver,yes\n" * (n // 2))
-        tracemalloc.start()
-        assert read_joint_counts(path, (X, Y), ("x", "y"), chunk_rows=1000).nobs == n
-        used = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return used
-
-    peak(2000)  # whatever is imported or cached at first
-    assert peak(50_000) < 1.5 * peak(5000)
-
-
-def test_progress_is_told(tmp_path: Path) -> None:
-    table_file(
-        tmp_path / "r.parquet", pd.DataFrame({"x": ["nurse"] * 90, "y": "no", "id": range(90)})
-    )
-    for id in (None, "id"):
-        told: list[float] = []
-        how: dict[str, Any] = {"id": id, "chunk_rows": 30, "advance": told.append}
-        read_joint_counts(tmp_path / "r.parquet", (X, Y), ("x", "y"), **how)
-        assert len(told) == (3 if id is None else 6) and told == sorted(told)
-        assert 0.0 < told[0] < told[-1] == 1.0
-
-
 # -- tables that are matched -----------------------------------------------------------------------
 
 
@@ -236,11 +197,6 @@ def test_respondents_of_one_table_only(chunk_rows: int, tmp_path: Path) -> None:
     assert [part.n_missing for part in counts.reports] == [3, 3]  # r2, r7, r9
 
 
-def test_nobody_in_common(tmp_path: Path) -> None:
-    counts = matched(tmp_path, TWO[0], "who,report\n", missing="count")
-    assert counts.nobs == 0 and counts.reports[0].n_missing == 3
-
-
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
@@ -258,46 +214,7 @@ def test_identifiers_that_repeat_or_lack(rows: str, says: str, tmp_path: Path) -
             matched(tmp_path, TWO[0], f"who,report\n{rows}", chunk_rows=chunk_rows, **how)
 
 
-def test_an_identifier_in_the_one_table_is_checked(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text("who,x,y\n1,nurse,no\n2,nurse,yes\n")
-    assert read_joint_counts(path, (X, Y), ("x", "y"), id="who").nobs == 2
-    path.write_text("who,x,y\n1,nurse,no\n1,nurse,yes\n")
-    assert read_joint_counts(path, (X, Y), ("x", "y")).nobs == 2  # nobody said that they differ
-    with pytest.raises(ldp.InvalidArgument, match="row 2='1': is also the respondent of row 1"):
-        read_joint_counts(path, (X, Y), ("x", "y"), id="who")
-
-
 # -- fingerprints ----------------------------------------------------------------------------------
-
-
-def test_each_column_of_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
-    pd.DataFrame({"job": JOBS * 20, "ill": ["no", "yes"] * 30}).to_csv(tmp_path / "a.csv")
-    step, path = tmp_path / "step.parquet", tmp_path / "r.parquet"
-    io.privatize_file(tmp_path / "a.csv", step, "job", X.collector(), name="job", keep=["ill"])
-    io.privatize_file(step, path, "ill", Y.collector(), name="ill", keep=["job"])
-    assert pyarrow.parquet.read_schema(path).names == ["ill", "job"]
-    assert read_joint_counts(path, (X, Y), ("job", "ill")).nobs == 60
-    stronger = ldp.KRR(JOBS, epsilon=0.5), ldp.KRR(("no", "yes"), epsilon=0.5)
-    with pytest.raises(ldp.MechanismMismatch, match=r"column 'job'.*fingerprint"):
-        read_joint_counts(path, (stronger[0], Y), ("job", "ill"))
-    with pytest.raises(ldp.MechanismMismatch, match=r"column 'ill'.*fingerprint"):
-        read_joint_counts(path, (X, stronger[1]), ("job", "ill"))
-    with pytest.raises(ldp.MechanismMismatch, match=r"column 'job'.*fingerprint"):
-        io.read_counts(path, stronger[0], "job")
-
-
-def test_a_fingerprint_stays_with_its_column_in_other_tables(tmp_path: Path) -> None:
-    """As where Arrow puts the columns of two files beside one another, under other names."""
-    tables = []
-    for mechanism in (X, Y):
-        io.write_reports(reports(mechanism, 30), tmp_path / "r.parquet", force=True)
-        tables.append(pyarrow.parquet.read_table(tmp_path / "r.parquet"))
-    both = tables[0].append_column(tables[1].schema.field(0), tables[1].column(0))
-    pyarrow.parquet.write_table(both.rename_columns(["x", "y"]), tmp_path / "both.parquet")
-    assert read_joint_counts(tmp_path / "both.parquet", (X, Y), ("x", "y")).nobs == 30
-    with pytest.raises(ldp.MechanismMismatch):
-        read_joint_counts(tmp_path / "both.parquet", (X, ldp.KRR(("no", "yes"), 1.0)), ("x", "y"))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -316,19 +233,13 @@ def test_the_reports_may_take_the_name_of_the_answers(suffix: str, tmp_path: Pat
 
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "one mechanism": (lambda f: read_joint_counts(f, [X], ["x"]), "two or more"),
-    "no list of mechanisms": (lambda f: read_joint_counts(f, X, ("x", "y")), "mechanisms="),
-    "a class": (lambda f: read_joint_counts(f, (X, ldp.KRR), ("x", "y")), "mechanism="),
     "one column": (lambda f: read_joint_counts(f, (X, Y), ["x"]), "columns=.*must be 2"),
-    "columns are text": (lambda f: read_joint_counts(f, (X, Y), "xy"), "columns='xy'"),
-    "a column of no name": (lambda f: read_joint_counts(f, (X, Y), ("x", None)), "column=None"),
     "a column twice": (lambda f: read_joint_counts(f, (X, X), ("x", "x")), "'x': is named twice"),
     "one table by two names": (
         lambda f: read_joint_counts([f, Path("link.csv")], (X, X), ("x", "x"), id="who"),
         "named twice",
     ),
-    "no such column": (lambda f: read_joint_counts(f, (X, Y), ("x", "z")), "no such column"),
     "counts of reports": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "y"), "count='y'"),
-    "counts of no name": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), 3), "count=3"),
     "counts that are not numbers": (
         lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "who"),
         "row 1='r1': must be a whole number",
@@ -340,10 +251,6 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "cohorts of reports": (
         lambda f: read_joint_counts(f, (BITS, Y), ("x", "y"), cohorts=("y", None)),
         "cohorts='y'",
-    ),
-    "cohorts of one": (
-        lambda f: read_joint_counts(f, (BITS, Y), ("x", "y"), cohorts=("who",)),
-        "cohorts=.*must be 2",
     ),
     "identifiers and counts": (
         lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "n", id="who"),
@@ -358,11 +265,6 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
         "id=None: is needed",
     ),
     "a table too few": (lambda f: read_joint_counts([f], (X, Y), ("x", "y"), id="who"), "path="),
-    "a table by its number": (lambda f: read_joint_counts(3, (X, Y), ("x", "y")), "path=3"),
-    "missing": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), missing="no"), "missing='no'"),
-    "na is text": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), na="NA"), "na='NA'"),
-    "no room": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), most_bytes=0), "most_bytes=0"),
-    "no rows": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), chunk_rows=0), "chunk_rows=0"),
 }
 
 
@@ -376,21 +278,3 @@ def test_wrong_arguments_are_refused(
     call, says = WRONG[name]
     with pytest.raises(ldp.InvalidArgument, match=says):
         call(Path("a.csv"))
-
-
-@pytest.mark.parametrize("id", [None, "who"])
-def test_reports_that_do_not_fit_are_refused(id: str | None, tmp_path: Path) -> None:
-    parts = reports(WIDE, 500, 1), reports(Y, 500, 2)
-    table = pd.DataFrame({"who": range(500), "x": text(parts[0]), "y": text(parts[1])})
-    path = table_file(tmp_path / "r.csv", table)
-    how: dict[str, Any] = {"id": id, "chunk_rows": 50}
-    with pytest.raises(ldp.NotAvailable, match="most_bytes"):
-        read_joint_counts(path, (WIDE, Y), ("x", "y"), most_bytes=5000, **how)
-    assert read_joint_counts(path, (WIDE, Y), ("x", "y"), most_bytes=50_000, **how).nobs == 500
-
-
-def test_an_empty_table(tmp_path: Path) -> None:
-    path = tmp_path / "r.csv"
-    path.write_text("who,x,y\n")
-    for id in (None, "who"):
-        assert read_joint_counts(path, (X, BITS), ("x", "y"), id=id).nobs == 0

@@ -11,7 +11,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
 
 LABELS: dict[str, tuple[Any, ...]] = {
     "text": ("-5", "=x", "+1", "@me", "plain", "'quoted", "a=b"),
@@ -79,18 +78,6 @@ def test_a_label_with_an_apostrophe_is_that_label(tmp_path: Path) -> None:
         io.write_reports(reports, tmp_path / "s.csv", spreadsheet_safe=True)
 
 
-def test_columns_that_would_be_alike(tmp_path: Path) -> None:
-    source = tmp_path / "a.csv"
-    source.write_text("job,=x,'=x\nyes,1,2\n")
-    how: dict[str, Any] = {"keep": ["=x", "'=x"], "spreadsheet_safe": True}
-    with pytest.raises(ldp.InvalidArgument, match="become equal"):
-        io.privatize_file(
-            source, tmp_path / "r.csv", "job", ldp.Warner(epsilon=1.0).collector(), **how
-        )
-    frame = next(io.read_columns(source, ["=x", "'=x"]))  # each found under its own name
-    assert frame.to_numpy().tolist() == [["1", "2"]]
-
-
 def test_a_guarded_spelling_of_parquet_is_no_label(tmp_path: Path) -> None:
     pd.DataFrame({"report": ["'-5"]}).to_parquet(tmp_path / "r.parquet")
     with pytest.raises(ldp.UnknownCategory):
@@ -117,8 +104,7 @@ def kept(folder: Path, answers: list[str], suffix: str = ".csv") -> Path:
     return step
 
 
-@pytest.mark.parametrize("sign", RISKY)
-@pytest.mark.parametrize("kind", [*OPEN, "survey"])
+@pytest.mark.parametrize(("kind", "sign"), list(zip([*OPEN, "survey"], RISKY, strict=True)))
 def test_kept_answers_are_not_hashed_with_an_apostrophe(
     kind: str, sign: str, tmp_path: Path
 ) -> None:
@@ -219,28 +205,3 @@ def test_parquet_needs_none(given: Any, tmp_path: Path) -> None:
         with pytest.raises(ldp.InvalidArgument, match="spreadsheet_safe="):
             call()
     assert not out.exists()
-
-
-def test_a_survey_of_signs(tmp_path: Path) -> None:
-    survey = ldp.DictionarySurvey(length=4, gram=1, alphabet="=+-@'", epsilon=8.0)
-    made = survey.privatize(["=+", "'-@", "@@@@"] * 20, np.random.default_rng(1))
-    path = tmp_path / "r.csv"
-    io.write_dictionary_reports(made, path, spreadsheet_safe=True)
-    assert not any(cell.startswith(RISKY) for cell in cells(path))
-    again = io.read_dictionary_reports(path, survey)
-    pd.testing.assert_frame_equal(again.to_frame(), made.to_frame())
-
-
-def test_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("sum\n" + "=1+1\n-5\n" * 50)
-    made = "--column sum --mechanism krr --epsilon 1 --categories==1+1,-5 --spreadsheet-safe"
-    assert main(["privatize", "a.csv", "r.csv", *made.split(), "--write-spec", "s.json"]) == 0
-    assert not any(cell.startswith(RISKY) for cell in cells(Path("r.csv")))
-    assert main(["fit", "r.csv", "--spec", "s.json"]) == 0
-    capsys.readouterr()
-    assert main(["privatize", "a.csv", "r.parquet", *made.split(), "--write-spec", "t.json"]) == 2
-    assert "spreadsheet_safe=True: is for CSV" in capsys.readouterr().err
-    assert not Path("t.json").exists()

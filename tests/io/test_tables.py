@@ -25,7 +25,7 @@ HONEST = ldp.KRR(JOBS, epsilon=40.0)
 # -- specifications --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", grid.MECHANISMS)
+@pytest.mark.parametrize("name", ["device-cards", "product", "urap-levels"])
 def test_a_specification_comes_back(name: str, tmp_path: Path) -> None:
     mechanism = grid.MECHANISMS[name]
     io.write_mechanism(mechanism, tmp_path / "spec.json")
@@ -46,9 +46,12 @@ def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
 
 # -- reports there and back ------------------------------------------------------------------------
 
+# bits and cohorts are in test_layout.py
+OF_LABELS = ("warner", "krr-labels", "custom-wide", "product", "square-wave", "hadamard")
+
 
 @pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("name", grid.MECHANISMS)
+@pytest.mark.parametrize("name", OF_LABELS)
 def test_reports_come_back_as_the_same_counts(name: str, suffix: str, tmp_path: Path) -> None:
     mechanism = grid.MECHANISMS[name]
     reports = mechanism.privatize(answers(mechanism, 500), rng())
@@ -93,7 +96,7 @@ def test_missing_answers_come_back_as_missing(suffix: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("bits", [False, True])
-@pytest.mark.parametrize("k", [3, 20, 64, 65, 200])
+@pytest.mark.parametrize("k", [3, 65])
 def test_chunks_add_up(k: int, bits: bool, suffix: str, tmp_path: Path) -> None:
     mechanism = ldp.KRAPPOR(k, epsilon=1.0)
     reports = mechanism.privatize(answers(mechanism, 1000), rng())
@@ -122,25 +125,6 @@ def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
     assert counts.vector().tolist() == [12, 0, 2**52]
 
 
-def test_counts_of_missing_reports(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "t.csv", "report,n\nnurse,4\n,3\n")
-    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), count="n", missing="count")
-    assert (counts.nobs, counts.n_missing) == (4, 3)
-
-
-def test_whole_counts_may_be_written_as_floats(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "t.csv", "report,n\nnurse,4.0\ndriver,3.\n")
-    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), count="n")
-    assert counts.vector().tolist() == [4, 0, 3]
-
-
-def test_bits_of_a_column_of_counts(tmp_path: Path) -> None:
-    mechanism = ldp.KRAPPOR(3, 1.0)
-    path = text_file(tmp_path / "t.csv", "report,n\n011,4\n110,3\n")
-    counts = io.read_counts(path, mechanism, count="n", bits=True)
-    assert counts.ones.tolist() == [[3, 7, 4]] and counts.nobs == 7
-
-
 # -- cohorts ---------------------------------------------------------------------------------------
 
 ORR = ldp.ORR(4, 3, epsilon=1.0)
@@ -155,14 +139,6 @@ def test_a_column_of_cohorts(suffix: str, tmp_path: Path) -> None:
     assert counts.vector().tolist() == [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]
     counts = io.read_counts(path, ORR, "told", "n", cohort="group", chunk_rows=2)
     assert counts.vector().tolist() == [[0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 5]]
-
-
-def test_cohorts_of_bits(tmp_path: Path) -> None:
-    mechanism = ldp.RAPPOR(4, 1, 3, f=0.0, p=0.25, q=0.75)
-    path = text_file(tmp_path / "t.csv", "group,bits\n2,0111\n0,0001\n2,0001\n")
-    counts = io.read_counts(path, mechanism, "bits", cohort="group", bits=True)
-    assert counts.ones.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 1, 2]]
-    assert counts.reports.tolist() == [1, 0, 2]
 
 
 def test_a_missing_report_has_no_cohort(tmp_path: Path) -> None:
@@ -220,9 +196,7 @@ def test_candidates_one_a_line(end: str, tmp_path: Path) -> None:
     ("data", "says"),
     [
         (b"", "is empty"),
-        (b"\n", "line 1 is blank"),
         (b"a\n\nb\n", "line 2 is blank"),
-        (b"a\n \t\nb\n", "line 2 is blank"),
         (b"a\nb\na\n", "line 3='a': is also the candidate of line 1"),
         (b"a\ncaf\xe9\n", "UTF-8"),
         ("a\nb\n".encode("utf-16"), "UTF-8"),
@@ -254,11 +228,6 @@ def test_more_text_may_mean_missing(tmp_path: Path) -> None:
     assert (counts.nobs, counts.n_missing) == (1, 3)
     with pytest.raises(ldp.UnknownCategory, match=r"row 4.*'\?'"):
         io.read_counts(path, krr, "job", missing="count", na=["NA"])
-
-
-def test_a_blank_line_is_an_empty_field_of_a_single_column(tmp_path: Path) -> None:
-    path = text_file(tmp_path / "t.csv", "job\nnurse\n\ndriver\n")
-    assert io.read_counts(path, HONEST, "job", missing="count").n_missing == 1
 
 
 def test_text_is_never_read_as_a_number(tmp_path: Path) -> None:
@@ -299,15 +268,12 @@ def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
     ("labels", "column"),
     [
         (3, pyarrow.array([0, 2, None], pyarrow.int8())),
-        (3, pyarrow.array([0, 2, None], pyarrow.uint64())),
         (3, pyarrow.array([0.0, 2.0, float("nan")], pyarrow.float64())),
-        (3, pyarrow.array([0.0, 2.0, None], pyarrow.float32())),
         (3, pyarrow.array(["0", "2", None])),
         ((0.5, 1.5, 2.5), pyarrow.array([0.5, 2.5, None])),
         ((5, 6, 7), pyarrow.array([5, 7, None])),
         (("x", "y", "z"), pyarrow.array(["x", "z", None], pyarrow.large_string())),
         (("x", "y", "z"), pyarrow.array(["x", "z", None]).dictionary_encode()),
-        ((5, 6, 7), pyarrow.array([5, 7, None]).dictionary_encode()),
         (("", "y", "z"), pyarrow.array(["", "z", None])),
     ],
 )
@@ -323,11 +289,8 @@ def test_types_of_parquet(labels: Any, column: Any, tmp_path: Path) -> None:
     [
         pyarrow.array([True, False]),  # no label 1, no label 0
         pyarrow.array([0.0, 1.5]),
-        pyarrow.array([0, -1]),
         pyarrow.array([0, 2**63], pyarrow.uint64()),
         pyarrow.array(["0", "one"]),
-        pyarrow.array([b"0"]),
-        pyarrow.array([[0]]),
         pyarrow.array([datetime.date(2020, 1, 1)]),
     ],
 )
@@ -349,36 +312,4 @@ def test_text_of_parquet_that_is_no_text(tmp_path: Path) -> None:
         io.privatize_file(path, tmp_path / "r.csv", "job", HONEST.collector())
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_an_error_names_the_row_of_the_file(suffix: str, tmp_path: Path) -> None:
-    table = pd.DataFrame({"job": ["nurse", None, "driver", None, "nurse", "cook", "nurse"]})
-    path = tmp_path / f"t{suffix}"
-    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
-    for chunk_rows in (100, 4, 3, 1):
-        with pytest.raises(ldp.UnknownCategory, match=r"row 6='cook'"):
-            io.read_counts(path, HONEST, "job", missing="count", chunk_rows=chunk_rows)
-        with pytest.raises(ldp.InvalidArgument, match=r"row 2=None"):
-            io.read_counts(path, HONEST, "job", chunk_rows=chunk_rows)
-
-
 # -- fingerprints ----------------------------------------------------------------------------------
-
-
-def test_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
-    path = tmp_path / "r.parquet"
-    io.write_reports(ldp.KRR(JOBS, 1.0).privatize(["nurse"], rng()), path)
-    assert io.read_counts(path, ldp.KRR(JOBS, 1.0)).nobs == 1
-    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
-        io.read_counts(path, ldp.KRR(JOBS, 1.1))
-
-
-def test_parquet_of_others_is_taken_by_its_labels(tmp_path: Path) -> None:
-    pd.DataFrame({"report": ["nurse"]}).to_parquet(tmp_path / "r.parquet")
-    assert io.read_counts(tmp_path / "r.parquet", ldp.KRR(JOBS, 1.1)).nobs == 1
-
-
-def test_one_file_holds_reports_of_one_mechanism(tmp_path: Path) -> None:
-    chunks = [ldp.KRR(JOBS, e).privatize(["nurse"], rng()) for e in (1.0, 2.0)]
-    with pytest.raises(ldp.MechanismMismatch):
-        io.write_reports(chunks, tmp_path / "r.csv")
-    assert list(tmp_path.iterdir()) == []

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import io as files
-from ldpstats.cli.program import main
 
 DESIGNS: dict[str, tuple[type[ldp.Mechanism], dict[str, float], str]] = {
     # fingerprints of release 0.1.0
@@ -63,16 +60,6 @@ def test_categories_that_are_not_two_labels(bad: Any) -> None:
             kind(**numbers, categories=bad)
 
 
-def test_specifications_that_are_none() -> None:
-    spec = ldp.Warner(epsilon=1.0, categories=(0, 1)).to_dict()
-    with pytest.raises(ldp.InvalidArgument, match="fingerprint"):
-        ldp.Warner.from_dict(spec | {"categories": ["no", "yes"]})
-    with pytest.raises(ldp.InvalidArgument, match="must be two labels"):
-        ldp.Warner.from_dict(spec | {"categories": 3})
-    with pytest.raises(ldp.InvalidArgument, match="specification"):
-        ldp.Warner.from_dict([1])  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("kind", "bare", "spellings"),
     [
@@ -97,27 +84,6 @@ def test_a_bare_number_is_refused_and_the_remedies_work(
         assert type(eval(spelling, vars(ldp).copy())) is kind
 
 
-def test_warner_by_p() -> None:
-    survey = [620, 380]
-    by_p = ldp.Warner(p=0.8)
-    library = ldp.devices.library.warner("8/10").mechanism(("no", "yes"))
-    assert np.allclose(by_p.channel().matrix(), library.channel().matrix(), rtol=1e-15)
-    shares = [
-        ldp.FrequencyModel(made.counts(survey)).fit().params["yes"] for made in (by_p, library)
-    ]
-    assert shares == pytest.approx([0.3, 0.3])
-    assert (
-        by_p.epsilon == pytest.approx(np.log(4)) and str(by_p) == "Warner(p=0.8, epsilon=1.38629)"
-    )
-    assert by_p.to_dict() == {
-        "format": "ldpstats-mechanism",
-        "version": 1,
-        "mechanism": "Warner",
-        "p": 0.8,
-        "fingerprint": by_p.fingerprint,
-    }
-
-
 @pytest.mark.parametrize("p", [1e-9, 0.2, 0.49, 0.51, 0.8, 1 - 1e-9])
 def test_p_is_on_the_diagonal_whichever_half_it_is_in(p: float) -> None:
     design = ldp.Warner(p=p, categories=(0, 1))
@@ -140,29 +106,3 @@ def test_p_is_on_the_diagonal_whichever_half_it_is_in(p: float) -> None:
 def test_p_that_is_none(given: dict[str, float]) -> None:
     with pytest.raises(ldp.InvalidArgument, match=r"^(p|epsilon)="):
         ldp.Warner(**given)
-
-
-def test_p_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
-    Path(answers).write_text("smokes\n" + "no\nyes\n" * 30)
-    made = ["privatize", answers, reports, "--column", "smokes", "--mechanism", "warner"]
-    assert main([*made, "--p", "0.2", "--write-spec", spec]) == 0
-    assert files.read_mechanism(spec) == ldp.Warner(p=0.2)
-    again = [*made, "--write-spec", spec, "--force"]
-    assert main([*again, "--p", "0.2", "--epsilon", "1"]) == 2
-    assert main(again) == 2
-    assert "--epsilon" in capsys.readouterr().err
-
-
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
-    Path(answers).write_text("smokes\n" + "0\n1\n1\n" * 30)
-    made = ["--mechanism", "warner", "--epsilon", "1", "--categories", "2", "--write-spec", spec]
-    assert main(["privatize", answers, reports, "--column", "smokes", *made]) == 0
-    assert files.read_mechanism(spec) == ldp.Warner(epsilon=1.0, categories=(0, 1))
-    assert main(["fit", reports, "--spec", spec]) == 0
-    assert "\n0 " in capsys.readouterr().out
-    again = [part if part != "2" else "Yes,No,Maybe" for part in made]
-    again += ["--force"]
-    assert main(["privatize", answers, reports, "--column", "smokes", *again]) == 2
-    assert "must be two labels" in capsys.readouterr().err

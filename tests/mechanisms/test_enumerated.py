@@ -50,11 +50,6 @@ def of(Q: Any) -> Any:
 P = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
 
 
-def test_its_epsilon_is_proved_from_q_and_its_sampler() -> None:
-    audit = NearbyGrade(0.5).audit()
-    assert audit.declared == pytest.approx(4 * 0.5) and audit.agrees and audit.private
-
-
 def test_its_estimate_is_the_custom_mechanism_s() -> None:
     own = NearbyGrade(0.5)
     values = np.random.default_rng(1).choice(5, size=20_000, p=P)
@@ -77,10 +72,8 @@ def test_its_specification_and_client() -> None:
     ("parts", "words"),
     [
         ({"channel": of([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])}, "shape=(2, 3): must be (3, 3)"),
-        ({"channel": of([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])}, "shape=(3, 2): must be (3, 3)"),
         ({"channel": lambda self, candidates=None: np.array(Q)}, "must be a channel"),
         ({"epsilon": None}, "epsilon=None: must be a number"),
-        ({"epsilon": "x"}, "epsilon='x': must be a number"),
         ({"epsilon": -1.0}, "epsilon=-1.0: must be a number"),
         ({"categories": ("a", "a", "b")}, "categories="),
     ],
@@ -91,11 +84,6 @@ def test_parts_that_do_not_fit_are_refused_when_it_is_made(
     with pytest.raises(ldp.InvalidArgument) as refused:
         own(**parts)()
     assert words in str(refused.value)
-
-
-def test_categories_may_be_a_tuple() -> None:
-    made = own(categories=("a", "b", "c"))()
-    assert made.client().report("a") in ("a", "b", "c")
 
 
 def test_its_own_class_reads_its_specification() -> None:
@@ -144,15 +132,11 @@ def test_labels_that_are_given_order_the_table() -> None:
     ("table", "categories", "outputs", "name"),
     [
         (TABLE, ("sick", "well"), None, "categories"),
-        (TABLE, 2, None, "categories"),
         (TABLE, ("ill", "well", "dead"), None, "categories"),
         (TABLE, None, ("yes", "no", "perhaps"), "outputs"),
-        (TABLE, None, ("yes", "yes", "no"), "outputs"),
         (pd.DataFrame(Q, [1, 2, 3], [1, 2, 3]), ("1", "2", "3"), None, "categories"),
         (pd.DataFrame(Q, ["a", "a", "b"]), None, None, "Q.index"),
-        (pd.DataFrame(Q, [None, "a", "b"]), None, None, "Q.index"),
         (pd.DataFrame(Q, columns=pd.MultiIndex.from_product([["a"], [1, 2, 3]])), None, None, "Q."),
-        (pd.DataFrame(Q, pd.interval_range(0, 3)), None, None, "Q.index"),
     ],
 )
 def test_labels_of_a_table_that_disagree_are_refused(

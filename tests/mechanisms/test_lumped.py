@@ -8,8 +8,6 @@ from grid import all_reports, expected_counts
 
 import ldpstats as ldp
 from ldpstats.mechanisms import LumpedUnary, lump
-from ldpstats.problems.rows.base import DenseRows
-from ldpstats.problems.rows.combined import WithOther
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 KEEP = ("driver", "nurse")
@@ -81,39 +79,6 @@ def test_lumped_reports_recover_the_lumped_distribution(mechanism: ldp.Mechanism
         np.testing.assert_allclose(fit.params, LUMPED, rtol=0, atol=2e-6)
 
 
-@pytest.mark.usefixtures("without_goodness")
-@pytest.mark.parametrize("name", ["krr", "krappor", "rappor-certain", "rectangular"])
-def test_lumping_is_unbiased_and_coverage_is_right(name: str) -> None:
-    # one of each kind of lumped channel: the others differ from these in their numbers only, and
-    # the tests above compare all of them with the matrix
-    mechanism = EXACT[name]
-    # 100 surveys of 2000: means within 5 standard errors, the standard errors within 35 % (5 times
-    # the 7 % that their estimate has), coverage of 300 intervals of 95 % above .885 (5 of theirs)
-    rng = np.random.default_rng(5)
-    estimates, variances, covered = [], [], []
-    for _ in range(100):
-        answers = rng.choice(np.array(CATEGORIES), p=TRUE, size=2000)
-        fit = ldp.FrequencyModel(lump(mechanism.privatize(answers, rng), KEEP)).fit()
-        estimates.append(fit.linear_params)
-        variances.append(np.diag(fit.linear_cov))
-        bounds = fit.conf_int().to_numpy()
-        covered.append((bounds[:, 0] <= LUMPED) & (LUMPED <= bounds[:, 1]))
-    se = np.std(estimates, axis=0)
-    assert np.all(np.abs(np.mean(estimates, axis=0) - LUMPED) < 5 * se / np.sqrt(100))
-    assert np.all(np.abs(np.sqrt(np.mean(variances, axis=0)) / se - 1) < 0.35)
-    assert np.mean(covered) > 0.885
-
-
-def test_inversion_of_krr_commutes_with_lumping() -> None:
-    mechanism = EXACT["krr"]
-    reports = mechanism.privatize(list(CATEGORIES) * 100, np.random.default_rng(1))
-    whole = ldp.FrequencyModel(reports).fit("inversion").params
-    lumped = ldp.FrequencyModel(lump(reports, KEEP)).fit("inversion").params
-    np.testing.assert_allclose(lumped[list(KEEP)], whole[list(KEEP)], rtol=0, atol=1e-13)
-    rest = whole.drop(list(KEEP)).sum()
-    np.testing.assert_allclose(lumped["Other"], rest, rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize("name", ["krr", "custom"])
 def test_lumped_labels_have_exact_intervals_and_travel(name: str) -> None:
     mechanism = EXACT[name]
@@ -169,27 +134,6 @@ def test_moments_of_lumped_bits_by_enumeration() -> None:
     np.testing.assert_allclose(moments.V(p).matrix(), covariance, rtol=0, atol=1e-15)
 
 
-def test_krr_lumps_as_the_formula_says() -> None:
-    # Q(Other|Other) = (e + L - 1)/(e + k - 1), Q(Other|kept) = L/(e + k - 1)
-    k, L, e = 1000, 980, np.exp(2.0)
-    krr = ldp.KRR(k, epsilon=2.0)
-    reports = lump(ldp.Reports(np.arange(k), krr), list(range(20)))
-    Q = reports.mechanism.channel().matrix()
-    assert Q[-1, -1] == pytest.approx((e + L - 1) / (e + k - 1), abs=1e-15)
-    np.testing.assert_allclose(Q[:-1, -1], L / (e + k - 1), rtol=0, atol=1e-15)
-    assert reports.mechanism.epsilon == pytest.approx(2.0, abs=1e-12)
-    assert np.bincount(reports.y)[-1] == L
-
-
-def test_a_million_categories_need_no_matrix_of_them() -> None:
-    krr = ldp.KRR(1_000_000, epsilon=3.0)
-    reports = lump(ldp.Reports(np.array([5, 999_999, 7]), krr), [7, 5])
-    np.testing.assert_array_equal(reports.y, [1, 2, 0])
-    wide = ldp.KRAPPOR(1000, epsilon=2.0)
-    y = wide.privatize(np.arange(500), np.random.default_rng(1))
-    assert lump(y, [999, 8, 0]).mechanism.channel().shape == (4, 8)
-
-
 def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
     rng = np.random.default_rng(3)
     for mechanism in (
@@ -208,16 +152,6 @@ def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
         assert list(lumped.mechanism.categories) == [*keep, "Other"]
 
 
-def test_missing_answers_and_names_travel() -> None:
-    reports = EXACT["krappor"].privatize(["cook", None], np.random.default_rng(1), missing="count")
-    lumped = lump(reports, ["cook"], other="all others")
-    assert lumped.n_missing == 1 and len(lumped) == 1
-    assert list(lumped.mechanism.categories) == ["cook", "all others"]
-    # a category of that name may be among those that are lumped
-    krr = ldp.KRR(("a", "b", "Other"), epsilon=1.0)
-    assert list(lump(ldp.Reports(np.array([2]), krr), ["b"]).mechanism.outputs) == ["b", "Other"]
-
-
 def test_lumping_twice_is_lumping_once() -> None:
     for name in ("krr", "krappor", "rappor"):
         reports = EXACT[name].privatize(CATEGORIES * 20, np.random.default_rng(8))
@@ -228,58 +162,6 @@ def test_lumping_twice_is_lumping_once() -> None:
         np.testing.assert_allclose(twice.mechanism.channel().matrix(), Q, rtol=0, atol=1e-15)
     with pytest.raises(ldp.NotAvailable, match="owns no bit"):
         lump(once, ("nurse", "Other"), other="driver")
-
-
-def test_lumping_one_category_only_renames_it() -> None:
-    rng = np.random.default_rng(4)
-    device = ldp.ForcedResponse(p_truth=0.7, p_yes=0.2)
-    lumped = lump(device.privatize(["no", "yes"], rng), ["yes"], other="no").mechanism
-    np.testing.assert_allclose(
-        lumped.channel().matrix(), device.channel().matrix()[::-1, ::-1], rtol=0, atol=1e-15
-    )
-
-
-def test_lumped_reports_of_two_epsilons_are_fitted_together() -> None:
-    rng = np.random.default_rng(6)
-    groups = [
-        lump(
-            ldp.KRAPPOR(CATEGORIES, e).privatize(rng.choice(CATEGORIES, p=TRUE, size=20_000), rng),
-            KEEP,
-        )
-        for e in (1.0, 2.0)
-    ]
-    both = ldp.FrequencyModel(groups).fit("inversion")
-    assert both.params.sum() == pytest.approx(1.0, abs=1e-12)
-    se = np.sqrt(np.diag(both.linear_cov))
-    assert np.all(np.abs(both.params - LUMPED) < 5 * se)
-    for group in groups:
-        alone = np.diag(ldp.FrequencyModel(group).fit("inversion").linear_cov)
-        assert np.all(se**2 < alone)
-
-
-def test_the_scale_of_lumped_rows_is_the_law_of_other() -> None:
-    lumped = LumpedUnary(("a", "b", "Other"), p1=0.8, p0=0.3)
-    rows = lumped.channel().rows(all_reports(lumped).y)
-    assert isinstance(rows, WithOther)
-    np.testing.assert_allclose(np.exp(rows.log_scale), lumped.channel().matrix()[-1], rtol=1e-14)
-    np.testing.assert_array_equal(rows.dense()[:, -1], 1.0)
-
-
-def test_rows_with_other_multiply_as_their_dense_form() -> None:
-    rng = np.random.default_rng(7)
-    W, scale = rng.random((30, 4)), rng.random(30)
-    rows = WithOther(DenseRows(W[:, :-1], scale), W[:, -1])
-    p, v, keep = rng.random(4), rng.random(30), rng.random(30) < 0.5
-    np.testing.assert_allclose(rows.mix(p), W @ p, rtol=1e-13)
-    np.testing.assert_allclose(rows.adjoint(v), v @ W, rtol=1e-13)
-    np.testing.assert_allclose(rows.adjoints(v)[1], v @ W**2, rtol=1e-13)
-    np.testing.assert_allclose(rows.gram(v), (W.T * v) @ W, rtol=1e-13)
-    np.testing.assert_array_equal(rows.select(keep).dense(), W[keep])
-    np.testing.assert_array_equal(rows.log_scale, scale)
-    with pytest.raises(ldp.InvalidArgument, match="a number a report"):
-        WithOther(rows, np.ones(29))
-    with pytest.raises(ldp.InvalidArgument, match="likelihoods"):
-        WithOther(rows, np.full(30, np.inf))
 
 
 # -- what is refused -------------------------------------------------------------------------

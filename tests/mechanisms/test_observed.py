@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats import io as files
-from ldpstats.cli.program import main
-from ldpstats.estimators import MLE, constraints
-from ldpstats.mechanisms import lump
 from ldpstats.mechanisms.observed import joint_epsilon
 
 REGIONS = ("north", "south", "west")
@@ -63,12 +57,6 @@ def test_it_is_its_own_consent_and_nobody_elses() -> None:
         ldp.PUM(OBSERVED, ("home",))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("bad", [1, ("a",), ("a", "a"), None, "north", [1, "1"], 2.0, {"a", "b"}])
-def test_categories_that_are_none(bad: object) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="categories"):
-        ldp.Observed(bad)
-
-
 def test_answers_that_are_none() -> None:
     for value in ("North", " north", None, 0, True):
         with pytest.raises(ldp.InvalidArgument):
@@ -103,15 +91,6 @@ def test_intervals_are_those_of_clopper_and_pearson(counts: list[int]) -> None:
         assert ends == pytest.approx([exact.low, exact.high], abs=1e-9)
 
 
-def test_the_likelihood_is_multinomial() -> None:
-    results = ldp.FrequencyModel(OBSERVED.counts(COUNTS)).fit()
-    assert results.llf == pytest.approx(float(COUNTS @ np.log(COUNTS / COUNTS.sum())))
-    monotone = ldp.FrequencyModel(OBSERVED.counts([2, 3, 5])).fit(
-        MLE(constraints=constraints.monotone("decreasing"))
-    )
-    assert monotone.params.to_numpy() == pytest.approx(1 / 3)  # pooled adjacent violators
-
-
 def test_two_groups_are_a_contingency_table() -> None:
     other = [20, 40, 40]
     table = stats.chi2_contingency([COUNTS, other], correction=False)
@@ -140,40 +119,10 @@ def test_a_group_that_was_asked_directly() -> None:
     assert (results.bse < alone.bse).all() and results.epsilon == np.inf
 
 
-def test_lumped_it_stays_what_it_is() -> None:
-    reports = OBSERVED.privatize(["west", "north", "south"], np.random.default_rng(1))
-    lumped = lump(reports, ["north"])
-    assert lumped.mechanism == ldp.Observed(("north", "Other")) and lumped.y.tolist() == [1, 0, 1]
-
-
 def test_epsilon_of_several_variables() -> None:
     krr, warner = ldp.KRR(3, 1.5), ldp.Warner(epsilon=0.5)
     assert joint_epsilon([krr, OBSERVED, warner]) == 2.0
     assert joint_epsilon([OBSERVED, OBSERVED]) == joint_epsilon([ldp.Mangat(p=0.5), krr]) == np.inf
 
 
-def test_a_million_categories() -> None:
-    k = 10**6
-    mechanism, rng = ldp.Observed(k), np.random.default_rng(1)
-    reports = mechanism.privatize(rng.integers(0, k, 1000), rng)
-    results = ldp.FrequencyModel(reports).fit("inversion")
-    assert results.params.sum() == pytest.approx(1.0)
-    assert mechanism.channel().forward(np.full(k, 1 / k)).size == k
-
-
 # -- the command line ------------------------------------------------------------------------------
-
-
-def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers, reports, spec = (str(tmp_path / name) for name in ("a.csv", "r.csv", "s.json"))
-    Path(answers).write_text("region\n" + "north\nwest\nnorth\n" * 10)
-    made = ["--mechanism", "observed", "--categories", "north,south,west", "--write-spec", spec]
-    assert main(["privatize", answers, reports, "--column", "region", *made]) == 0
-    assert "Observed(k=3, no privacy)" in capsys.readouterr().out
-    counts = files.read_counts(reports, files.read_mechanism(spec), "report")
-    assert counts.vector().tolist() == [20, 0, 10]
-    assert main(["fit", reports, "--spec", spec]) == 0
-    assert "0.6667" in capsys.readouterr().out
-    limit = ["--max-epsilon", "3", "--force"]
-    assert main(["privatize", answers, reports, "--column", "region", *made, *limit]) == 2
-    assert "no privacy" in capsys.readouterr().err

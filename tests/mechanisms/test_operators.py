@@ -100,36 +100,12 @@ def test_a_report_is_privatised_again(first: Any) -> None:
     works(made)
 
 
-def test_operations_chain_and_agree_with_the_bare_matrices() -> None:
-    one = ldp.KRR(JOBS, 2.0)
-    chained = one >> KRR >> FIELDS
-    R = np.array([[FIELDS[job] == field for field in chained.outputs] for job in JOBS], dtype=float)
-    processed = ldp.privacy.post_process(
-        one.channel().matrix() @ KRR.channel().matrix(), R, JOBS_AT
-    )
-    np.testing.assert_allclose(chained.channel().matrix(), processed.Q, atol=1e-15)
-    grouped = one >> (KRR >> FIELDS)
-    np.testing.assert_allclose(grouped.channel().matrix(), processed.Q, atol=1e-15)
-
-
-JOBS_AT = range(4)
-
-
 def test_an_answer_is_recoded_before_it_is_protected() -> None:
     fields = ldp.KRR(("health", "school", "other"), epsilon=1.0)
     made = ldp.Observed(JOBS) >> FIELDS >> fields
     for x, z in product(JOBS, fields.outputs):
         assert law(made, x, z) == pytest.approx(law(fields, FIELDS[x], z), abs=1e-15)
     assert made.epsilon == pytest.approx(1.0, abs=1e-12)
-
-
-def test_numbers_are_labels() -> None:
-    first = ldp.KRR((5, 2, 9), epsilon=1.0)
-    made = first >> {np.int64(2): 5, 9: 2, 5: 9}
-    assert made.outputs.tolist() == [5, 2, 9]
-    assert law(made, 5, 9) == law(first, 5, 5)
-    assert (ldp.KRR(3, 1.0) >> {0: 1, 1: 2, 2: 0}).outputs.equals(pd.RangeIndex(3))
-    works(first >> {5: 0, 2: 1, 9: 0})
 
 
 def test_a_thousand_categories() -> None:
@@ -153,44 +129,19 @@ def test_a_thousand_categories() -> None:
     assert len(pair.privatize(["999, no"] * 10_000, np.random.default_rng(1))) == 10_000
 
 
-def test_sensitive_categories_stay_so() -> None:
-    kept = ZEROS >> {"nurse": "health", "teacher": "t", "driver": "d", "cook": "c"}
-    assert kept.sensitive.tolist() == ["nurse"]
-    assert kept.epsilon == pytest.approx(1.0, abs=1e-12)
-    mixed_types = ZEROS >> {"nurse": "x", "teacher": "x", "driver": "d", "cook": "c"}
-    bare = ldp.privacy.uldp(mixed_types.channel(), [0])
-    assert mixed_types.epsilon == bare.epsilon
-    with pytest.raises(ldp.InvalidArgument, match="data types must stay apart"):
-        R = np.eye(4)[:, [0, 2, 3]]
-        R[1, 0] = 1.0
-        ldp.privacy.post_process(ZEROS, R)
-
-
 WRONG_PROCESSING: list[tuple[Any, str]] = [
     ({"nurse": "a", "teacher": "b", "driver": "c"}, "other='cook': is missing.*'nurse'"),
     (FIELDS | {"clerk": "x"}, r"other\[4\]='clerk'.*not among the 4 labels"),
     (pd.Series([1, 2, 3, 4, 5], index=[*JOBS, "cook"]), "other='cook': is twice"),
-    ({}, "other='nurse': is missing"),
-    (FIELDS | {"cook": None}, "other=None: labels must be"),
     (FIELDS | {"cook": np.nan}, "other=nan: labels must be"),
-    (FIELDS | {"cook": ["a"]}, "other=.*must hold labels"),
     ({"nurse": 1, "teacher": True, "driver": 2, "cook": 3}, "other=True.*twice"),
-    ({"nurse": 1, "teacher": "1", "driver": 2, "cook": 3}, "other='1'.*twice"),
     (TABLE.drop(index="cook"), "other.index='cook': is missing"),
-    (TABLE.rename(index={"cook": "clerk"}), r"other.index\[0\]='clerk'.*not among"),
     (TABLE * 0.9, r"other.loc\['nurse'\]=.*sum to one"),
     (TABLE.astype(object).replace(0.9, "x"), "other=.*must hold probabilities"),
     (TABLE.set_axis(["a", "a", "b"], axis=1), "other.columns='a'.*twice"),
-    (TABLE.iloc[:, :0], "other.columns=.*at least 1"),
     (np.eye(4), "other=.*must be what becomes of a report"),
     (None, "other=None.*a mechanism or a device"),
-    (0.5, "other=0.5"),
-    ("nurse", "other='nurse'"),
-    ({"nurse", "cook"}, "other=.*must be what"),
-    (ldp.KRR, "other=.*must be what"),
-    (KRR.privatize(["nurse"], np.random.default_rng(1)), "other=.*must be what"),
     (ldp.KRR(("nurse", "teacher", "driver"), 1.0), r"other='KRR\(k=3.*no category 'cook'"),
-    (ldp.KRR(4, 1.0), "no category 'nurse'"),
     (BITS, "reports of KRAPPOR.*not labels from a list"),
     (OPEN, "reports of RAPPOR.*not labels from a list"),
 ]
@@ -206,26 +157,6 @@ def test_what_is_no_processing(other: Any, match: str) -> None:
 def test_reports_that_are_no_labels_are_not_processed(first: Any) -> None:
     with pytest.raises(ldp.NotAvailable, match="not labels from a list"):
         first >> FIELDS
-
-
-@pytest.mark.parametrize("other", [TABLE, pd.Series(FIELDS), KRR])
-def test_only_a_mechanism_stands_on_the_left(other: Any) -> None:
-    with pytest.raises(TypeError):
-        None >> other
-
-
-class Doubled:
-    """A stand-in for a device: the least that >> asks of one."""
-
-    def mechanism(self, categories: pd.Index) -> ldp.Mechanism:
-        return ldp.KRR(categories, epsilon=0.5)
-
-
-def test_a_device_is_asked_for_its_mechanism() -> None:
-    device = Doubled()
-    assert KRR >> device == KRR >> ldp.KRR(JOBS, 0.5)
-    assert ldp.mixture({device: 0.5, KRR: 0.5}) == ldp.mixture({ldp.KRR(JOBS, 0.5): 0.5, KRR: 0.5})
-    assert ldp.repeated(KRR, device) == ldp.repeated(KRR, ldp.KRR(JOBS, 0.5))
 
 
 # -- mixtures ------------------------------------------------------------------------------------
@@ -265,18 +196,11 @@ def test_a_mixture_protects_what_all_parts_protect() -> None:
     ("shares", "match"),
     [
         ({}, "shares=.*must be a dictionary"),
-        (None, "shares=None"),
-        ([(KRR, 1.0)], "shares=.*must be a dictionary"),
         ({KRR: 0.5, UNEVEN: 0.4}, "shares=.*sum to one"),
         ({KRR: 1.5, UNEVEN: -0.5}, "shares=.*non-negative"),
-        ({KRR: np.nan}, "shares="),
         ({KRR: "1"}, "shares=.*1 non-negative probabilities"),
-        ({KRR: None}, "shares="),
-        ({"krr": 1.0}, "shares=.*needs one mechanism"),
         ({KRR: 0.5, "other": 0.5}, "shares='other': must be a mechanism"),
         ({KRR: 0.5, BITS: 0.5}, "reports of KRAPPOR.*not labels"),
-        ({BITS: 1.0}, "reports of KRAPPOR.*not labels"),
-        ({KRR: 0.5, ldp.KRR(4, 1.0): 0.5}, "need the same labels"),
         ({KRR: 0.5, ldp.KRR(("nurse", "teacher", "driver", "clerk"), 1.0): 0.5}, "same labels"),
     ],
 )
@@ -327,14 +251,10 @@ def test_a_second_question_may_depend_on_the_first_report() -> None:
     [
         ((None,), "first=None: must be a mechanism"),
         ((KRR, None), "others=None: must be a mechanism"),
-        ((KRR, 0.5), "others=0.5"),
         ((BITS, KRR), "reports of KRAPPOR"),
-        ((KRR, OPEN), "reports of RAPPOR"),
         ((KRR, ldp.KRR(4, 1.0)), "same labels"),
         ((KRR, {"nurse": KRR}), "others='teacher': is a first report without"),
-        ((KRR, {}), "others='nurse': is a first report without"),
         ((KRR, dict.fromkeys((*JOBS, "clerk"), KRR)), r"others\[4\]='clerk'"),
-        ((KRR, dict.fromkeys(JOBS, 1)), "others=1: must be a mechanism"),
         ((KRR, dict.fromkeys(JOBS, KRR), KRR), "must be one, where it is a dictionary"),
         ((ldp.KRR(2, 1.0) >> {0: "a", 1: "a, b"}, ldp.KRR(2, 1.0) >> {0: "b, c", 1: "c"}), "comma"),
         ((ldp.KRR(1000, 1.0), ldp.KRR(1000, 1.0)), "too many to list"),
@@ -423,33 +343,13 @@ def test_a_client_shows_no_answer() -> None:
     assert "astronaut" not in str(error.value)
 
 
-def test_the_joint_analysis_is_that_of_the_two() -> None:
-    """The MLE, its covariance and the likelihood are those of `AssociationModel`."""
-    rng = np.random.default_rng(6)
-    job, late = ldp.KRR(("a", "b", "c"), 2.0), ldp.Warner(epsilon=1.5)
-    both = ldp.product({"job": job, "late": late})
-    answers = rng.choice(both.categories.to_numpy(), p=[0.3, 0.1, 0.2, 0.15, 0.15, 0.1], size=5000)
-    reports = both.privatize(answers, rng)
-    one = ldp.FrequencyModel(reports).fit()
-    two = ldp.AssociationModel(*both.split(reports).values()).fit()
-    np.testing.assert_allclose(one.params.to_numpy(), two.params.to_numpy(), atol=1e-7)
-    np.testing.assert_allclose(one.bse.to_numpy(), two.bse.to_numpy(), rtol=1e-5)
-    assert one.llf == pytest.approx(two.llf, abs=1e-6)
-    kronecker = ldp.channels.Kronecker([job.channel(), late.channel()])
-    np.testing.assert_allclose(both.channel().matrix(), kronecker.matrix(), atol=1e-16)
-
-
 @pytest.mark.parametrize(
     ("questions", "match"),
     [
         ({}, "questions=.*must be a dictionary"),
-        (None, "questions=None"),
-        ([KRR, KRR], "questions="),
         ({"": KRR}, "questions=''"),
-        ({1: KRR}, "questions=1"),
         ({"a": None}, r"questions\['a'\]=None: must be a mechanism"),
         ({"a": BITS}, "reports of KRAPPOR"),
-        ({"a": OPEN}, "reports of RAPPOR"),
         ({"a": ldp.KRR(2000, 1.0), "b": ldp.KRR(2000, 1.0)}, "2000 x 2000 combinations"),
         ({"a": ldp.KRR(("x", "x, y"), 1.0), "b": ldp.KRR(("y, z", "z"), 1.0)}, "comma"),
     ],
@@ -463,14 +363,10 @@ def test_what_is_no_product(questions: Any, match: str) -> None:
     ("change", "match"),
     [
         ({"questions": None}, "questions=None: must be a list of pairs"),
-        ({"questions": [["a"]]}, "must be a list of pairs"),
-        ({"questions": [[1, KRR.to_dict()]]}, "must be a list of pairs"),
         ({"questions": [["a", KRR.to_dict()]] * 2}, "must be a list of pairs"),
-        ({"questions": [["a", 5]]}, "specification=5"),
         ({"questions": [["a", KRR.to_dict() | {"mechanism": "Unknown"}]]}, "mechanism='Unknown'"),
         ({"questions": [["a", KRR.to_dict() | {"epsilon": 2.0}]]}, "fingerprint"),
         ({"questions": [["a", KRR.to_dict()]]}, "fingerprint"),
-        ({"more": 1}, "specification="),
     ],
 )
 def test_specifications_that_are_spoiled(change: dict[str, Any], match: str) -> None:

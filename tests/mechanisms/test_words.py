@@ -29,11 +29,6 @@ def test_every_number_is_told(name: str) -> None:
         assert told.get("k", "2") == str(mechanism.k)
 
 
-def test_mechanisms_that_differ_look_different() -> None:
-    texts = [str(mechanism) for mechanism in MECHANISMS.values()]
-    assert len(set(texts)) == len(texts)
-
-
 @pytest.mark.parametrize(
     ("mechanism", "text"),
     [
@@ -42,23 +37,16 @@ def test_mechanisms_that_differ_look_different() -> None:
             ldp.ForcedResponse(p_truth=4 / 6, p_yes=1 / 6),
             "ForcedResponse(p_truth=0.666667, p_yes=0.166667, epsilon=1.60944)",
         ),
-        (ldp.Warner(epsilon=1.0), "Warner(epsilon=1)"),
-        (ldp.CustomMechanism(np.eye(3)), "CustomMechanism(k=3, epsilon=inf)"),
         (
             ldp.CustomMechanism(np.eye(2, 3), outputs=("x", "y", "z")),
             "CustomMechanism(k=2, n_outputs=3, epsilon=inf)",
         ),
         (ldp.URR(("a", "b", "c"), {"b"}, 1.0), "URR(k=3, sensitive={'b'}, epsilon=1)"),
         (ldp.URR(9, range(5), 1.0), "URR(k=9, sensitive=5 of 9, epsilon=1)"),
-        (ldp.URR(4, range(4), 1.0), "URR(k=4, sensitive=all, epsilon=1)"),
         (ldp.URAP(3, (), 1.0), "URAP(k=3, sensitive=none, epsilon=1)"),
         (
             ldp.URR(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}),
             "URR(k=3, sensitive={'a', 'b'}, epsilon=(0.5, 2))",
-        ),
-        (
-            ldp.URR(6, epsilon={0: 0.5, 1: 2.0, 2: 1.0, 3: 1.5}),
-            "URR(k=6, sensitive=4 of 6, epsilon=0.5 to 2)",
         ),
         (ldp.KRAPPOR(5, 2.0, theta=0.5), "KRAPPOR(k=5, epsilon=2, theta=0.5)"),
         (
@@ -77,13 +65,6 @@ def test_long_labels_are_cut() -> None:
     assert len(str(urr)) < 90 and "\n" not in str(urr)
     page = urr._repr_html_()
     assert re.search(r"<th[^>]*>sensitive</th>", page) and "x" * 30 not in page
-
-
-def test_a_class_without_fields_has_words_too() -> None:
-    class Plain(ldp.Warner):
-        pass
-
-    assert str(Plain(epsilon=1.0)) == "Plain(epsilon=1)"
 
 
 def test_a_device_is_shown_by_its_steps() -> None:

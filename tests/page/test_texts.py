@@ -44,7 +44,7 @@ def test_every_word_is_used_and_every_used_word_is_there() -> None:
     script = "\n".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     used = {word for word in known if re.search(rf'["`]{word}["`]', script)}
     made = {f"{verb}{rest}" for verb in ("choose", "write") for rest in ("", "_or_skip")}
-    made |= {f"{end}_help" for end in ("sent", "outdated", "withdrawn", "deleted")}
+    made |= {f"{end}_help" for end in ("sent", "outdated", "complete", "withdrawn", "deleted")}
     made |= {f"{end}_not_kept" for end in ("sent", "withdrawn", "deleted")}
     assert known - used - made == {"no_script", "tag_belief"}
     said = re.findall(r'(?:say|button)\("(\w+)"', script)
@@ -92,6 +92,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     six().to_json(sheet)
     assert main(["page", sheet, "--to", page, "--post", "/sheets", "--texts", str(GERMAN)]) == 0
     assert Path(page).read_text(encoding="utf-8") == page_text(six(), GERMAN, "/sheets")
+    assert main(["page", sheet, "--to", page, "--post", "/sheets", "--show-first", "--force"]) == 0
+    expected = page_text(six(), post="/sheets", show_first=True)
+    assert Path(page).read_text(encoding="utf-8") == expected
     assert main(["page", sheet, "--write-texts", words]) == 0
     assert json.loads(Path(words).read_text(encoding="utf-8")) == page_texts(six())
     assert main(["page", sheet, "--to", page, "--texts", words, "--force"]) == 0
@@ -105,6 +108,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ([], "pass --to FILE"),
         (["--to", "a.html", "--write-texts", "b.json"], "pass --to FILE"),
         (["--write-texts", "b.json", "--post", "/sheets"], "--post goes with --to"),
+        (["--write-texts", "b.json", "--show-first"], "--show-first goes with --to"),
         (["--to", "six.json"], "given twice"),
         (["--to", "a.html", "--texts", "none.json"], "none.json"),
     ],

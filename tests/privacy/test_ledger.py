@@ -58,15 +58,6 @@ def test_composition_against_the_closed_form(i: int) -> None:
     assert privacy.compose([e] * k, delta) == pytest.approx((k - 2 * i) * e, abs=1e-9)
 
 
-def test_many_epsilons_are_rounded_up() -> None:
-    epsilons = np.linspace(0.05, 0.06, 300)
-    found = privacy.compose(epsilons.tolist(), 1e-6)
-    alike = [privacy.compose([e] * 300, 1e-6) for e in (0.055, 0.06)]
-    assert alike[0] < found < alike[1] and found < alike[0] * 1.01
-    with pytest.raises(NotAvailable, match="too many"):
-        privacy.compose(np.linspace(0.1, 0.2, 6000).tolist(), 1e-6)
-
-
 def test_composition_of_nothing_and_of_everything() -> None:
     assert privacy.compose([], 0.1) == 0.0
     assert privacy.compose([np.inf, 1.0], 0.1) == np.inf
@@ -208,12 +199,6 @@ def test_permanent_answers_of_other_mechanisms_are_others() -> None:
     assert Ledger().spend("q", 1.0, permanent="x").spend("q", 2.0, permanent="x").total == 3.0
 
 
-def test_one_time_rappor_has_no_lifetime() -> None:
-    once = ldp.RAPPOR(32, 2, 8, f=0.0, p=0.25, q=0.75)
-    ledger = Ledger().spend("url", once, permanent="x").spend("url", once, permanent="x")
-    assert ledger.total == pytest.approx(2 * once.epsilon)
-
-
 def test_sensitive_categories() -> None:
     urr = ldp.URR(("cook", "nurse", "spy"), {"spy"}, 1.0)
     ledger = Ledger().spend("job", urr, "2023").spend("job", ldp.KRR(3, 0.5), "2024")
@@ -272,14 +257,9 @@ def test_documents() -> None:
     ("name", "call"),
     [
         ("limit", lambda: Ledger(limit=0.0)),
-        ("limit", lambda: Ledger(limit=np.inf)),
         ("entries[0]", lambda: Ledger(entries=("a",))),
-        ("entries", lambda: Ledger(entries="a")),
         ("question", lambda: Ledger().spend("", 1.0)),
-        ("question", lambda: Ledger().spend(3, 1.0)),
         ("mechanism", lambda: Ledger().spend("a", -1.0)),
-        ("mechanism", lambda: Ledger().spend("a", np.nan)),
-        ("mechanism", lambda: Ledger().spend("a", True)),
         ("mechanism", lambda: Ledger().spend("a", "krr")),
         ("wave", lambda: Ledger().spend("a", 1.0, wave=2024)),
         ("reports", lambda: Ledger().spend("a", 1.0, reports=0)),
@@ -299,21 +279,6 @@ def test_bad_input(name: str, call: object) -> None:
     with pytest.raises(InvalidArgument) as error:
         call()  # type: ignore[operator]
     assert error.value.name == name
-
-
-def test_entries_of_documents_are_checked() -> None:
-    document = Ledger().spend("a", 1.0).to_dict()
-    for change in ({"epsilon": -1}, {"extra": 1}, {"reports": "x"}, {"wave": None}):
-        broken = document | {"entries": [document["entries"][0] | change]}
-        with pytest.raises(InvalidArgument, match=r"entries\[0\]"):
-            Ledger.from_dict(broken)
-
-
-def test_words() -> None:
-    ledger = Ledger(limit=2.0).spend("ill", 0.5)
-    assert repr(ledger) == "Ledger(1 entry; epsilon=0.5 of 2)"
-    assert "1.5 remain" in ledger.summary() and "<table>" in ledger._repr_html_()
-    assert Ledger().total == 0.0 and Ledger().table().empty and Ledger().remaining == np.inf
 
 
 def test_a_ledger_prints_its_entries_on_narrow_lines() -> None:

@@ -77,14 +77,6 @@ def test_what_is_utility_optimised_is_its_own_first_factor() -> None:
         assert np.array_equal(factors.processing, np.eye(Q.shape[1]))
 
 
-def test_processing_of_utility_optimised_reports_is_one_sided() -> None:
-    """Whatever the processing: the note of `post_process`."""
-    rng, urr = np.random.default_rng(2), ldp.URR(JOBS, {"cook"}, 1.0)
-    for _ in range(30):
-        R = rng.dirichlet(np.full(3, 0.3), 4)
-        assert osldp(urr.channel().matrix() @ R, [3]).epsilon <= 1.0 + 1e-12
-
-
 MECHANISMS = {
     "krr": ldp.KRR(4, 1.0),
     "krappor": ldp.KRAPPOR(4, 1.0),
@@ -122,23 +114,6 @@ def test_each_category_has_its_own_one_sided_epsilon() -> None:
         assert osldp(mechanism, ["nurse"]).epsilon == pytest.approx(0.5, abs=1e-12)
         assert osldp(mechanism).epsilon == pytest.approx(2.0, abs=1e-12)
         assert np.isinf(osldp(mechanism, ["teacher"]).epsilon)
-
-
-def test_many_categories_and_patterns() -> None:
-    assert osldp(ldp.KRR(10**6, 1.0), [3]).epsilon == pytest.approx(1.0, abs=1e-12)
-    certificate = osldp(ldp.URAP(3000, range(1500), 2.0))
-    assert certificate.epsilon == pytest.approx(2.0, abs=1e-12)
-    assert (certificate.n_shared, certificate.n_apart) == (np.inf, 1500)
-    assert certificate.raised is None and "inf" in str(certificate)
-    with pytest.raises(ldp.NotAvailable, match="too many"):
-        osldp_factors(ldp.KRAPPOR(40, 1.0))
-
-
-def test_words() -> None:
-    found = osldp([[0.8, 0.2], [0.0, 1.0]], [0])
-    assert not found.holds and "report 0" in found.reason and found.reason in str(found)
-    with pytest.raises(ldp.InvalidArgument, match="report 0"):
-        osldp_factors([[0.8, 0.2], [0.0, 1.0]], [0])
 
 
 POSITIONS = {

@@ -77,20 +77,6 @@ def test_noise_of_answers_that_are_not_listed(name):
     np.testing.assert_allclose(made.noise(shares[:3], 1.0), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["orr", "rappor", "rappor-closed", "orappor-2"])
-def test_the_weighted_mean_of_hashed_reports_is_weighted_least_squares(name):
-    mechanism, rng = MECHANISMS[name], np.random.default_rng(2)
-    labels = mechanism.labels(candidates(mechanism))
-    reports = mechanism.privatize(rng.choice(labels, 400), rng)
-    counts = rng.integers(0, 4, 400)
-    made = decode(reports, counts.astype(float), candidates(mechanism))
-    assert not made.is_fixed
-    many = reports[np.repeat(np.arange(400), counts)]
-    unweighted = mechanism.moments(many.tally(), candidates(mechanism)).estimate()[0]
-    mean = counts @ made.phi[made.place] / counts.sum()
-    np.testing.assert_allclose(mean, unweighted, atol=1e-12)
-
-
 def test_distinct_reports_are_those_of_a_cohort_and_wide_ones_are_kept():
     rng = np.random.default_rng(3)
     reports = MECHANISMS["rappor"].privatize(rng.choice(["apple", "pear"], 300), rng)

@@ -72,11 +72,3 @@ def test_large_tables_give_what_small_ones_do(monkeypatch):
     np.testing.assert_allclose(*values, rtol=1e-11)
     again = type(large).from_json(large.to_json())
     assert again.cramers_v() == one
-
-
-def test_strata_have_no_such_form():
-    cohorts = ldp.ORR(n_outputs=3, n_cohorts=2, epsilon=2.0)
-    rng = np.random.default_rng(1)
-    asked = cohorts.privatize(["a", "b"] * 100, rng), ldp.KRR(2, 1.0).privatize([0, 1] * 100, rng)
-    evidence = ldp.AssociationModel(*asked, candidates={"x": ["a", "b"]}).evidence
-    assert evidence.moments.factored is None

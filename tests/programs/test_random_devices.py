@@ -22,14 +22,16 @@ from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict
 from ldpstats.programs.laws import law
 from ldpstats.programs.privacy import nearest_log
 
-MANY, FEW = 10_000, 400
+MANY, FEW = 4_000, 200
 
 
 def mechanism_of(device: Device, categories: tuple[Any, ...]) -> DeviceMechanism:
-    """The mechanism; where reports are of both kinds, with all of them listed."""
-    said = law(device.step, categories).outputs
-    mixed = 0 < sum(y in categories for y in said) < len(said)
-    return device.mechanism(categories, outputs=said if mixed else None)
+    """The mechanism; where reports are of both kinds, also in a cohort, with all of them listed."""
+    try:
+        return device.mechanism(categories)
+    except ldp.InvalidArgument as error:
+        assert "list all reports, outputs=" in str(error)
+        return device.mechanism(categories, outputs=law(device.step, categories).outputs)
 
 
 def brute_ratio(rows: list[dict[Any, Fraction]]) -> Fraction | float:
@@ -137,11 +139,3 @@ def test_a_wrong_law_of_reports_is_seen() -> None:
     with pytest.raises(AssertionError):
         draw(Wrong(device.step, ("a", "b")), 1)
     draw(device.mechanism(("a", "b")), 1)
-
-
-def test_frequencies_of_a_random_device() -> None:
-    device = devices.roll(6).when({1: "yes", 6: "no"}, otherwise=devices.truth)
-    forced = device.mechanism(("no", "yes"))
-    answers = ["yes"] * 3000 + ["no"] * 7000
-    results = ldp.FrequencyModel(forced.privatize(answers, np.random.default_rng(3))).fit()
-    assert abs(results.params["yes"] - 0.3) < 4 * results.bse["yes"]

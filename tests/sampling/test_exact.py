@@ -17,7 +17,7 @@ from ldpstats.sampling.exact import (
     sample_others,
     sample_own,
 )
-from ldpstats.sampling.samplers import CERTAIN, below, sample_krr
+from ldpstats.sampling.samplers import CERTAIN, sample_krr
 from ldpstats.sampling.words import simulation_words
 
 WEIGHTS = {
@@ -103,15 +103,6 @@ def test_k_rr_decides_by_further_words_where_64_digits_agree(n: int) -> None:
         )
     words = Given(*[tie] * n, *[further] * n)  # as before there was a rest
     assert sample_krr([0] * n, k, keep, words).tolist() == [3] * n
-
-
-def test_below_is_exact() -> None:
-    assert below(Fraction(1), Given()) and not below(Fraction(0), Given())
-    half = CERTAIN // 2
-    assert below(Fraction(1, 2), Given(half - 1)) and not below(Fraction(1, 2), Given(half))
-    third = CERTAIN // 3
-    assert below(Fraction(1, 3), Given(third, third - 1))
-    assert not below(Fraction(1, 3), Given(third, third + 1))
 
 
 @pytest.mark.parametrize("n", [1, 20_000, 200_000])

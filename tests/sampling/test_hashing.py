@@ -20,7 +20,6 @@ from ldpstats.sampling.hashing import (
     hashed_cells,
     keys,
     md5_cells,
-    mix64,
     own_cells,
     permuted_cells,
 )
@@ -111,20 +110,6 @@ def test_the_specification_has_these_vectors():
     assert "3 5 2 4 1 6 7 0 in (0, 0), 0 6 1 2 7 4 5 3 in (1, 1)" in text
 
 
-def test_mix64_against_whole_numbers():
-    z = np.random.default_rng(1).integers(0, 2**64, size=(50, 2), dtype=np.uint64)
-    z[:2] = [[0, 1], [MASK, 2**63]]
-    before = z.copy()
-    assert mix64(z).tolist() == [[plain_mix(int(a)) for a in row] for row in z]
-    np.testing.assert_array_equal(z, before)
-
-
-def test_keys_at_the_limits():
-    far = hashing._keys(np.array([[2**31 - 1]], dtype=np.uint64), 65535)
-    assert int(far[0, -1]) == plain_key(2**31 - 1, 65534)
-    assert np.unique(keys(300, 300)).size == 300 * 300
-
-
 # --- strings ---
 
 
@@ -200,11 +185,6 @@ def test_every_container(name, repeated, way):
     assert hashes.tolist() == expected
 
 
-def test_long_input_takes_the_kernel():
-    texts = [f"w{i}" for i in range(hashing._MANY_STRINGS)]
-    assert hash_strings("values", texts).tolist() == [plain_hash(text) for text in texts]
-
-
 def test_no_or_only_empty_strings(way):
     for none in ([], np.array([], dtype=object), pd.Series([], dtype="str")):
         assert hash_strings("values", none).shape == (0,)
@@ -277,27 +257,6 @@ def test_cells_against_whole_numbers(h, m, monkeypatch):
         np.testing.assert_array_equal(own, cells[cohort, np.arange(30)])
 
 
-def test_compiled_cells_equal_numpy(monkeypatch):
-    rng = np.random.default_rng(3)
-    hashes = rng.integers(0, 2**64, size=1000, dtype=np.uint64)
-    hashes.flags.writeable = False
-    cohort = rng.integers(0, 2**31, size=1000)
-    results = []
-    for loading in (0.0, np.inf):
-        monkeypatch.setattr(kernels, "LOADING", loading)
-        own = [own_cells(hashes, cohort, h, 977) for h in (1, 4)]
-        results.append([*own, *(hashed_cells(hashes, 50, h, 977) for h in (1, 4))])
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_cells_of_nobody():
-    nobody = np.empty(0, dtype=np.uint64)
-    assert hashed_cells(nobody, 3, 2, 8).shape == (3, 0, 2)
-    assert own_cells(nobody, [], 2, 8).shape == (0, 2)
-    assert md5_cells([], 3, 2, 8).shape == (3, 0, 2)
-
-
 @pytest.mark.parametrize(("size", "m"), [(1, 4), (7, 7), (12, 5), (1000, 64), (10, 100)])
 def test_permutations_fill_cells_evenly(size, m):
     cells = permuted_cells(size, 6, 2, m)
@@ -309,11 +268,6 @@ def test_permutations_fill_cells_evenly(size, m):
             mixed = [plain_mix(i ^ plain_key(c, j)) for i in range(size)]
             ranks = np.argsort(np.argsort(np.array(mixed, dtype=np.uint64)))
             np.testing.assert_array_equal(cells[c, :, j], ranks % m)
-
-
-def test_the_type_of_permutations():
-    assert permuted_cells(3, 1, 1, 65534).dtype == np.uint16
-    assert permuted_cells(3, 1, 1, 65535).dtype == np.uint32
 
 
 @pytest.mark.parametrize("h", [1, 2, 3, 5])
@@ -438,14 +392,6 @@ def test_cells_are_uniform_and_independent(hashed, sequential):
     assert all(uniform(table, 1000) for table in columns(hashed_cells(hashes, 6, 3, 1000)))
     for i, first in enumerate(tables):
         assert all(independent(first, second, M) for second in tables[:i])
-
-
-def test_permutations_are_independent():
-    """Ranks of one cohort say nothing of another: their correlation has variance 1 / (S - 1)."""
-    S = 20_000
-    ranks = np.array(columns(permuted_cells(S, 6, 2, S)), dtype=np.float64)
-    between = np.corrcoef(ranks)[np.triu_indices(12, 1)]
-    assert np.abs(between).max() < stats.norm.isf(TAIL / 2) / np.sqrt(S - 1)
 
 
 def test_simple_hashes_fail(sequential):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from shared.crafted_words import ALL, NASTY, ONE, weights
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import realised, samplers
 
 P1, P0 = samplers.threshold(0.7310585786300049, "down"), samplers.threshold(0.3, "up")
@@ -84,18 +83,3 @@ def test_realised_epsilon_of_rows_by_enumeration(seed):
     weight = weights(rows)
     ratio = max(Fraction(a[y], b[y]) for a, b in product(weight, repeat=2) for y in (0, 1, 2, 4, 5))
     assert close(realised.realised_epsilon_rows(rows), ratio)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: realised.realised_epsilon_krr(0, 1),
-        lambda: realised.realised_epsilon_krr(2, -1),
-        lambda: realised.realised_epsilon_bits(ONE + 1, 1),
-        lambda: realised.realised_epsilon_bits(1, -1),
-        lambda: realised.realised_epsilon_bits(2, 1, 0),
-    ],
-)
-def test_realised_epsilon_refuses_bad_arguments(call):
-    with pytest.raises(InvalidArgument):
-        call()

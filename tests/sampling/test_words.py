@@ -38,30 +38,6 @@ def test_long_requests_are_numpys_sfc64():
         assert np.array_equal(drawn[lane :: kernels.LANES], expected)
 
 
-def test_interpreted_stream_equals_the_compiled_one(monkeypatch):
-    key = np.random.default_rng(1).integers(0, 2**64, dtype=np.uint64, size=(3, kernels.LANES))
-    out = np.empty((2, 8, kernels.LANES), dtype=np.uint64)
-    compiled, interpreted = key.copy(), key.copy()
-    kernels.sfc64_lanes(compiled, np.uint64(3), out[0])
-    for name in ("sfc64", "sfc64_rows"):  # which sfc64_lanes calls
-        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
-    with np.errstate(over="ignore"):
-        kernels.sfc64_lanes.py_func(interpreted, np.uint64(3), out[1])
-    assert np.array_equal(out[0], out[1])
-    assert np.array_equal(compiled, interpreted)
-
-
-def test_words_in_use_are_never_overwritten():
-    words = simulation_words(np.random.default_rng(2))
-    whole = words(BULK)
-    part = words(BULK)[5:].reshape(-1, 3)  # only a view of a view is kept
-    copies = whole.copy(), part.copy()
-    for _ in range(3):
-        words(BULK)
-    assert np.array_equal(whole, copies[0])
-    assert np.array_equal(part, copies[1])
-
-
 @pytest.mark.parametrize("sizes", [(1, 5), (BULK, 100, 2 * BULK, 1)])
 def test_simulation_is_reproducible_and_never_repeats_itself(sizes):
     first, again = (simulation_words(np.random.default_rng(3)) for _ in range(2))
@@ -91,8 +67,3 @@ def test_injected_entropy_must_be_of_the_length_asked_for(entropy, message):
         system_words(entropy)(2)
     assert "2a" not in str(caught.value).split(": ", 1)[1]
     assert "***" not in str(caught.value)
-
-
-def test_entropy_must_be_callable():
-    with pytest.raises(InvalidArgument, match="entropy"):
-        system_words(b"0123456789abcdef")

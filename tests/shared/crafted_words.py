@@ -25,18 +25,6 @@ def script(*words):
     return source
 
 
-def sequence(words):
-    """A source that reads one array from its start."""
-    position = 0
-
-    def source(n):
-        nonlocal position
-        position += n
-        return words[position - n : position].copy()
-
-    return source
-
-
 def pvalue(observed, probabilities):
     """Chi-square p-value of counts; an outcome of probability zero must not occur."""
     observed, probabilities = np.ravel(observed), np.ravel(probabilities)
@@ -52,12 +40,6 @@ def pvalue(observed, probabilities):
 
 def stream_key(seed):
     return np.random.default_rng(seed).integers(0, 2**64, size=(3, kernels.LANES), dtype=np.uint64)
-
-
-def interpret(monkeypatch):
-    """Run the kernels as plain Python from now on."""
-    for name in ("sfc64", "sfc64_rows", "_rows", "krr_block", "krr_is_pending", "krr", "coins"):
-        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
 
 
 def weights(rows):

@@ -22,7 +22,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="Node is not installed")
 
 def client_document(asked: Any, **fields: Any) -> dict[str, Any]:
     """A client document of a question, or of a list of them, with its fingerprint."""
-    made = {"format": "ldpstats-client", "version": 1, "survey": "3f2c9a81d04e", "epsilon": "1.0"}
+    made = {"format": "ldpstats-client", "version": 1, "survey": "3f2c9a81d04e", "epsilon": "inf"}
     made |= {"questions" if isinstance(asked, list) else "question": asked} | fields
     return sealed(made)
 

@@ -6,7 +6,6 @@ their patterns, and whole tables are drawn. Other reports are drawn respondent b
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -177,11 +176,6 @@ def patterns(mechanism: Any) -> tuple[Array, Array]:
 def bits_of(codes: Array, k: int) -> Array:
     """The k bits of each number, the lowest first."""
     return (codes[:, None] >> np.arange(k)) & 1
-
-
-def grid(name: str, shapes: Any, samples: Sequence[int] = (10_000, 100_000)) -> list[Setting]:
-    designs = itertools.product(shapes, (1.0, 2.0, 4.0), samples, ("dense", "sparse"))
-    return [Setting(name, *design) for design in designs]
 
 
 # ---- statistics of many tables at once

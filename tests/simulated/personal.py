@@ -110,9 +110,6 @@ class Setting:
         return model.fit("inversion")
 
 
-SHAPES = ((10, 3, 1), (10, 0, 2), (30, 5, 2))
-
-
 # ---- many surveys at once
 
 

@@ -67,19 +67,6 @@ def test_designs_of_rrreg(call: str) -> None:
     assert [found.params["yes"], unbiased] == pytest.approx([float(x) for x in printed], abs=1e-6)
 
 
-def test_forced_categories_of_rrreg() -> None:
-    printed = output("rrreg.Rout", 'summary(RRuni(jobs, model = "custom"')
-    channel = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
-    for mechanism in (
-        ldp.CustomMechanism(channel),
-        library.forced_categories({0: 0.1, 1: 0.1, 2: 0.1}).mechanism((0, 1, 2)),
-    ):
-        found = ldp.FrequencyModel(mechanism.counts([420, 330, 250])).fit()
-        for x in range(3):
-            ours = [found.params[x], found.bse[x] * np.sqrt(1000 / 999)]
-            assert ours == pytest.approx(row(printed, f"pi{x}")[:2], abs=1e-6)
-
-
 TWO_GROUPS = {
     "CDM": (library.cheating_detection, (0.25, 0.5), (380, 540), ("gamma", "cheating")),
     "SLD": (library.stochastic_lie_detector, (0.3, 0.7), (580, 320), ("t", "honesty")),
@@ -150,13 +137,6 @@ def test_regressions_of_rr() -> None:
         coefficient, error = row(printed, theirs)
         assert pred.params[name] == pytest.approx(coefficient, abs=0.2 * error)  # rr stops early
         assert pred.bse[name] == pytest.approx(error, rel=2e-3)
-
-
-def test_power_of_rr() -> None:
-    printed = output("rr.Rout", "power$power")
-    goal = ldp.planning.ValueTest([0.85, 0.15], category="yes", value=0.1)
-    theirs = float(printed.split()[1])
-    assert ldp.planning.power(DIE, goal, n=1000) == pytest.approx(theirs, abs=1e-3)
 
 
 def test_samples_of_rrtcs() -> None:

@@ -89,7 +89,8 @@ def test_llms_txt_lists_sources_that_are_there() -> None:
     assert [name for name in listed if not (SITE / name).is_file()] == []
 
 
-def test_each_article_opens_as_a_notebook() -> None:
-    articles = SITE.parent / "vignettes" / "articles"
-    names = {path.stem for path in articles.glob("*.py")}
+def test_each_article_opens_as_a_notebook_and_has_a_figure() -> None:
+    names = {path.stem for path in (SITE.parent / "vignettes" / "articles").glob("*.py")}
     assert names and names <= {path.stem for path in SITE.rglob("_downloads/**/*.ipynb")}
+    figures = (SITE / "_images").glob("sphx_glr_*_001.png")
+    assert names <= {path.stem.removeprefix("sphx_glr_")[:-4] for path in figures}

@@ -1,4 +1,8 @@
-"""The code on the pages of the site, and in the README, prints what is shown."""
+"""The code on the pages of the site prints what is shown.
+
+Tests that run whole pages are marked `site`: they go with the build of the site, not with the quick
+suite, as the code of articles and recipes does.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,11 @@ def names(pages: list[Path]) -> list[str]:
     return [page.relative_to(ROOT / "vignettes").as_posix() for page in pages]
 
 
+def every_block() -> list[Block]:
+    return [block for page in PAGES for block in blocks(page.read_text("utf-8"))]
+
+
+@pytest.mark.site
 @pytest.mark.parametrize("page", RUNNING, ids=names(RUNNING))
 def test_a_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
     found = [block for block in blocks(page.read_text("utf-8")) if block.runs]
@@ -26,9 +35,8 @@ def test_a_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
         pytest.skip(f"run up to a block that needs {' '.join(found[lacking].absent)}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
-def test_output_of_other_languages_is_in_a_transcript(page: Path) -> None:
-    for block in blocks(page.read_text("utf-8")):
+def test_output_of_other_languages_is_in_a_transcript() -> None:
+    for block in every_block():
         if block.runs or block.shown is None:
             continue
         assert block.transcript, f"no transcript is named for\n{block.code}"
@@ -37,12 +45,17 @@ def test_output_of_other_languages_is_in_a_transcript(page: Path) -> None:
         assert missing == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=names(PAGES))
-def test_what_installs_is_run_by_continuous_integration(page: Path) -> None:
-    for block in blocks(page.read_text("utf-8")):
+def test_what_installs_is_run_by_continuous_integration() -> None:
+    for block in every_block():
         if block.by is not None:
             assert "pip install" in block.code
             assert set(block.code.split()) & set((ROOT / block.by).read_text("utf-8").split())
+
+
+def test_python_on_a_page_is_python() -> None:
+    for block in every_block():
+        if block.runs and block.language == "python":
+            compile(block.code, "page", "exec")
 
 
 PAGE = """

@@ -67,18 +67,6 @@ def test_another_stored_figure_makes_another_table(path: str, shown: str, column
     assert before.shape == after.shape and not before.equals(after)
 
 
-def test_figures_of_one_table_by_hand() -> None:
-    stored = pd.read_csv(ROOT / "benchmarks/studies/default_surveys.csv", comment="#")
-    found = made("benchmarks/studies/default_surveys.csv", "coverage_of_frequencies").table
-    rows = stored[(stored["mechanism"] == "k-RR") & (stored["where"] == "near")]
-    rows = rows[(rows["what"] == "coverage") & (rows["part"] == "one variable")]
-    shown = found[(found["mechanism"] == "k-RR") & (found["frequencies"] == "near")].iloc[0]
-    assert len(rows) == 2  # epsilons
-    assert shown["positive: mean"] == f"{rows['mean'].mean():.3f}"
-    ends = f"{rows['least'].min():.3f} to {rows['most'].max():.3f}"
-    assert shown["single cells"] == shared.together(ends)
-
-
 def test_how_figures_are_written() -> None:
     numbers = pd.Series([0.12345, float("nan")])
     assert shared.plain(numbers).tolist() == ["0.123", "-"]

@@ -18,7 +18,11 @@ from ldpstats.clients.conformance.random_draws import (
     random_question,
 )
 from ldpstats.clients.conformance.vectors import Vector
-from ldpstats.clients.portable.ldpstats_client import conformance_answer, fingerprint
+from ldpstats.clients.portable.ldpstats_client import (
+    conformance_answer,
+    fingerprint,
+    spent_document,
+)
 
 __all__ = ["random_vectors"]
 
@@ -59,7 +63,7 @@ def _vector(dice: Random, number: int) -> Vector:
 
 def _long_vector(dice: Random, number: int) -> Vector:
     """A report of more than 4,096 words, which are drawn in blocks."""
-    document = _sealed({"question": long_question(dice)}, "1.0")
+    document = _sealed({"question": long_question(dice)}, "inf")
     request = {"client": document, "random": dice.randbytes(_LONG_BYTES).hex(), "answers": ["7"]}
     return _with_reports(f"random {number} (long bits)", request)
 
@@ -78,7 +82,9 @@ def _document(dice: Random, kind: str) -> dict[str, Any]:
         _questions(dice) if kind == "questionnaire" else {"question": random_question(dice, kind)}
     )
     survey = f"{dice.getrandbits(48):012x}"
-    return _sealed(asked, dice.choice(("1.0", "0.25", "inf", "12.5", "1e-05")), survey)
+    spent = spent_document(asked)
+    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
+    return _sealed(asked, dice.choice(claims), survey)
 
 
 def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -> dict[str, Any]:
@@ -180,8 +186,10 @@ def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
         tags = _tags(dice, question)
     if tags:
         found["tags"] = tags
-    if dice.random() < 0.2:
-        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "inf"))
+    if dice.random() < 0.1:
+        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
+        names = [one["name"] for one in document.get("questions", ())] or ["report"]
+        found["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
     return found
 
 

@@ -39,13 +39,16 @@ function answered({ id, client: document, random, answers, ...given }) {
   const options = { random: source.take, reports: given.reports, tags: given.tags };
   if (typeof given.secret === "string") options.secret = bytesOf(given.secret);
   if (given.max_epsilon !== undefined) options.maxEpsilon = given.max_epsilon;
+  if (given.unprotected !== undefined) options.unprotected = given.unprotected;
   const client = attempt(() => new Client(document, options));
   if (!(client instanceof Client)) return { id, ...client };
   const asked = [];
   const reports = answers.map((answer) =>
     attempt(() => {
       const questions = client.asked;
-      const report = given.messages ? client.message(answer) : client.report(answer);
+      const report = given.messages
+        ? client.message(answer, given.invitation)
+        : client.report(answer);
       asked.push(questions);
       return report;
     }),

@@ -2,7 +2,7 @@
 export declare const VERSION: 1;
 
 /** Why something was refused: section 11 of the specification. */
-export type Reason = "document" | "epsilon" | "tags" | "budget" | "answer" | "random";
+export type Reason = "document" | "epsilon" | "tags" | "budget" | "answer" | "random" | "invitation";
 
 /** What a client refuses. The message shows no answer. */
 export declare class Refused extends Error {
@@ -58,6 +58,8 @@ export interface Message {
   readonly survey: string;
   /** 128 random bits of this message alone: a message that is sent again counts once. */
   readonly token: string;
+  /** The code of the invitation, where one was given. */
+  readonly invitation?: string;
   readonly sheet: Sheet;
 }
 
@@ -75,15 +77,20 @@ export interface Options {
   secret?: Uint8Array | null;
   /** The respondent's own categories, in a questionnaire by name of question. */
   tags?: Tags | Readonly<Record<string, Tags>>;
-  /** The largest epsilon of one report, or sheet, that the device accepts, in nats. */
+  /**
+   * The largest epsilon of one report, or sheet, that the device accepts, in nats: what the draws
+   * spend is computed. Questions that are not protected, or not for all answers, are then refused.
+   */
   maxEpsilon?: number | string | null;
+  /** Names of questions of which that is meant; "report" is that of a mechanism. */
+  unprotected?: readonly string[];
 }
 
 /** One respondent's client. All reports together spend their number times `epsilon`. */
 export declare class Client {
   /**
-   * @throws {Refused} A document that is none, an epsilon above `maxEpsilon`, tags that do not exist,
-   *   a number of reports that is none ("budget"), a secret of another length ("random").
+   * @throws {Refused} A document that is none, draws that spend more epsilon than it says, an epsilon
+   *   above `maxEpsilon`, a question that is not protected, tags that do not exist, a number of reports that is none ("budget"), a secret of another length ("random").
    */
   constructor(document: unknown, options?: Options);
 
@@ -102,9 +109,18 @@ export declare class Client {
    * In place of answers it takes an object that `report` of this client returned: that is sent as it
    * was made, and nothing more is spent. A text is an answer always.
    *
-   * @throws {Refused} If no report is left, or the answer cannot be; then none is spent.
+   * `invitation` is the code of a survey that takes one sheet for each, written in any way.
+   *
+   * @throws {Refused} If no report is left, the answer cannot be, or the code has a typing error; then
+   *   none is spent.
    */
-  message(answers: string | Answers | Sheet | StringReport): Message;
+  message(
+    answers: string | Answers | Sheet | StringReport,
+    invitation?: string | null,
+  ): Message;
+
+  /** What a collector is sent at /withdrawn for a report that its respondent saw and deleted. */
+  withdrawal(): { format: "ldpstats-withdrawal"; version: 1; survey: string };
 
   /** The fingerprint of the survey, which goes with every report. */
   readonly survey: string;
@@ -117,6 +133,13 @@ export declare class Client {
   /** A copy of RAPPOR's secret, for the device to keep; null for other mechanisms. */
   readonly secret: Uint8Array | null;
 }
+
+/**
+ * An invitation code as it is sent: 20 letters. Case, spaces and dashes do not matter.
+ *
+ * @throws {Refused} ("invitation") If it was typed wrong.
+ */
+export declare function invitationCode(given: unknown): string;
 
 /** The fingerprint of a client document, without regard to the one that it has. */
 export declare function fingerprint(document: unknown): string;

@@ -964,6 +964,274 @@ function openGrams(draw, labels, reports) {
   return { read, send };
 }
 
+// ---- What a report spends (section 5.5) ----------------------------------------------------------
+// Each function takes a draw that was opened, for n answers, and returns epsilon: the largest
+// logarithm of two probabilities of one report; Infinity where a report can tell for certain.
+
+/** ln of a positive number of any size. */
+function logarithm(value) {
+  const digits = value.toString(16);
+  const rest = Math.max(digits.length - 14, 0);
+  return Math.log(Number(`0x${digits.slice(0, 14)}`)) + 4 * rest * Math.LN2;
+}
+
+/** ln(a / b) of two numbers that are not negative; 0 where both are 0. */
+function logRatio(a, b) {
+  if (a < b) return -logRatio(b, a);
+  if (b === 0n) return a ? Infinity : 0;
+  if (a >= 2n * b) return logarithm(a) - logarithm(b);
+  return Math.log1p(Number(((a - b) << 1000n) / b) / 2 ** 1000);
+}
+
+const cumulated = (weights) => weights.map((end, i) => end - (i ? weights[i - 1] : 0n));
+const sum = (values) => values.reduce((total, value) => total + value, typeof values[0] === "bigint" ? 0n : 0);
+const largest = (values) => values.reduce((most, value) => (value > most ? value : most), 0);
+
+/** The largest log ratio of two probabilities of a column; each is a numerator and a denominator. */
+function widest(columns) {
+  const less = ([a, b], [c, d]) => a * d < c * b;
+  return largest(
+    columns.map((column) => {
+      const [a, b] = column.reduce((most, one) => (less(most, one) ? one : most));
+      const [c, d] = column.reduce((least, one) => (less(one, least) ? one : least));
+      return logRatio(a * d, c * b);
+    }),
+  );
+}
+
+/** Bits whose probability of being what they are may rise and fall so much: two of them. */
+function farthest(bits) {
+  const first = (side) =>
+    Array.from(bits.keys())
+      .sort((i, j) => bits[j][side] - bits[i][side])
+      .slice(0, 2);
+  const falls = first(1);
+  const pairs = first(0).flatMap((i) => falls.filter((j) => j !== i).map((j) => bits[i][0] + bits[j][1]));
+  return largest(pairs);
+}
+
+/** How much likelier, and less likely, a bit of an answer's own may be than another's bit. */
+function riseAndFall(own, other, total = W) {
+  const ones = logRatio(own, other);
+  const zeros = logRatio(total - own, total - other);
+  return [Math.max(ones, zeros), Math.max(-ones, -zeros)];
+}
+
+/** The weights of outcomes with these `upper` and `rest`: of W, or of W times their total. */
+function weights({ upper, rest, total }) {
+  if (rest === undefined) return cumulated(upper.map((word) => BigInt(word) + 1n));
+  const ends = upper.map((word, i) => BigInt(word) * BigInt(total) + BigInt(rest[i]));
+  return cumulated([...ends, W * BigInt(total)]);
+}
+
+function spentKeep({ k, keep, rest = ["0", "1"] }) {
+  const [numerator, denominator] = rest.map(BigInt);
+  const own = BigInt(keep) * denominator + numerator;
+  const all = W * denominator;
+  return logRatio(all + BigInt(k - 1) * own, own < all ? all - own : 0n);
+}
+
+/** Of rows of weights, with the reports that they are of, and what each sums to. */
+function spentTable(rows) {
+  const columns = new Map();
+  rows.forEach(({ found, outputs }, x) => {
+    const total = sum(found);
+    found.forEach((weight, i) => {
+      const y = outputs?.[i] ?? i;
+      if (!columns.has(y)) columns.set(y, new Map());
+      const column = columns.get(y);
+      column.set(x, [(column.get(x)?.[0] ?? 0n) + weight, total]);
+    });
+  });
+  const others = (column) => (column.size < rows.length ? [[0n, 1n]] : []);
+  return widest(Array.from(columns.values(), (one) => [...one.values(), ...others(one)]));
+}
+
+const spentRows = ({ rows }) =>
+  spentTable(rows.map((row) => ({ found: weights(row), outputs: row.outputs })));
+
+function spentOwn({ law }, n) {
+  const [own, ...any] = weights(law);
+  return largest(
+    Array.from({ length: n }, (_, x) => logRatio(own + (any[x] ?? 0n), any[x] ?? 0n)),
+  );
+}
+
+function spentOthers({ law, accepted }, n) {
+  const found = weights(law);
+  const total = sum(found);
+  const shares = accepted.map((pair) => pair.map(BigInt)).map(([a, b]) => (a < b ? [a, b] : [b, b]));
+  // what a try gives, over the denominator of the share of the answer itself
+  const ends = shares.map(([a, b], x) => [total * b - (found[x] ?? 0n) * (b - a), b]);
+  if (ends.some(([end]) => end === 0n)) return Infinity;
+  const order = Array.from(ends.keys()).sort((i, j) => {
+    const difference = ends[i][0] * ends[j][1] - ends[j][0] * ends[i][1];
+    return difference < 0n ? -1 : Number(difference > 0n);
+  });
+  const far = [...new Set([...order.slice(0, 2), ...order.slice(-2)])]; // of all but any one answer
+  const columns = found.map((weight, y) => {
+    const column = far.filter((x) => x !== y).map((x) => [ends[x][1], ends[x][0]]);
+    if (y < n) column.push([shares[y][0], ends[y][0]]);
+    return weight ? column : [[0n, 1n]];
+  });
+  return widest(columns);
+}
+
+function spentBand({ k, width, keep }) {
+  const far = (W - BigInt(keep)) * BigInt(width);
+  return logRatio(BigInt(keep) * BigInt(k + width - 1) + far, far);
+}
+
+function spentBlock({ own, others, keep }) {
+  return Math.abs(logRatio(BigInt(keep) * BigInt(others), (W - BigInt(keep)) * BigInt(own)));
+}
+
+/** Of the answers that `by` has: others are sent as they are. */
+function spentReplace({ keep, by, law }, n) {
+  const shares = law === undefined ? by.map(() => 1n) : weights(law);
+  const ofAnswer = new Map();
+  by.forEach((y, i) => {
+    if (y < n) ofAnswer.set(y, (ofAnswer.get(y) ?? 0n) + shares[i]);
+  });
+  const own = BigInt(keep);
+  if (!ofAnswer.size) return own ? Infinity : 0;
+  const least = Array.from(ofAnswer.values()).reduce((a, b) => (b < a ? b : a)) * (W - own);
+  return logRatio(own * sum(shares) + least, least);
+}
+
+function spentBits({ own, other, sent }, n) {
+  const shown = Math.min(n, sent);
+  const [owns, others] = [own, other].map((one) => (Array.isArray(one) ? (i) => one[i] : () => one));
+  const times = new Map();
+  const few = Array.isArray(own) || Array.isArray(other) ? shown : Math.min(shown, 2);
+  for (let i = 0; i < few; i += 1) {
+    const kind = `${owns(i)} ${others(i)}`;
+    times.set(kind, Math.min((times.get(kind) ?? 0) + 1, 2));
+  }
+  const bits = Array.from(times).flatMap(([kind, count]) =>
+    new Array(count).fill(riseAndFall(...kind.split(" ").map(BigInt))),
+  );
+  return farthest([...bits, ...new Array(Math.min(n - shown, 2)).fill([0, 0])]);
+}
+
+function spentSubset({ k, size: ones, keep }) {
+  return Math.abs(logRatio(BigInt(keep) * BigInt(k - ones), (W - BigInt(keep)) * BigInt(ones)));
+}
+
+/** Of the sensitive answers: another one may be shown, and else looks like all bits of others. */
+function spentReveal({ sensitive, own, other, told }, n) {
+  const s = sensitive.length;
+  const shown = BigInt(told);
+  if (s === 0 || (s < n && shown === W)) return shown ? Infinity : 0;
+  const hidden = logRatio(W, W - shown);
+  const bits = own.map((one, i) => riseAndFall(BigInt(one), BigInt(other[i])));
+  return farthest([...bits, ...new Array(Math.min(n - s, 2)).fill([-hidden, hidden])]);
+}
+
+/** Of m bits, of which an answer owns one at least, and as many as it has hashes at most. */
+function spentCells(own, other, m, hashes, total = W) {
+  if (m === 1) return 0;
+  const [less, more] = riseAndFall(own, other, total).sort((a, b) => a - b);
+  const most = Math.min(hashes, m - 1);
+  return most * more + Math.min(hashes, m - most) * less;
+}
+
+function spentHash({ cells: m, hashes, then }) {
+  if (then.kind === "keep") return spentKeep({ k: m, keep: then.keep });
+  return spentCells(BigInt(then.own), BigInt(then.other), m, hashes);
+}
+
+/** Of the permanent response, which all reports come from; of the report, if there is one. */
+function spentRappor({ owned, absent, one, zero, once, cells: m, hashes }) {
+  const kept = [owned, absent].map(BigInt);
+  if (!once) return spentCells(...kept, m, hashes);
+  const shown = kept.map((share) => share * BigInt(one) + (W - share) * BigInt(zero));
+  return spentCells(...shown, m, hashes, W * W);
+}
+
+function spentParts({ parts }) {
+  if (parts.some(showsAnswers)) return Infinity;
+  return sum(parts.map(({ answers, draw }) => spentDraw(draw, answers)));
+}
+
+const SPENT = new Map([
+  ["same", () => Infinity],
+  ["keep", spentKeep],
+  ["rows", spentRows],
+  ["exact", spentRows],
+  ["own", spentOwn],
+  ["others", spentOthers],
+  ["band", spentBand],
+  ["replace", spentReplace],
+  ["block", spentBlock],
+  ["parts", spentParts],
+  ["bits", spentBits],
+  ["subset", spentSubset],
+  ["reveal", spentReveal],
+  ["hash", spentHash],
+  ["rappor", spentRappor],
+]);
+
+/** Epsilon of a draw for n answers; nothing can be told of one answer alone. */
+const spentDraw = (draw, n) => (n === 1 ? 0 : SPENT.get(draw.kind)(draw, n));
+
+const answersOf = ({ answers }) => (answers === null ? 2 : texts(answers).size);
+
+/** Epsilon of a question that was opened; of the answers that it protects, if some are not. */
+function spentQuestion(question) {
+  const { draw } = question;
+  const n = answersOf(question);
+  if (draw.kind === "grams") {
+    return 2 * spentQuestion(draw.gram_question) + spentQuestion(draw.string_question);
+  }
+  if (draw.kind === "personal") return spentDraw(draw.draw, n + draw.tags.length);
+  return spentDraw(draw, n);
+}
+
+const questionsOf = ({ question, questions }) => questions ?? [question];
+
+/** Epsilon of a report, or of the private questions of a sheet. */
+function spentDocument(opened) {
+  const own = questionsOf(opened).filter((question) => question.private !== false);
+  const each = own.map(spentQuestion).sort((a, b) => b - a);
+  return sum(each.slice(0, opened.ask ?? each.length));
+}
+
+/** Whether draws spend more than is said, beyond rounding. */
+const exceeds = (spent, said) => spent > said + 1e-9 * Math.max(1, said);
+
+/** Whether a report can be the proof of an answer that the question does not protect. */
+function showsAnswers(question) {
+  const { draw } = question;
+  if (question.private === false) return true;
+  if (draw.kind === "grams") return [draw.gram_question, draw.string_question].some(showsAnswers);
+  const { kind, by, keep, told, sensitive } = draw.kind === "personal" ? draw.draw : draw;
+  const n = answersOf(question) + (draw.kind === "personal" ? draw.tags.length : 0);
+  if (kind === "replace") return keep !== "0" && new Set(by.filter((y) => y < n)).size < n && n > 1;
+  if (kind === "reveal") return told !== "0" && sensitive.length < n;
+  return kind === "same" && n > 1;
+}
+
+// ---- Invitations (section 10.1) ------------------------------------------------------------------
+
+const LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"; // 31, a prime number; none looks like another
+
+/**
+ * An invitation code in 20 letters, of one that may be typed in another way. Refused where a letter,
+ * or two that changed places, show that it was typed wrong.
+ */
+export function invitationCode(given) {
+  const code = typeof given === "string" ? given.replace(/[ \-\u2010-\u2015]/g, "") : "";
+  if (/^[2-9A-HJKMNP-Za-hjkmnp-z]{20}$/.test(code)) {
+    const places = Array.from(code.toUpperCase(), (letter) => LETTERS.indexOf(letter));
+    const check = places.pop();
+    if (places.reduce((sum, place, i) => sum + (i + 1) * place, 0) % LETTERS.length === check) {
+      return code.toUpperCase();
+    }
+  }
+  return refuse("invitation", "the invitation code has a typing error: compare it with the one given");
+}
+
 // ---- The client (sections 7, 9 and 10) -----------------------------------------------------------
 
 const MADE_BY = new WeakMap(); // the client of each sheet, which so is told from answers
@@ -982,7 +1250,7 @@ export class Client {
   #secret = null;
 
   constructor(document, options = {}) {
-    const { random, reports = 1, made = 0, secret, tags, maxEpsilon } = options;
+    const { random, reports = 1, made = 0, secret, tags, maxEpsilon, unprotected } = options;
     const opened = openedDocument(document);
     this.#survey = opened.survey;
     this.#single = "question" in opened;
@@ -990,7 +1258,7 @@ export class Client {
     this.#ask = this.#single ? null : checkedAsk(opened, this.#private().length);
     if (this.#single) tagged(this.#questions[0], tags ?? {});
     else tagQuestions(this.#questions, tags ?? {});
-    this.#epsilon = accepted(opened.epsilon, maxEpsilon);
+    this.#epsilon = accepted(opened, maxEpsilon, unprotected ?? []);
     const { once, begin } = this.#questions[0];
     this.#limit = once === undefined ? checkedNumber("reports", reports, 1) : once ? 1 : null;
     this.#made = checkedNumber("made", made, 0);
@@ -1045,8 +1313,12 @@ export class Client {
    * Make the report of true answers, as `report` does, and return what is sent to a collector.
    * In place of answers it takes an object that `report` of this client returned, which is sent as
    * it was made. A text is an answer always.
+   *
+   * `invitation` is the code of a survey that takes one sheet for each; one with a typing error is
+   * refused before anything is spent.
    */
-  message(answers) {
+  message(answers, invitation = null) {
+    const invited = invitation === null ? {} : { invitation: invitationCode(invitation) };
     const maker = MADE_BY.get(answers);
     if (maker !== undefined && maker !== this) {
       refuse("answer", "this is a report that another client made");
@@ -1054,7 +1326,17 @@ export class Client {
     const report = maker === this ? answers : this.report(answers);
     const token = hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));
     const sheet = this.#single ? { report } : report;
-    return { format: "ldpstats-sheet", version: 1, survey: this.#survey, token, sheet };
+    const survey = this.#survey;
+    return { format: "ldpstats-sheet", version: 1, survey, token, ...invited, sheet };
+  }
+
+  /**
+   * What a collector is sent at /withdrawn for a report that its respondent saw and deleted: that it
+   * happened, and nothing else. To make no such choice possible explain what may be sent first, send
+   * the `message`, and show it afterwards (section 10).
+   */
+  withdrawal() {
+    return { format: "ldpstats-withdrawal", version: 1, survey: this.#survey };
   }
 
   #one(answer) {
@@ -1122,16 +1404,27 @@ function openedDocument(document) {
   return found;
 }
 
-/** An epsilon that the device accepts, as a number. */
-function accepted(epsilon, most) {
-  const spent = epsilon === "inf" ? Infinity : Number(epsilon);
-  if (most === undefined || most === null) return spent;
+/** The epsilon of a document, if its draws spend no more, and the device accepts it (section 5.5). */
+function accepted(opened, most, unprotected) {
+  const said = opened.epsilon === "inf" ? Infinity : Number(opened.epsilon);
+  const spent = spentDocument(opened);
+  if (exceeds(spent, said)) {
+    refuse("epsilon", `its draws spend epsilon ${spent}, more than the document says, ${said}`);
+  }
+  if (most === undefined || most === null) return said;
   const text = String(most);
   const limit = /^inf/i.test(text) ? Infinity : DECIMAL.test(text) ? Number(text) : NaN;
-  if (spent === Infinity || !(spent <= limit)) {
-    refuse("epsilon", `the survey spends ${epsilon}, more than this device accepts`);
+  if (said === Infinity || !(said <= limit)) {
+    refuse("epsilon", `the survey spends ${opened.epsilon}, more than this device accepts`);
   }
-  return spent;
+  if (!Array.isArray(unprotected)) refuse("epsilon", "unprotected must be a list of questions");
+  for (const question of questionsOf(opened)) {
+    const { name = "report" } = question;
+    if (showsAnswers(question) && !unprotected.includes(name)) {
+      refuse("epsilon", `question "${name}" is not protected, or not for all answers`);
+    }
+  }
+  return said;
 }
 
 function checkedSecret(secret) {

@@ -32,9 +32,11 @@ import sys
 import threading
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice, zip_longest
 from typing import Any
 
 VERSION = 1
@@ -865,6 +867,8 @@ class Grams(Question):
         draw.must(len(self.pad) == 1 and len(self.replace or "x") == 1 and len(self.starts) > 1)
         self.of_gram = open_question(draw.inner("gram_question"))
         self.of_string = open_question(draw.inner("string_question"))
+        for inner in (self.of_gram, self.of_string):  # no secret is kept for them, nor tags
+            draw.must(not isinstance(inner, (Rappor, Personal)))
 
     def read(self, answer: Any) -> Any:
         text = scalar_text(answer)
@@ -922,6 +926,252 @@ def _listed(value: Any, why: str) -> list[Any]:
     if type(value) is not list and type(value) is not tuple:
         raise Refused("tags", why)
     return list(value)
+
+
+# --- What a report spends (section 5.5) -----------------------------------------------------------
+# Each function takes the fields of a draw that was opened, for n answers, and returns epsilon: the
+# largest logarithm of two probabilities of one report; inf where a report can tell for certain.
+
+
+def log_ratio(a: int, b: int) -> float:
+    """ln(a / b) of two numbers that are not negative; 0 where both are 0."""
+    if a < b:
+        return -log_ratio(b, a)
+    if b == 0:
+        return math.inf if a else 0.0
+    return math.log1p((a - b) / b) if a < 2 * b else math.log(a) - math.log(b)
+
+
+def widest(columns: Iterable[Sequence[Any]]) -> float:
+    """The largest log ratio of two probabilities of one column; they are integers, or fractions."""
+    found = 0.0
+    for column in columns:
+        top, low = max(column), min(column)
+        ratio = log_ratio(top.numerator * low.denominator, low.numerator * top.denominator)
+        found = max(found, ratio)
+    return found
+
+
+def farthest(bits_of: Sequence[tuple[float, float]]) -> float:
+    """Bits whose probability of being what they are may rise and fall so much: two of them."""
+    by_rise = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][0])[:2]
+    by_fall = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][1])[:2]
+    return max(bits_of[i][0] + bits_of[j][1] for i in by_rise for j in by_fall if i != j)
+
+
+def rise_and_fall(own: int, other: int, total: int = W) -> tuple[float, float]:
+    """How much likelier, and less likely, a bit of an answer's own may be than another's bit."""
+    ones, zeros = log_ratio(own, other), log_ratio(total - own, total - other)
+    return max(ones, zeros), max(-ones, -zeros)
+
+
+def weights(law: Fields, total: int) -> list[int]:
+    """The weights of outcomes with these `upper` and `rest`: of W, or of W * total."""
+    if "rest" in law.value:
+        upper, rest = law.thresholds("upper"), law.items("rest")
+        ends = [u * total + int(r) for u, r in zip(upper, rest)] + [W * total]  # noqa: B905
+    else:
+        ends = [u + 1 for u in law.thresholds("upper")]
+    return [b - a for a, b in zip([0, *ends], ends)]  # noqa: B905
+
+
+def spent_keep(draw: Fields, n: int) -> float:
+    rest = draw.fraction(draw["rest"]) if "rest" in draw.value else (0, 1)
+    kept, whole_ = draw.threshold("keep") * rest[1] + rest[0], W * rest[1]
+    return log_ratio(whole_ + (draw["k"] - 1) * kept, max(whole_ - kept, 0))
+
+
+def spent_rows(draw: Fields, n: int) -> float:
+    columns: dict[int, dict[int, int]] = {}
+    for x, row in enumerate(map(Fields, draw.items("rows"))):
+        found = weights(row, 1)
+        for y, weight in zip(row.value.get("outputs", range(len(found))), found):  # noqa: B905
+            column = columns.setdefault(y, {})
+            column[x] = column.get(x, 0) + weight
+    return widest([*column.values(), *[0] * (len(column) < n)] for column in columns.values())
+
+
+def spent_exact(draw: Fields, n: int) -> float:
+    rows = []
+    for row in map(Fields, draw.items("rows")):
+        total = row.whole("total")
+        rows.append([Fraction(weight, total) for weight in weights(row, total)])
+    return widest(zip_longest(*rows, fillvalue=Fraction(0)))
+
+
+def spent_own(draw: Fields, n: int) -> float:
+    own, *any_ = weights(draw.inner("law"), draw.inner("law").whole("total"))
+    any_ += [0] * (n - len(any_))
+    return widest((own + weight, weight) for weight in any_[:n])
+
+
+def spent_others(draw: Fields, n: int) -> float:
+    law = weights(draw.inner("law"), draw.inner("law").whole("total"))
+    law += [0] * (n - len(law))
+    accepted = [min(Fraction(*draw.fraction(pair)), Fraction(1)) for pair in draw["accepted"]]
+    ends = [sum(law) - law[x] * (1 - accepted[x]) for x in range(n)]  # a try gives a report
+    if not min(ends):
+        return math.inf
+    order = sorted(range(n), key=ends.__getitem__)
+    far = {*order[:2], *order[-2:]}  # of all answers but one, whichever that is
+    columns = [[1 / ends[x] for x in far if x != y] for y in range(len(law))]
+    for x in range(n):
+        columns[x].append(accepted[x] / ends[x])
+    return widest(column for column, weight in zip(columns, law) if weight)  # noqa: B905
+
+
+def spent_band(draw: Fields, n: int) -> float:
+    t, width = draw.threshold("keep"), draw["width"]
+    return log_ratio(t * (draw["k"] + width - 1) + (W - t) * width, (W - t) * width)
+
+
+def spent_block(draw: Fields, n: int) -> float:
+    t = draw.threshold("keep")
+    return abs(log_ratio(t * int(draw["others"]), (W - t) * int(draw["own"])))
+
+
+def spent_replace(draw: Fields, n: int) -> float:
+    """Of the answers that `by` has: others are sent as they are."""
+    t, by = draw.threshold("keep"), draw["by"]
+    shares = weights(draw.inner("law"), 1) if "law" in draw.value else [1] * len(by)
+    of_answer = dict.fromkeys((y for y in by if y < n), 0)
+    for y, share in zip(by, shares):  # noqa: B905
+        if y < n:
+            of_answer[y] += share
+    if not of_answer:
+        return math.inf if t else 0.0
+    lowest = min(of_answer.values()) * (W - t)
+    return log_ratio(t * sum(shares) + lowest, lowest)
+
+
+def spent_bits(draw: Fields, n: int) -> float:
+    m, shown_ = draw["bits"], min(n, draw["sent"])
+    if type(draw["own"]) is type(draw["other"]) is str:
+        kinds = {(draw.threshold("own"), draw.threshold("other")): shown_}
+    else:
+        pairs = zip(draw.thresholds("own", m), draw.thresholds("other", m))  # noqa: B905
+        kinds = Counter(islice(pairs, shown_))
+    found = [rise_and_fall(*kind) for kind, times in kinds.items() for _ in range(min(times, 2))]
+    return farthest(found + [(0.0, 0.0)] * min(n - shown_, 2))
+
+
+def spent_subset(draw: Fields, n: int) -> float:
+    t, k, size = draw.threshold("keep"), draw["k"], draw["size"]
+    return abs(log_ratio(t * (k - size), (W - t) * size))
+
+
+def spent_reveal(draw: Fields, n: int) -> float:
+    """Of the sensitive answers: another may be shown, and else its bits are those of others."""
+    told, s = draw.threshold("told"), len(draw["sensitive"])
+    if s == 0 or (s < n and told == W):
+        return math.inf if told else 0.0
+    own, other = draw.thresholds("own"), draw.thresholds("other")
+    found = [rise_and_fall(*pair) for pair in zip(own, other)]  # noqa: B905
+    hidden = log_ratio(W, W - told)
+    return farthest(found + [(-hidden, hidden)] * min(n - s, 2))
+
+
+def spent_hash(draw: Fields, n: int) -> float:
+    m, then = draw["cells"], draw.inner("then")
+    if then["kind"] == "keep":
+        t = then.threshold("keep")
+        return log_ratio(W + (m - 1) * t, W - t)
+    return spent_cells(then.threshold("own"), then.threshold("other"), m, draw["hashes"])
+
+
+def spent_cells(own: int, other: int, m: int, hashes: int, total: int = W) -> float:
+    """Of m bits, of which an answer owns one at least, and as many as it has hashes at most."""
+    if m == 1:
+        return 0.0
+    more, less = sorted(rise_and_fall(own, other, total), reverse=True)
+    most = min(hashes, m - 1)
+    return most * more + min(hashes, m - most) * less
+
+
+def spent_rappor(draw: Fields, n: int) -> float:
+    """Of the permanent response, which all reports come from; of the report, if there is one."""
+    owned, absent, m, hashes = (
+        *map(draw.threshold, ("owned", "absent")),
+        draw["cells"],
+        draw["hashes"],
+    )
+    if not draw["once"]:
+        return spent_cells(owned, absent, m, hashes)
+    one, zero = map(draw.threshold, ("one", "zero"))
+    own, other = (kept * one + (W - kept) * zero for kept in (owned, absent))
+    return spent_cells(own, other, m, hashes, W * W)
+
+
+def spent_parts(draw: Fields, n: int) -> float:
+    if any(shows_answers(Fields(part)) for part in draw["parts"]):
+        return math.inf
+    return sum(
+        spent_draw(part.inner("draw"), part["answers"]) for part in map(Fields, draw["parts"])
+    )
+
+
+_SPENT: dict[str, Callable[[Fields, int], float]] = {
+    "same": lambda draw, n: math.inf,
+    "keep": spent_keep,
+    "rows": spent_rows,
+    "exact": spent_exact,
+    "own": spent_own,
+    "others": spent_others,
+    "band": spent_band,
+    "replace": spent_replace,
+    "block": spent_block,
+    "parts": spent_parts,
+    "bits": spent_bits,
+    "subset": spent_subset,
+    "reveal": spent_reveal,
+    "hash": spent_hash,
+    "rappor": spent_rappor,
+}
+
+
+def spent_draw(draw: Fields, n: int) -> float:
+    """Epsilon of a draw for n answers; nothing can be told of one answer alone."""
+    return 0.0 if n == 1 else _SPENT[draw.text("kind")](draw, n)
+
+
+def spent_question(question: Fields) -> float:
+    """Epsilon of a question that was opened; of the answers that it protects, if some are not."""
+    draw, answers = question.inner("draw"), question["answers"]
+    if draw["kind"] == "grams":
+        of_gram, of_string = map(draw.inner, ("gram_question", "string_question"))
+        return 2 * spent_question(of_gram) + spent_question(of_string)
+    n = 2 if answers is None else question.texts("answers").size
+    if draw["kind"] == "personal":
+        return spent_draw(draw.inner("draw"), n + draw.texts("tags").size)
+    return spent_draw(draw, n)
+
+
+def asked_questions(document: dict[str, Any]) -> list[Fields]:
+    """The questions of a document that was opened."""
+    return [Fields(one) for one in document.get("questions") or [document["question"]]]
+
+
+def spent_document(document: dict[str, Any]) -> float:
+    """Epsilon of a report, or of the private questions of a sheet."""
+    private = [one for one in asked_questions(document) if one.value.get("private", True)]
+    return sum(sorted(map(spent_question, private), reverse=True)[: document.get("ask")])
+
+
+def shows_answers(question: Fields) -> bool:
+    """Whether a report can be the proof of an answer that the question does not protect."""
+    draw = question.inner("draw")
+    if not question.value.get("private", True):
+        return True
+    if draw["kind"] == "grams":
+        return any(shows_answers(draw.inner(name)) for name in ("gram_question", "string_question"))
+    n = 2 if question["answers"] is None else Texts(question["answers"]).size
+    if draw["kind"] == "personal":
+        draw, n = draw.inner("draw"), n + draw.texts("tags").size
+    if draw["kind"] == "replace":
+        return n > 1 and draw.threshold("keep") > 0 and not set(range(n)) <= set(draw["by"])
+    if draw["kind"] == "reveal":
+        return draw.threshold("told") > 0 and len(draw["sensitive"]) < n
+    return draw["kind"] == "same" and n > 1
 
 
 # --- What a device keeps (section 9) --------------------------------------------------------------
@@ -1170,6 +1420,35 @@ def check_state(document: dict[str, Any], expected: dict[str, Any], file: StateF
         raise file.refusal("is of another client: another survey needs another file")
 
 
+# --- Invitations (section 10.1) -------------------------------------------------------------------
+
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # 31, a prime number; none that looks like another
+CODE_LENGTH = 20  # the last letter checks the others
+_SKIPPED = dict.fromkeys([0x20, 0x2D, *range(0x2010, 0x2016)])  # the space, hyphens and dashes
+
+
+def checked_with(letters: str) -> str:
+    """The letters of an invitation code, and the one that checks them."""
+    total = sum(i * LETTERS.index(letter) for i, letter in enumerate(letters, 1))
+    return letters + LETTERS[total % len(LETTERS)]
+
+
+def invitation_code(text: Any) -> str:
+    """An invitation code in 20 letters, of one that may be typed in another way.
+
+    Refused where a letter, or two that changed places, show that it was typed wrong.
+    """
+    code = text.translate(_SKIPPED) if type(text) is str else ""
+    code = code.upper() if code.isascii() else ""
+    if len(code) == CODE_LENGTH and not set(code) - set(LETTERS):
+        if checked_with(code[:-1]) == code:
+            return code
+    raise Refused(
+        "invitation",
+        "the invitation code has a typing error: compare it with the one you were given",
+    )
+
+
 # --- The client -----------------------------------------------------------------------------------
 
 
@@ -1233,7 +1512,9 @@ class Client:
     no limit); with a `state` file, all programs that use the file count together. `secret` is
     RAPPOR's, 32 bytes; without it one is drawn, or read from the state file. `tags` are the
     respondent's own categories, which stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
-    `max_epsilon` is the largest epsilon of one report that this device accepts, in text.
+    `max_epsilon` is the largest epsilon of one report that this device accepts, in text: what the
+    draws spend is computed. With it, questions that are not protected, or not for all answers, are
+    refused, unless they are named in `unprotected` ("report" is the question of a mechanism).
     `entropy(n)` returns n random bytes; only a test has reason to pass another.
     """
 
@@ -1247,6 +1528,7 @@ class Client:
         secret: bytes | None = None,
         tags: Any = None,
         max_epsilon: str | None = None,
+        unprotected: Sequence[str] = (),
     ) -> None:
         fields = checked_document(document)
         self.survey, self.epsilon = fields.text("survey"), decimal(fields["epsilon"], "document")
@@ -1255,10 +1537,7 @@ class Client:
         self._asked: tuple[str, ...] | None = None
         self._open_questions(fields)
         self._take_tags(tags)
-        if max_epsilon is not None:
-            most = decimal(str(max_epsilon), "epsilon")
-            if not self.epsilon <= most or math.isinf(self.epsilon):
-                raise Refused("epsilon", f"one report spends epsilon {self.epsilon:g}")
+        self._check_epsilon(fields, max_epsilon, unprotected)
         if reports is not None and (type(reports) is not int or reports < 1):
             raise Refused("budget", f"reports={reports!r}: must be a number from 1 on, or None")
         self._open_budget(reports, state, secret)
@@ -1287,6 +1566,25 @@ class Client:
         fields.must(0 < len(self._questions) == len(fields.items("questions")))
         if fields["ask"] is not None:
             self._ask = fields.number("ask", 1, len(self._private))
+
+    def _check_epsilon(self, fields: Fields, most: str | None, unprotected: Sequence[str]) -> None:
+        """Refuse draws that spend more than the document says, or the device accepts (5.5)."""
+        spent = spent_document(fields.value)
+        if spent > self.epsilon + 1e-9 * max(1.0, self.epsilon):
+            why = (
+                f"its draws spend epsilon {spent:g}, more than the document says, {self.epsilon:g}"
+            )
+            raise Refused("epsilon", why)
+        if most is None:
+            return
+        if not self.epsilon <= decimal(str(most), "epsilon") or math.isinf(self.epsilon):
+            raise Refused("epsilon", f"one report spends epsilon {self.epsilon:g}")
+        if isinstance(unprotected, str):
+            raise Refused("epsilon", "unprotected must be a list of names of questions")
+        for name, question in zip(self._questions, asked_questions(fields.value)):  # noqa: B905
+            if name not in unprotected and shows_answers(question):
+                why = "is not protected, or not for all answers: no epsilon bounds what is told"
+                raise Refused("epsilon", f"question {name!r} {why}; unprotected= names it if meant")
 
     def _take_tags(self, tags: Any) -> None:
         if self.is_single:
@@ -1408,7 +1706,7 @@ class Client:
             self._asked = self._drawn_asked()
         return sheet
 
-    def message(self, answers: Any) -> dict[str, Any]:
+    def message(self, answers: Any, invitation: str | None = None) -> dict[str, Any]:
         """Make the report of true answers, and return what is sent to a collector (section 10).
 
         It privatises the answers and spends the budget, as `report` does, and raises what that
@@ -1416,7 +1714,11 @@ class Client:
 
         In place of answers it takes an object that `report` of this client returned: that report
         is sent as it was made, and nothing more is spent.
+
+        `invitation` is the code of a survey that takes one sheet for each; one with a typing error
+        is refused before anything is spent.
         """
+        invited = {} if invitation is None else {"invitation": invitation_code(invitation)}
         made = answers
         if type(answers) not in (TextReport, ObjectReport):
             made = self.report(answers)
@@ -1428,8 +1730,17 @@ class Client:
             "version": 1,
             "survey": self.survey,
             "token": secrets.token_hex(16),
+            **invited,
             "sheet": {"report": report} if self.is_single else report,
         }
+
+    def withdrawal(self) -> dict[str, Any]:
+        """What a collector is sent at /withdrawn for a report that its respondent saw and deleted.
+
+        It says so, and nothing else. To make no such choice possible explain what may be sent
+        first, send the `message`, and show it afterwards (section 10).
+        """
+        return {"format": "ldpstats-withdrawal", "version": 1, "survey": self.survey}
 
 
 def _hidden(error: BaseException) -> BaseException:
@@ -1473,10 +1784,13 @@ def conformance_answer(case: dict[str, Any]) -> dict[str, Any]:
             secret=None if secret is None else bytes.fromhex(secret),
             tags=case.get("tags"),
             max_epsilon=case.get("max_epsilon"),
+            unprotected=case.get("unprotected", ()),
         )
     except Refused as error:
         return {"id": case.get("id"), "refused": error.reason}
-    make = client.message if case.get("messages") else client.report
+    make = client.report
+    if case.get("messages"):
+        make = partial(client.message, invitation=case.get("invitation"))
     reports: list[Any] = []
     asked: list[Any] = []
     next_asked: tuple[str, ...] = ()
@@ -1510,11 +1824,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--reports", type=int, default=1, help="how many may be made in all (1)")
     parser.add_argument("--max-epsilon", help="the largest epsilon that this device accepts")
+    words = "a question that need not be protected, or not for all answers, under --max-epsilon"
+    parser.add_argument("--unprotected", action="append", default=[], metavar="NAME", help=words)
     parser.add_argument(
         "--tags", metavar="FILE", help="JSON file of the respondent's own categories"
     )
     parser.add_argument("--json", action="store_true", help="answers and reports are JSON texts")
     parser.add_argument("--message", action="store_true", help="write what a collector is sent")
+    parser.add_argument(
+        "--invitation",
+        metavar="FILE",
+        help="file with the code of an invitation, which goes into the message",
+    )
     parser.add_argument("--asked", action="store_true", help="only say what the next sheet asks")
     parser.add_argument("--conformance", action="store_true", help="answer the conformance test")
     options = parser.parse_args(arguments)
@@ -1540,6 +1861,7 @@ def _report_lines(options: Any) -> int:
         state=options.state,
         tags=None if options.tags is None else _read_json(options.tags, "tags"),
         max_epsilon=options.max_epsilon,
+        unprotected=options.unprotected,
     )
     if options.state is None:
         print(
@@ -1549,8 +1871,12 @@ def _report_lines(options: Any) -> int:
         print(json.dumps(client.asked))
         return 0
     as_json = options.json or not client.is_single
+    make = client.report
+    if options.message:
+        make = partial(client.message, invitation=_read_code(options.invitation))
+    elif options.invitation is not None:
+        raise Refused("invitation", "--invitation goes with --message")
     for line in sys.stdin.buffer:
-        make = client.message if options.message else client.report
         report = make(_read_answer(line, as_json))
         text = report if isinstance(report, str) and not options.json else json.dumps(report)
         # a name may have half a character, and the report is spent
@@ -1566,6 +1892,20 @@ def _read_json(path: str, reason: str) -> Any:
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or "is not JSON in UTF-8"
         raise Refused(reason, f"{path}: {why}") from None
+
+
+def _read_code(path: str | None) -> str | None:
+    """The code in a file: arguments show in lists of processes."""
+    if path is None:
+        return None
+    try:
+        with open(path, encoding="utf-8") as file:
+            return invitation_code(file.read().strip())
+    except (OSError, ValueError) as error:
+        if isinstance(error, Refused):
+            raise
+        why = getattr(error, "strerror", None) or "is not text in UTF-8"
+        raise Refused("invitation", f"{path}: {why}") from None
 
 
 def _read_answer(line: bytes, as_json: bool) -> Any:

@@ -8,7 +8,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ldpstats.arguments.checks import boolean
@@ -73,7 +73,9 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[list[Path]]:
+def replacing_all(
+    paths: Sequence[FilePath], force: bool = False, private: bool = False
+) -> Iterator[list[Path]]:
     """Give temporary files that become `paths`, all of them or, after an error, none.
 
     If programs overwrite the same files at once, all files come from one of them. SIGINT, SIGTERM
@@ -86,6 +88,8 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
         Different files; as for `replacing`.
     force : bool
         Whether existing files may be overwritten. If one fails, the others are restored.
+    private : bool
+        Whether nobody but their owner may read the files, also those that are overwritten.
 
     Yields
     ------
@@ -120,7 +124,7 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
             targets.append(target)
         for target in targets:
             with _named(target):
-                permissions.append(target.start())
+                permissions.append(target.start(private))
         with _named(*targets):
             yield [Path(target.temporary) for target in targets]
         _commit(targets, permissions)
@@ -195,14 +199,15 @@ class _Target:
     force: bool
     before: Permissions | None  # of the file that is overwritten
 
-    def start(self) -> Permissions:
+    def start(self, private: bool) -> Permissions:
         """Make the temporary file, private if it replaces one; return its final permissions."""
         begin(self.temporary)
-        mode = 0o666 if self.before is None else 0o600
+        mode = 0o666 if self.before is None and not private else 0o600
         handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             usual = Permissions.of_new(handle)
-            return usual if self.before is None else self.before
+            given = usual if self.before is None else self.before
+            return replace(given, mode=given.mode & 0o700, acl=None) if private else given
         finally:
             os.close(handle)
 

@@ -2,6 +2,8 @@
 // the page as text alone, never as markup.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
+/** Whether reports are shown before it is decided if they leave, as where the page sends none. */
+const SHOWS_FIRST = DATA.post === null || DATA.showFirst;
 const LANGUAGE = known(document.documentElement.lang);
 
 /** A language that browsers can be asked for; undefined, their own, for another. */

@@ -71,6 +71,31 @@ function beliefs(question, report) {
   return weights.map((weight) => weight / sum);
 }
 
+const FEW = 4; // reports that are possible, of which each is explained before one is drawn
+
+/** What may be sent for a question, and what anyone could conclude then, whatever it is. */
+function prospects(question) {
+  if (!question.isPrivate) return paragraph(say("observed_report"), "soft small");
+  const some = question.protected === null ? "bound" : "bound_some";
+  const bound = boundText({ bound: some, huge: "bound_huge", none: "bound_none" }, question.spent);
+  const rows = (question.beliefs ?? []).flatMap((law, y) => (law === null ? [] : [[law, y]]));
+  const each = rows.length > FEW ? [] : rows.map(([law, y]) => prospect(question, law, y));
+  const what = each.length ? bullets(each) : paragraph(say("many_sent"));
+  return [what, paragraph(bound, "soft small")];
+}
+
+function prospect(question, law, y) {
+  const { reports } = question.document;
+  const bits = () => y.toString(2).padStart(reports.bits, "0");
+  const code = typeof reports === "number" ? String(y) : Array.isArray(reports) ? reports[y] : bits();
+  const report = question.reportsAnswers ? question.believed(y) : code;
+  const order = law.map((_, x) => x).sort((a, b) => law[b] - law[a] || a - b);
+  const shares = order.map((x) => say("believed", { answer: question.believed(x), share: percent(law[x]) }));
+  const certain = law[order[0]] > 1 - 1e-9;
+  const beliefs = listText(certain ? shares.slice(0, 1) : shares, SHOWN);
+  return say("if_sent", { report, beliefs });
+}
+
 function concluded(question, report) {
   if (!question.isPrivate) return paragraph(say("observed_report"));
   const some = question.protected === null ? "bound" : "bound_some";

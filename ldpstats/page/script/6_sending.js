@@ -3,22 +3,22 @@
 const PATIENCE = [0, 1000, 2000]; // milliseconds before each attempt
 const LONGEST = 30000; // milliseconds of one
 
-/** Post reports; the status of the answer, 0 if there was none. */
+/** Post reports; the status of the answer, or the reason that it gives; 0 if there was none. */
 async function posted(text) {
   let status = 0;
   for (const wait of PATIENCE) {
     await pause(wait);
     status = await attempt(text);
-    if (status !== 0 && status !== 429 && status < 500) return status;
+    if (status !== 0 && status !== 429 && !(status >= 500)) return status;
   }
   return status;
 }
 
-async function attempt(text) {
+async function attempt(text, address = DATA.post) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), LONGEST);
   try {
-    const answer = await fetch(DATA.post, {
+    const answer = await fetch(address, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,
@@ -28,6 +28,10 @@ async function attempt(text) {
       redirect: "error",
       signal: late.signal,
     });
+    if (answer.status === 403) {
+      const { reason } = await answer.json().catch(() => ({})); // a proxy may refuse, too
+      return ["code", "spent", "complete"].includes(reason) ? reason : 403;
+    }
     if (answer.status !== 200) return answer.status;
     return (await answer.json()).accepted === true ? 200 : 0; // another page may answer 200, too
   } catch {

@@ -16,7 +16,12 @@ function open(tags) {
     if (tags === undefined) openingBytes.push(bytes);
     return bytes;
   };
-  return new Client(DATA.client, { reports: 1, made: recalled()?.made ?? 0, random, tags });
+  // no more than the page says: in all, and of each question
+  const some = QUESTIONS.filter((question) => !question.isPrivate || question.protected !== null);
+  const limit = { maxEpsilon: DATA.total?.epsilon, unprotected: some.map(({ name }) => name) };
+  const made = recalled()?.made ?? 0;
+  const opened = new Client(DATA.client, { reports: 1, made, random, tags, ...limit });
+  return QUESTIONS.every(isHonest) ? opened : refuse("epsilon", "the draws spend more than is said");
 }
 
 /** Forget all answers, and what shows them. */
@@ -31,7 +36,9 @@ function forget() {
 
 function introduction() {
   const { title, introduction: words } = DATA.texts;
-  const happens = ["happens_device", "happens_review"].map((key) => say(key));
+  const code = DATA.invited ? codeField(invitation ?? linkedCode()) : null;
+  const start = () => (code === null || code.read() ? ask(0) : null);
+  const happens = ["happens_device", SHOWS_FIRST ? "happens_look" : "happens_agree"].map((key) => say(key));
   const chance = QUESTIONS.filter((question) => question.isPrivate);
   if (chance.length > 0 && chance.every(bounded)) happens.push(say("happens_anybody"));
   if (QUESTIONS.some((question) => !question.isPrivate)) {
@@ -47,7 +54,8 @@ function introduction() {
     totalTexts(),
     make("h2", {}, say("what_is_kept")),
     paragraph(sayKept("kept", "kept_not")),
-    make("div", { class: "buttons" }, button("start", () => ask(0), "main")),
+    code?.element ?? null,
+    make("div", { class: "buttons" }, button("start", start, "main")),
   );
 }
 
@@ -168,12 +176,13 @@ function review() {
   show(
     headline(say("review")),
     paragraph(say("review_help"), "soft"),
+    SHOWS_FIRST ? null : paragraph(say("prospects"), "soft"),
     asked.map((name, i) => reviewed(byName(name), i)),
-    make("div", { class: "note" }, paragraph(say("make_help"))),
+    make("div", { class: "note" }, paragraph(say(SHOWS_FIRST ? "make_help" : "agree_help"))),
     make(
       "div",
       { class: "buttons" },
-      button("make", (event) => privatise(event.currentTarget), "main"),
+      button(SHOWS_FIRST ? "make" : "agree", (event) => privatise(event.currentTarget), "main"),
       button("back", () => ask(asked.length - 1)),
     ),
   );
@@ -185,7 +194,10 @@ function reviewed(question, i) {
   const change = button("change", () => ask(i, true), "little");
   change.setAttribute("aria-label", label);
   const words = make("dl", {}, make("dt", {}, question.text), make("dd", {}, answerWords(question)));
-  return make("div", { class: "entry row" }, words, change);
+  const row = make("div", { class: "row" }, words, change);
+  const isEmpty = !answers.get(question.name) && question.refused === null;
+  const may = isEmpty ? paragraph(say("report_none"), "soft small") : prospects(question);
+  return make("div", { class: "entry" }, row, SHOWS_FIRST ? null : may);
 }
 
 function answerWords(question) {
@@ -198,26 +210,27 @@ function answerWords(question) {
   return say("under_tag", { answer, tag: words });
 }
 
-/** Make the reports, once on this device, and forget the answers. */
+/** Make the reports, once on this device, forget the answers, and send them at once. */
 async function privatise(pressed) {
   if (busy) return;
   busy = true;
   pressed.disabled = true;
-  const first = await alone(made).catch(() => null);
+  const text = await alone(made).catch(() => null);
   busy = false;
-  if (first === null) broken();
-  else if (!first) arrive();
+  if (text === null) broken();
+  else if (text === false) arrive();
+  else if (SHOWS_FIRST) reports(text, false);
+  else underway(text, false);
 }
 
-/** Whether this window was the first to make reports. */
+/** The reports, if this window was the first to make any; else false. */
 async function made() {
   if (ended || recalled() !== null) return false;
   const text = JSON.stringify(message(), null, 2); // what is sent: no other characters
   if (!(await claimed(text))) return false;
   ended = true;
   forget();
-  reports(text, false);
-  return true;
+  return text;
 }
 
 /** The message to the collector, which holds reports of all answers. */
@@ -228,5 +241,5 @@ function message() {
   for (const [name, tag] of own) {
     if (tag !== null && given[name] !== null) tags[name] = { [tag]: [given[name]] };
   }
-  return (Object.keys(tags).length ? open(tags) : client).message(given);
+  return (Object.keys(tags).length ? open(tags) : client).message(given, invitation);
 }

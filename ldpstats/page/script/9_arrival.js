@@ -6,7 +6,7 @@ function arrive() {
   if (kept !== null && kept.pending !== null) {
     ended = true;
     forget();
-    return reports(kept.pending, true);
+    return SHOWS_FIRST ? reports(kept.pending, true) : underway(kept.pending, true);
   }
   if (kept !== null) {
     ended = true;
@@ -28,6 +28,12 @@ addEventListener("pagehide", () => {
 });
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
+});
+addEventListener("hashchange", () => {
+  if (DATA.invited && !busy && !ended && answers.size === 0) {
+    invitation = null; // another link
+    arrive();
+  }
 });
 addEventListener("storage", (event) => {
   if (event.key === PLACE && !busy && !ended) arrive(); // another window has made reports

@@ -30,14 +30,14 @@ def supported(cone: Cone, found: Found) -> Found:
         at = np.flatnonzero(theta > threshold * theta.max())
         if at.size == len(columns):
             continue
-        kept = columns.take(at)
+        kept, laws = columns.take(at), [theta[at]]
         try:
-            law, _ = master(cone, kept)
+            laws.insert(0, master(cone, kept)[0])
         except (NotConverged, np.linalg.LinAlgError):
-            continue
-        law = law / law.sum()
-        if _balanced(kept, law) and cone.loss(kept, law) <= loss * (1.0 + _WORSE):
-            return Found(kept, law, found.bound)
+            pass  # the others' probabilities may be no more than the solver's rest
+        for law in (law / law.sum() for law in laws):
+            if _balanced(kept, law) and cone.loss(kept, law) <= loss * (1.0 + _WORSE):
+                return Found(kept, law, found.bound)
     at = np.flatnonzero(theta > 1e-9 * theta.max())
     return Found(columns.take(at), theta[at], found.bound)
 

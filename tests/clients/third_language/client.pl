@@ -10,7 +10,7 @@ no warnings qw(portable surrogate nonchar non_unicode recursion);
 use Digest::SHA ();
 use FindBin ();
 
-BEGIN { require "$FindBin::Bin/$_.pl" for qw(documents words draws) }
+BEGIN { require "$FindBin::Bin/$_.pl" for qw(documents words draws spends) }
 
 our ($random, $taken, %BITS);
 
@@ -137,6 +137,9 @@ sub grams_question {
     my $replace = need($draw, 'replace');
     my %letter = map { $_ => 1 } split //, $alphabet;
     my ($grams, $strings) = map { question(need_object($draw, $_)) } qw(gram_question string_question);
+    for my $name (qw(gram_question string_question)) {
+        refuse('document') if $draw->{$name}{draw}{kind} =~ /\A(?:rappor|personal)\z/;
+    }
     refuse('document') if $length < $gram or length $pad != 1 or length($replace // 'a') != 1;
     my @positions = map { $_ * $step } 0 .. ($length - $gram) / $step;
     my @pairs;
@@ -208,12 +211,7 @@ sub open_client {
         : sub { { question => question(need_object($_[0], 'question'), $_[1]) } };
     $open->($document);    # what is wrong with the document goes before what is wrong with tags
     my $client = $open->($document, $tags);
-    my $greatest = $request->{max_epsilon};
-    if (defined $greatest) {
-        require Math::BigFloat;
-        my ($epsilon, $limit) = map { Math::BigFloat->new($_) } $document->{epsilon}, $greatest;
-        refuse('epsilon') if $epsilon->is_inf or $epsilon > $limit;
-    }
+    check_epsilon($document, @$request{qw(max_epsilon unprotected)});
     $client->{made}  = 0;
     $client->{limit} = exists $request->{reports} ? $request->{reports} : number(1);
     $client->{limit} = ${$client->{limit}} if defined $client->{limit};
@@ -272,8 +270,23 @@ sub make_report {
     return \%sheet;
 }
 
+sub invitation_code { # section 10.1
+    my ($text) = @_;
+    refuse('invitation') if ref $text;
+    $text =~ s/[ \-\x{2010}-\x{2015}]//g;
+    refuse('invitation') unless $text =~ /\A[2-9A-HJKMNP-Za-hjkmnp-z]{20}\z/;
+    $text =~ tr/a-z/A-Z/;
+    my @places = map { index '23456789ABCDEFGHJKMNPQRSTUVWXYZ', $_ } split //, $text;
+    my $check  = pop @places;
+    my $sum    = 0;
+    $sum += ($_ + 1) * $places[$_] for 0 .. $#places;
+    refuse('invitation') if $sum % 31 != $check;
+    return $text;
+}
+
 sub message {         # section 10
-    my ($client, $document, $answer) = @_;
+    my ($client, $document, $answer, $invitation) = @_;
+    my @invited = defined $invitation ? (invitation => invitation_code($invitation)) : ();
     my $report = make_report($client, $answer);
     open my $random, '<:raw', '/dev/urandom' or die $!;
     read($random, my $token, 16) == 16 or die $!;
@@ -282,6 +295,7 @@ sub message {         # section 10
         version => number(1),
         survey  => $document->{survey},
         token   => unpack('H*', $token),
+        @invited,
         sheet   => $client->{question} ? { report => $report } : $report,
     };
 }
@@ -306,7 +320,7 @@ sub answer_line {
     for my $answer (@{$request->{answers}}) {
         push @{$out{reports}}, or_refused(sub {
             $request->{messages}
-                ? message($client, $request->{client}, $answer)
+                ? message($client, $request->{client}, $answer, $request->{invitation})
                 : make_report($client, $answer);
         });
     }

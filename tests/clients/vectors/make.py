@@ -80,6 +80,38 @@ def messages() -> Iterator[dict[str, Any]]:
     yield vector("strings, messages", "strings", stream("strings"), ["e"], **how)
 
 
+CODE = "24BD-FHKN-QSUW-Y359-ACE9"
+CODES = {
+    "in groups": CODE,
+    "in a row": CODE.replace("-", ""),
+    "in small letters and with spaces": f" {CODE.lower().replace('-', ' ')} ",
+    "with dashes": "24BD\u2010FHKN\u2011QSUW\u2013Y359\u2014ACE\u20159",
+    "with one wrong letter": CODE.replace("S", "5"),
+    "with a wrong last letter": CODE[:-1] + "A",
+    "with two letters that changed places": CODE.replace("FH", "HF"),
+    "with its first and last letter changed over": f"9{CODE[1:-1]}2",
+    "with a letter too many": CODE + "2",
+    "with a letter too few": CODE[:-1],
+    "with a letter of no code": CODE.replace("Q", "O"),
+    "with a letter that becomes one of a code": CODE.replace("S", "\u017f"),
+    "with digits of another alphabet": CODE.replace("3", "\u0663"),
+    "with a minus sign": CODE.replace("-", "\u2212"),
+    "with a line break": CODE + "\n",
+    "empty": "",
+}
+
+
+def invitations() -> Iterator[dict[str, Any]]:
+    """Messages with the code of an invitation; a wrong one spends nothing."""
+    for kind, code in CODES.items():
+        how: dict[str, Any] = {"messages": True, "invitation": code}
+        name = f"invitation, a code {kind}"
+        yield vector(name, "krr-labels", stream("krr-labels"), ["cook", "Cook", "nurse"], **how)
+    sheet: list[Any] = [{"region": "1", "job": "cook"}, {"region": "1"}]
+    how = {"messages": True, "invitation": CODE.lower()}
+    yield vector("invitation, a sheet", "sheet", stream("sheet"), sheet, reports=2, **how)
+
+
 def secrets() -> Iterator[dict[str, Any]]:
     """RAPPOR with a secret that is given."""
     for name in ("rappor-16", "rappor-google-256", "rappor-strange", "rappor-closed"):
@@ -128,6 +160,9 @@ def refused() -> Iterator[dict[str, Any]]:
             "answers": ["no"],
             "expected": {"refused": "document"},
         }
+    for case in refusals.spending():
+        more = {"random": "", "answers": [], "expected": {"refused": "epsilon"}}
+        yield case | {"reports": 1} | more
     for case in refusals.others():
         how = {name: case[name] for name in sorted(case.keys() - {"name", "client", "answers"})}
         yield vector(case["name"], case["client"], stream(case["name"]), case["answers"], **how)
@@ -135,7 +170,7 @@ def refused() -> Iterator[dict[str, Any]]:
 
 def made() -> dict[str, Any]:
     """All vectors."""
-    kinds = (plain, questionnaires, messages, secrets, ended, rare_paths, refused)
+    kinds = (plain, questionnaires, messages, invitations, secrets, ended, rare_paths, refused)
     vectors = [one for kind in kinds for one in kind()]
     names = Counter(one["name"] for one in vectors)
     assert max(names.values()) == 1, names.most_common(5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
@@ -243,6 +244,30 @@ class Sheets:
         return found
 
 
+def _shows(made_by: Any) -> bool:
+    """Whether a report may prove an answer that is not protected."""
+    if isinstance(made_by, ldp.DictionarySurvey):
+        return any(map(_shows, made_by.mechanisms))
+    if isinstance(made_by, ldp.PUM):
+        return _shows(made_by.common)
+    if isinstance(made_by, ldp.Observed):
+        return True
+    return made_by.sensitive is not None and len(made_by.sensitive) < len(made_by.categories)
+
+
+def sent_code(text: str) -> str:
+    """An invitation code, as section 10.1 has it sent."""
+    letters = "".join(c for c in text if c not in " -\u2010\u2011\u2012\u2013\u2014\u2015")
+    letters = "".join(chr(ord(c) - 32) if "a" <= c <= "z" else c for c in letters)
+    alphabet = "".join(c for c in "23456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in "ILO")
+    places = [alphabet.find(c) for c in letters]
+    if len(places) != 20 or -1 in places:
+        raise Refused("invitation")
+    if (sum(i * places[i - 1] for i in range(1, 20)) - places[19]) % 31:
+        raise Refused("invitation")
+    return letters
+
+
 def expected(
     instrument: Any,
     tape: Tape,
@@ -251,7 +276,9 @@ def expected(
     secret: str | None = None,
     tags: Any = None,
     max_epsilon: str | None = None,
+    unprotected: Sequence[str] = (),
     messages: bool = False,
+    invitation: str | None = None,
 ) -> dict[str, Any]:
     """What a client answers, see section 11 of the specification; messages without tokens."""
     words = system_words(tape)
@@ -263,6 +290,9 @@ def expected(
         if max_epsilon is not None:
             if isinf(client.epsilon) or client.epsilon > float(max_epsilon):
                 raise Refused("epsilon")
+            asked = instrument.mechanisms if many else {"report": instrument}
+            if any(_shows(asked[name]) for name in set(asked) - set(unprotected)):
+                raise Refused("epsilon")
         client.begin()
     except Refused as refused:
         return {"refused": str(refused)}
@@ -273,12 +303,13 @@ def expected(
     made, found = 0, []
     for answer in answers:
         try:
+            invited = {} if invitation is None else {"invitation": sent_code(invitation)}
             if made == reports:
                 raise Refused("budget")
             report = client.report(answer)
             if messages:
                 head = {"format": "ldpstats-sheet", "version": 1, "survey": instrument.fingerprint}
-                report = head | {"sheet": report if many else {"report": report}}
+                report = head | invited | {"sheet": report if many else {"report": report}}
             found.append(report)
             made += 1
         except Refused as refused:

@@ -64,6 +64,10 @@ _CHANGES: list[Change] = [
     *(("sheet-asks-2", "questions.1.name", value) for value in (GONE, "__proto__", 1)),
     *(("sheet-asks-2", "questions.1.private", value) for value in (GONE, 1)),
     ("sheet-asks-4", "questions.0.refused", "3"),
+    *(
+        ("strings", f"question.draw.{name}", SURVEYS[other].client_document()["question"])
+        for name, other in (("string_question", "rappor-16"), ("gram_question", "pum"))
+    ),
 ]  # fmt: skip
 
 
@@ -88,14 +92,80 @@ def documents() -> Iterator[dict[str, Any]]:
     unsealed = [(change, changed(*change, sealed=False)) for change in changes]
     broken: list[Any] = [([], []), (None, None), (7, 7)]
     for (client, path, value), document in [*sealed, *unsealed]:
-        said = "left out" if value is GONE else ascii(value)
+        said = "left out" if value is GONE else ascii(value)[:80]
         yield {"name": f"document: {path} of {client} is {said}", "client": document}
     for value, document in broken:
         yield {"name": f"document: {value!r}", "client": document}
 
 
+# thresholds under which a report is the answer, or shows more of it than the document says
+_RAISED: list[Change] = [
+    *(("warner", "question.draw.keep", value) for value in (W, "6205053579027060736")),
+    *((name, "question.draw.keep", W) for name in ("square-wave", "urr", "urr-levels", "subsets")),
+    *((name, "question.draw.keep", W) for name in ("hadamard", "projective", "krr-20")),
+    *(("hadamard", "question.draw.keep", value) for value in ("0", "1")),
+    *((name, "question.draw.draw.keep", W) for name in ("pum", "pum-levels")),
+    *(("krappor", f"question.draw.{name}", W) for name in ("own", "other")),
+    *(("krappor", f"question.draw.{name}", "0") for name in ("own", "other")),
+    ("lumped-66", "question.draw.own.64", "1"),
+    *(("urap", f"question.draw.{name}", W) for name in ("told", "own.0", "other.0")),
+    ("pum-numbers", "question.draw.draw.told", W),
+    *(("orr", "question.draw.then.keep", value) for value in (W, str(int(W) // 2))),
+    *(("orappor", f"question.draw.then.{name}", W) for name in ("own", "other")),
+    ("orappor", "question.draw.hashes", 3),
+    *(("rappor-16", f"question.draw.{name}", at) for name, at in (("owned", W), ("absent", "0"))),
+    *(("rappor", f"question.draw.{name}", at) for name, at in (("one", W), ("zero", "1"))),
+    ("rappor-16", "question.draw.hashes", 3),
+    ("custom-square", "question.draw.rows.0", {"upper": [str((1 << 64) - 1)], "outputs": [0]}),
+    ("device-cards", "question.draw.rows.1", {"upper": ["0"] * 3, "rest": ["0"] * 3, "total": "1"}),
+    ("device-uneven", "question.draw.law.upper.0", "6148934691236517205"),
+    ("device-others", "question.draw.accepted.0", ["0", "1"]),
+    ("product-wide", "question.draw.parts.1.draw.keep", W),
+    ("strings", "question.draw.gram_question.draw.keep", W),
+    ("strings-bits", "question.draw.string_question.draw.then.own", W),
+    ("warner", "question.draw", {"kind": "same"}),
+    ("sheet", "questions.1.draw", {"kind": "same"}),
+    ("sheet", "questions.2.private", True),
+    ("sheet-asks-4", "ask", 5),
+    ("sheet-asks-4", "questions.4.draw.keep", W),
+]  # fmt: skip
+_SPENDING = (
+    *("warner", "krr-exact", "custom-square", "device-cards", "device-uneven", "device-others"),
+    *("square-wave", "urr", "urr-levels", "hadamard", "projective", "product-wide", "krappor"),
+    *("lumped-66", "subsets", "urap", "urap-levels", "orr", "orappor-repeats"),
+    *("rappor", "rappor-lifetime", "pum", "pum-levels", "strings", "strings-bits", "geometric"),
+    *("sheet", "sheet-asks-2", "sheet-of-all-kinds"),
+)
+
+
+def spending() -> Iterator[dict[str, Any]]:
+    """Vectors of documents whose draws spend more than they say."""
+    for client, path, value in _RAISED:
+        said = ascii(value).replace(W, "W")
+        name = f"epsilon: {path} of {client} is {said}"
+        yield {"name": name, "client": changed(client, path, value)}
+    for client in _SPENDING:
+        less = repr(0.9999 * float(SURVEYS[client].client_document()["epsilon"]))
+        name = f"epsilon: {client} says a little less than it spends"
+        yield {"name": name, "client": changed(client, "epsilon", less)}
+
+
 def _of(name: str, client: str, answers: list[Any], **how: Any) -> dict[str, Any]:
     return {"name": name, "client": client, "answers": answers, **how}
+
+
+def _of_unprotected() -> Iterator[dict[str, Any]]:
+    """Questions that are not protected, or not for all answers, under a limit."""
+    cases: dict[str, Any] = {
+        "sheet": ("region", {"job": "cook"}),
+        "urr": ("report", SURVEYS["urr"].client_document()["question"]["answers"][0]),
+        "urap": ("report", SURVEYS["urap"].client_document()["question"]["answers"][0]),
+        "pum": ("report", "park"),
+    }
+    for client, (name, answer) in cases.items():
+        for given in ([], ["job"], [name, "job"]):
+            title = f"a limit, and {given} need no protection in {client}"
+            yield _of(title, client, [answer], max_epsilon="9", unprotected=given)
 
 
 _BAD = [*("", "Yes", "yes ", " yes", "1"), 1, None, True, ["yes"], {"yes": 1}, "yes"]
@@ -147,6 +217,7 @@ def others() -> list[dict[str, Any]]:
         _of("an infinite epsilon, whatever is accepted", "mangat", ["yes"], max_epsilon="inf"),
         _of("an infinite epsilon without a limit", "mangat", ["yes", "no"], reports=None),
         _of("epsilon of a sheet", "sheet", [{"job": "cook"}], max_epsilon="1.4"),
+        *_of_unprotected(),
         _of("epsilon of a lifetime", "rappor-lifetime", ["a"], max_epsilon="4"),
         _of("tags go before epsilon", "pum", ["park"], tags={"work": []}, max_epsilon="0.1"),
         _of("a category twice under one tag", "pum", ["park"], tags=twice),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,12 +14,12 @@ from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE
 from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap, line_search
+from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap
 from ldpstats.estimators.solvers.newton import newton
-from ldpstats.estimators.solvers.proximal import DiagonalModel, proximal_newton
+from ldpstats.estimators.solvers.proximal import proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.base import DenseRows
 from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 from ldpstats.problems.simplex import water_filling
@@ -31,8 +30,7 @@ Array = npt.NDArray[Any]
 # ---- water-filling, and the agreement of all solvers on k-RR
 
 
-@pytest.mark.parametrize("k", [2, 3, 20, 300, 2000])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (3, 10.0), (20, 1.0), (2000, 4.0)])
 def test_water_filling_is_certified(k: int, epsilon: float) -> None:
     for p, n in itertools.product(truths(k).values(), (1, 100, 10**5, 10**9)):
         problem = krr(krr_counts(k, epsilon, p, n), epsilon)
@@ -45,12 +43,6 @@ def test_water_filling_is_inversion_in_the_interior() -> None:
     c, e = np.array([40, 35, 25]), np.exp(1.0)
     p = water_filling(c, a=(e - 1) / (e + 2), b=1 / (e + 2))
     np.testing.assert_allclose(p, (e + 2) / (e - 1) * c / 100 - 1 / (e - 1), atol=1e-15)
-
-
-def test_water_filling_of_a_million_categories() -> None:
-    k = 10**6
-    problem = krr(krr_counts(k, 3.0, truths(k)["zipf"], 10**8), 3.0)
-    assert MLE().solve(problem).gap <= 1e-12
 
 
 @pytest.mark.parametrize(("a", "counts"), [(0.0, [1, 2]), (-0.2, [1, 2]), (0.5, [0, 0])])
@@ -89,18 +81,24 @@ def check_agreement(k: int, epsilon: float, n: int, cvxpy_too: bool) -> None:
             assert np.all(np.abs(other.p - best) <= tolerance), (name, how)
 
 
-@pytest.mark.parametrize("k", [2, 5, 40])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (5, 5.0), (40, 1.0)])
 def test_all_solvers_agree_on_krr(k: int, epsilon: float) -> None:
     check_agreement(k, epsilon, 10**4, cvxpy_too=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 3, 10, 64, 65, 300, 2000])
-@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0])
-@pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9])
-def test_all_solvers_agree_on_the_full_grid(k: int, epsilon: float, n: int) -> None:
-    check_agreement(k, epsilon, n, cvxpy_too=True)
+def test_all_solvers_agree_where_one_may_fail() -> None:
+    """At both sides of the sizes where the default changes its solver, and at the extremes."""
+    for k, epsilon, n in (
+        (2, 0.1, 10**9),
+        (3, 10.0, 100),
+        (64, 3.0, 10**9),
+        (65, 3.0, 10**4),
+        (300, 0.3, 10**6),
+        (300, 7.0, 100),
+        (2000, 5.0, 10**4),
+    ):
+        check_agreement(k, epsilon, n, cvxpy_too=k < 2000)
 
 
 def test_cvxpy_is_polished_where_its_own_answer_is_wrong() -> None:
@@ -115,7 +113,7 @@ def test_cvxpy_is_polished_where_its_own_answer_is_wrong() -> None:
 # ---- unary reports
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("epsilon", [0.5, 5.0])
 def test_unary_likelihood_against_all_patterns(epsilon: float) -> None:
     theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
     patterns = np.array(list(itertools.product([0, 1], repeat=3)))
@@ -131,9 +129,16 @@ def test_unary_likelihood_against_all_patterns(epsilon: float) -> None:
     assert packed.loglike(found.p) == pytest.approx(dense.loglike(found.p), rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 9.0])
-@pytest.mark.parametrize("name", ["uniform", "zipf", "zeros", "point"])
-@pytest.mark.parametrize(("n", "k"), [(300, 7), (3000, 30), (200, 70)])
+@pytest.mark.parametrize(
+    ("n", "k", "name", "epsilon"),
+    [
+        (300, 7, "uniform", 9.0),
+        (3000, 30, "zipf", 1.0),
+        (3000, 30, "point", 4.0),
+        (200, 70, "zeros", 0.2),
+        (200, 70, "zipf", 4.0),
+    ],
+)
 def test_packed_solver_agrees_with_newton(n: int, k: int, name: str, epsilon: float) -> None:
     W, counts = unary(n, k, epsilon, truths(k)[name]), np.ones(n)
     packed = PackedRows(W.packed, W.p1, W.p0, W.k)
@@ -154,22 +159,6 @@ def test_packed_solver_reaches_a_tight_gap_in_few_passes() -> None:
     assert problem.gap(solution.p) <= 1e-9 and solution.n_iter <= 15
 
 
-def test_packed_em_agrees() -> None:
-    n, k = 20_000, 120
-    problem = Likelihood(unary(n, k, 3.0, truths(k)["zipf"]), np.ones(n, dtype=np.int64))
-    best, found = MLE().solve(problem), EM().solve(problem)
-    assert problem.loglike(best.p) - problem.loglike(found.p) <= 1e-3
-    assert step_left(problem.W, problem.n, best.p, found.p) <= 5e-3
-
-
-def test_counts_of_collapsed_reports() -> None:
-    W = unary(2000, 6, 1.0, truths(6)["zipf"])
-    distinct, n = np.unique(W.packed, axis=0, return_counts=True)
-    collapsed = MLE().solve(Likelihood(UnaryRows(distinct, W.p1, W.p0, 6), n))
-    separate = MLE().solve(Likelihood(W, np.ones(2000, dtype=np.int64)))
-    np.testing.assert_allclose(collapsed.p, separate.p, atol=1e-8)
-
-
 @pytest.mark.parametrize("bits", [[[1, 0, 0]], [[0, 0, 0]], [[1, 1, 1]] * 4, [[0, 1, 1]] * 2])
 def test_unary_reports_without_variety(bits: list[list[int]]) -> None:
     packed = np.packbits(np.array(bits), axis=1, bitorder="little")
@@ -181,7 +170,7 @@ def test_unary_reports_without_variety(bits: list[list[int]]) -> None:
         assert solution.p[zero].max() < 1e-6
 
 
-@pytest.mark.parametrize("k", [1, 7, 8, 9, 64, 131])
+@pytest.mark.parametrize("k", [1, 8, 131])
 def test_kernels_equal_their_numpy_twins(k: int) -> None:
     rng = np.random.default_rng(k)
     bits = rng.random((57, k)) < 0.3
@@ -194,34 +183,6 @@ def test_kernels_equal_their_numpy_twins(k: int) -> None:
     np.testing.assert_allclose(fast.mix(x), plain.mix(x), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(fast.adjoint(v), plain.adjoint(v), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(fast.adjoints(v), plain.adjoints(v), rtol=1e-12, atol=1e-12)
-
-
-def some_rows(kind: str) -> Rows:
-    rng = np.random.default_rng(8)
-    uniform = UniformRows(np.array([0, 2, 2, 4]), 0.4, 0.12, 5)
-    bits = UnaryRows(np.packbits(rng.random((6, 5)) < 0.4, axis=1, bitorder="little"), 0.7, 0.3, 5)
-    dense = DenseRows(rng.random((3, 5)), rng.random(3))
-    stacked = StackedRows((uniform, bits, dense))
-    fixed = FixedEntry(stacked, 1, 0.3)
-    return {"uniform": uniform, "bits": bits, "dense": dense, "stacked": stacked, "fixed": fixed}[
-        kind
-    ]
-
-
-@pytest.mark.parametrize("kind", ["uniform", "bits", "dense", "stacked", "fixed"])
-def test_products_equal_those_of_the_dense_matrix(kind: str) -> None:
-    rng = np.random.default_rng(9)
-    rows = some_rows(kind)
-    for W in (rows, rows.prepared()):
-        M, (u, k) = rows.dense(), rows.shape
-        p, v, keep = rng.random(k), rng.random(u), np.arange(u) % 2 == 0
-        np.testing.assert_allclose(W.mix(p), M @ p, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoint(v), v @ M, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoints(v)[0], v @ M, rtol=1e-13)
-        np.testing.assert_allclose(W.adjoints(v)[1], v @ (M * M), rtol=1e-13)
-        np.testing.assert_allclose(W.gram(v), (M.T * v) @ M, rtol=1e-12)
-        np.testing.assert_allclose(W.select(keep).dense(), M[keep], rtol=1e-13)
-    np.testing.assert_allclose(rows.select(keep).log_scale, rows.log_scale[keep])
 
 
 # ---- several groups, and one entry held fixed
@@ -246,8 +207,7 @@ def test_groups_with_different_mechanisms(k: int) -> None:
     assert step_left(W.select(seen), n[seen], exact.p, solution.p) <= 2e-3
 
 
-@pytest.mark.parametrize("k", [2, 5, 90])
-@pytest.mark.parametrize("value", [0.0, 0.2, 0.9])
+@pytest.mark.parametrize(("k", "value"), [(2, 0.9), (5, 0.0), (90, 0.2)])
 def test_one_entry_held_fixed(k: int, value: float) -> None:
     problem = krr(krr_counts(k, 1.0, truths(k)["zipf"], 3000), 1.0)
     fixed = Likelihood(FixedEntry(problem.W, 0, value), problem.n)
@@ -282,7 +242,7 @@ def channels() -> dict[str, Array]:
 
 
 @pytest.mark.parametrize("name", list(channels()))
-@pytest.mark.parametrize("n", [1, 50, 10**4, 10**7])
+@pytest.mark.parametrize("n", [1, 10**4, 10**7])
 def test_newton_is_certified_on_any_channel(name: str, n: int) -> None:
     Q = channels()[name]
     c = np.random.default_rng(n).multinomial(n, truths(len(Q))["zipf"] @ Q)
@@ -323,33 +283,3 @@ def test_too_many_reports_for_cvxpy_are_refused() -> None:
 
 
 # ---- pieces
-
-
-def test_model_step_solves_its_quadratic_programme() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(10):
-        D, u, p = rng.random(6) + 0.1, rng.random(6) + 0.1, rng.dirichlet(np.full(6, 0.5))
-        p[rng.integers(6)] = 0.0
-        g = rng.normal(size=6)
-        x = cp.Variable(6)
-        objective = g @ x + cp.sum_squares(cp.multiply(np.sqrt(D), x)) / 2 + (u @ x) ** 2 / 2
-        problem = cp.Problem(cp.Minimize(objective), [p + x >= 0])
-        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13)
-        np.testing.assert_allclose(DiagonalModel(D, u).step(p, g), x.value, atol=1e-5)
-
-
-def test_line_search_finds_the_maximum() -> None:
-    rng = np.random.default_rng(1)
-    d, n = rng.random(50) + 0.1, rng.integers(1, 9, size=50).astype(float)
-    for change in (rng.normal(size=50), -d, d, -d * (1 - 1e-9), 10 * rng.normal(size=50)):
-        for longest in (0.5, 1.0, 3.0):
-            t = line_search(d, change, n, 0.1, longest)
-            grid = np.linspace(0, longest, 2001)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                at = d + np.multiply.outer(grid, change)
-                values = np.where(
-                    (at > 0).all(axis=1), np.log(at) @ n / n.sum() - 0.1 * grid, -np.inf
-                )
-                found = float(n @ np.log(d + t * change) / n.sum() - 0.1 * t)
-            assert 0 <= t <= longest
-            assert found >= values[0] + 0.99 * (values.max() - values[0]) - 1e-12

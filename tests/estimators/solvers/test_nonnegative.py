@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -91,23 +90,9 @@ def by_nnls(case: Case) -> Array:
     return np.asarray(scipy.optimize.nnls(L.T, np.linalg.solve(L, linear))[0])
 
 
-def by_enumeration(case: Case) -> Array:
-    """The minimiser as the best of the minimisers on all faces of p >= 0."""
-    A, S = case.design.matrix(), case.design.shape[1]
-    G, linear = A.T @ (case.D[:, None] * A), A.T @ (case.D * case.rhs) - case.penalty
-    best = np.zeros(S)
-    for size in range(1, S + 1):
-        for face in map(list, combinations(range(S), size)):
-            p = np.zeros(S)
-            p[face] = np.linalg.solve(G[np.ix_(face, face)], linear[face])
-            if p.min() >= 0.0 and case.objective(p) < case.objective(best):
-                best = p
-    return best
-
-
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("h", [1, 2, 3])
-@pytest.mark.parametrize("z", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize(
+    ("z", "h", "centred"), [(0.0, 1, True), (0.5, 2, False), (3.0, 3, True), (0.5, 3, False)]
+)
 def test_agrees_with_scipy(z: float, h: int, centred: bool) -> None:
     problem = case(h=h, z=z, centred=centred, seed=h)
     fit = problem.fit()
@@ -116,12 +101,6 @@ def test_agrees_with_scipy(z: float, h: int, centred: bool) -> None:
     assert fit.converged
     np.testing.assert_allclose(fit.p, expected, atol=1e-7)
     assert np.array_equal(fit.p > 0.0, expected > 1e-7)  # an absent candidate is an exact zero
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_agrees_with_enumeration(seed: int) -> None:
-    problem = case(S=8, m=4, z=2.0, noise=0.05, seed=seed)
-    np.testing.assert_allclose(problem.fit().p, by_enumeration(problem), atol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
@@ -149,17 +128,7 @@ def test_compiled_sweep_is_its_twin(dtype: Any) -> None:
     np.testing.assert_allclose(states[0][-2], fresh[-2], atol=1e-12)
 
 
-def test_large_and_small_designs_take_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = case(S=80, m=32, z=0.5)
-    plain = problem.fit()
-    monkeypatch.setattr(nonnegative, "_SMALL", 0)
-    compiled = problem.fit()
-    assert compiled.n_iter == plain.n_iter
-    np.testing.assert_allclose(compiled.p, plain.p, atol=1e-12)
-
-
-@pytest.mark.parametrize("z", [0.0, 1.0])
-@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize(("z", "centred"), [(0.0, False), (1.0, True)])
 def test_more_candidates_than_equations(z: float, centred: bool) -> None:
     problem = case(C=3, S=200, m=16, z=z, centred=centred)
     assert problem.design.shape[0] < problem.design.shape[1]
@@ -218,27 +187,6 @@ def test_empty_cohorts_do_not_count() -> None:
     assert not np.allclose(fit.p, problem.fit().p, atol=1e-4)
 
 
-def test_a_candidate_without_cells_stays_at_zero() -> None:
-    problem = case(centred=False)
-    cells = problem.design.cells.copy()
-    cells[:, 5] = problem.design.n_cells
-    fit = replace(problem, design=replace(problem.design, cells=cells)).fit()
-    assert fit.converged and fit.p[5] == 0.0
-
-
-def test_warm_start() -> None:
-    problem = case(S=60, z=1.0)
-    fit = problem.fit()
-    again = problem.fit(start=fit.p)
-    assert again.n_iter == 0 and np.array_equal(again.p, fit.p)
-    start = np.random.default_rng(0).uniform(0.0, 1.0, size=60)
-    before = start.copy()
-    np.testing.assert_allclose(problem.fit(start=start).p, fit.p, atol=1e-7)
-    assert np.array_equal(start, before)
-    nearby = problem.fit(start=fit.p * 1.001)
-    assert nearby.n_iter <= fit.n_iter
-
-
 @pytest.mark.parametrize("z", [0.0, 1.0])
 def test_gap_is_the_certificate_it_says(z: float) -> None:
     problem = case(z=z)
@@ -253,30 +201,6 @@ def test_gap_is_the_certificate_it_says(z: float) -> None:
     assert np.array_equal(stopped.p, p)
     loose = problem.fit(tol=1e-3)
     assert loose.converged and fit.gap < loose.gap <= 1e-3
-
-
-def test_units() -> None:
-    """The gap has none: rescaled weights or data lead the same way."""
-    problem = case(z=1.0)
-    fit = problem.fit()
-    heavier = replace(problem, weights=1e6 * problem.weights, penalty=1e6 * problem.penalty).fit()
-    np.testing.assert_allclose(heavier.p, fit.p, atol=1e-9)
-    larger = replace(problem, rhs=1e6 * problem.rhs, penalty=1e6 * problem.penalty).fit()
-    np.testing.assert_allclose(larger.p, 1e6 * fit.p, atol=1e-3)
-    assert heavier.n_iter == larger.n_iter == fit.n_iter
-
-
-def test_nothing_to_fit() -> None:
-    problem = case(z=1.0)
-    fit = replace(problem, rhs=np.zeros_like(problem.rhs)).fit()
-    assert fit.converged and fit.gap == 0.0 and not fit.p.any()
-
-
-def test_a_penalty_for_all() -> None:
-    problem = case()
-    scalar = nonnegative_lasso(problem.design, problem.weights, problem.rhs, 0.05)
-    assert np.array_equal(scalar.p, replace(problem, penalty=np.full(40, 0.05)).fit().p)
-    assert scalar.p.sum() < problem.fit().p.sum()
 
 
 @pytest.mark.parametrize(
@@ -297,19 +221,15 @@ def test_bad_problems(change: dict[str, Any], message: str) -> None:
         replace(case(), **change).fit()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_bad_options() -> None:
+    for options, message in [
         ({"start": np.zeros(41)}, "start=.*shape"),
         ({"start": np.full(40, -0.1)}, "start=.*negative"),
-        ({"tol": 0.0}, "tol=0.0.*positive"),
         ({"tol": np.nan}, "tol=nan.*positive"),
         ({"max_iter": -1}, "max_iter=-1"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        case().fit(**options)
+    ]:
+        with pytest.raises(InvalidArgument, match=message):
+            case().fit(**options)
 
 
 def test_penalty_levels() -> None:
@@ -318,27 +238,19 @@ def test_penalty_levels() -> None:
     assert penalty_level("quantile", 500, 5.0) == pytest.approx(scipy.stats.norm.isf(0.01))
     assert penalty_level("quantile", 500, 250.0) == 0.0
     assert penalty_level("quantile", 1) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+    for given, message in [
         (("best", 500), "rule='best'"),
-        (("universal", 0), "n_candidates=0"),
         (("universal", 2.5), "n_candidates=2.5"),
-        (("quantile", 500, 0.0), "false_selections=0.0"),
         (("quantile", 500, np.nan), "false_selections=nan"),
-    ],
-)
-def test_bad_penalty_levels(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        penalty_level(*arguments)
+    ]:
+        with pytest.raises(InvalidArgument, match=message):
+            penalty_level(*given)
 
 
 def test_false_selections_are_as_many_as_expected() -> None:
     """Of absent candidates, in pure noise, about `false_selections` are selected."""
     rng = np.random.default_rng(0)
-    C, S, h, m, runs = 32, 1000, 2, 64, 25
+    C, S, h, m, runs = 32, 1000, 2, 64, 12
     design = HashDesign(hashed(C, S, h, m, rng), m, 0.5, 1.0 - (1.0 - 1.0 / m) ** h)
     weights = rng.uniform(0.5, 2.0, size=C)
     D = np.repeat(weights, m)

@@ -12,21 +12,6 @@ import ldpstats as ldp
 from ldpstats import io
 
 
-def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    with io.replacing(path) as temporary:
-        temporary.write_text("new")
-        assert not path.exists()
-    assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
-
-
-def test_an_error_removes_the_temporary_file(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), io.replacing(tmp_path / "a.txt") as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     path = text_file(tmp_path / "a.txt", "old")
     (tmp_path / "link").symlink_to(path)

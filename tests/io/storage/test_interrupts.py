@@ -71,14 +71,6 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_handler_of_the_caller_is_left_alone(handlers: None) -> None:
-    before = [signal.getsignal(number) for number in ENDING]
-    with interrupts.cleaning_up():
-        assert [signal.getsignal(number) for number in ENDING] == before
-    assert cli.main(["--version"]) == 0
-    assert [signal.getsignal(number) for number in ENDING] == before
-
-
 def test_other_threads_change_no_handler() -> None:
     found: list[int] = []
     with interrupts.cleaning_up():
@@ -96,17 +88,6 @@ def test_a_fork_removes_nothing_of_its_parent(tmp_path: Path) -> None:
         interrupts._unfinished.discard(entry)
         interrupts.remove_unfinished(everyones=True)
         assert temporary.exists()
-
-
-def test_the_files_of_other_threads_stay(tmp_path: Path) -> None:
-    with io.replacing(tmp_path / "a") as temporary:
-        thread = threading.Thread(target=interrupts.remove_unfinished)
-        thread.start()
-        thread.join()
-        assert temporary.exists()
-        interrupts.remove_unfinished()
-        assert not temporary.exists()
-        temporary.write_text("again")
 
 
 COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import command; command()"]
@@ -136,8 +117,9 @@ def unfinished(folder: Path, program: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
-@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize(
+    ("old", "number"), [(False, signal.SIGTERM), (True, signal.SIGHUP), (True, signal.SIGINT)]
+)
 def test_a_signal_leaves_nothing(
     old: bool, number: signal.Signals, answers: Path, tmp_path: Path
 ) -> None:
@@ -159,33 +141,31 @@ def test_a_signal_leaves_nothing(
 
 
 def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
-    (tmp_path / "answers.csv").write_text("job\n" + "nurse\n" * 400_000)
+    (tmp_path / "answers.csv").write_text("job\n" + "nurse\n" * 200_000)
     program = start(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     while program.poll() is None:
         program.send_signal(signal.SIGHUP)
         time.sleep(0.02)
     out, err = program.communicate()
-    assert (program.returncode, err) == (0, b"") and b"400000 reports" in out
+    assert (program.returncode, err) == (0, b"") and b"200000 reports" in out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
-def test_a_signal_at_any_moment(
-    number: signal.Signals, tmp_path: Path, attempts: Callable[[int], int]
-) -> None:
+def test_a_signal_at_any_moment(tmp_path: Path, attempts: Callable[[int], int]) -> None:
     """100 moments, or a share, from the first temporary file on, over the work and the commit."""
-    (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 100_000)
+    (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 50_000)
     program = start(tmp_path)
     begun = None
     while program.poll() is None:
         if begun is None and list(tmp_path.glob(".ldpstats-*")):
             begun = time.monotonic()
+        time.sleep(0.001)
     assert begun is not None
     whole, done = time.monotonic() - begun, 0
     program.communicate()
     moments = attempts(100)
     for i in range(moments):
-        old = {}
+        number, old = (*ENDING, signal.SIGINT)[i % 3], {}
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
             if i % 2:
@@ -193,7 +173,7 @@ def test_a_signal_at_any_moment(
                 old[name] = "mine"
         program = start(tmp_path, "--force")
         while program.poll() is None and not list(tmp_path.glob(".ldpstats-*")):
-            pass
+            time.sleep(0.001)
         time.sleep(1.1 * whole * i / moments)
         program.send_signal(number)
         _, err = program.communicate()
@@ -204,7 +184,7 @@ def test_a_signal_at_any_moment(
             whole *= 0.9  # of a machine that was busy with other work when this was measured
             mechanism = io.read_mechanism(tmp_path / "spec.json")
             assert set(found) == {"reports.csv", "spec.json"}
-            assert io.read_counts(tmp_path / "reports.csv", mechanism).nobs == 300_000
+            assert io.read_counts(tmp_path / "reports.csv", mechanism).nobs == 150_000
         else:
             assert program.returncode in (-number, 130)
     assert done < moments  # the negative control: there was something to interrupt
@@ -214,7 +194,7 @@ def test_a_signal_at_any_moment(
 def test_programs_that_make_one_new_file(tmp_path: Path, attempts: Callable[[int], int]) -> None:
     """Of two programs at once one is refused, and the specification is that of the reports."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 1000)
-    for _ in range(attempts(50)):
+    for _ in range(attempts(50) // 2):
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
         programs = [start(tmp_path, "--epsilon", epsilon) for epsilon in ("1", "2")]

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.estimators import MLE
 
 SUBSETS = ldp.SubsetSelection(("a", "b", "c", "d"), 0.6, size=2)
-HADAMARD = ldp.HadamardResponse(("a", "b", "c", "d"), 0.6)
 
 
 @pytest.mark.parametrize("text", ["0111", "0001", "011", "0210", "", None, 3, True])
@@ -31,34 +29,6 @@ def test_packed_subsets_of_another_size_are_refused() -> None:
 def test_sums_that_no_reports_have_are_refused(n: list[int]) -> None:
     with pytest.raises(ldp.InvalidArgument, match=r"2 ones|exceeds"):
         SUBSETS.counts(n, nobs=2)
-
-
-@pytest.mark.parametrize("label", [8, -1, 1.5, "eight", None])
-def test_labels_that_do_not_exist_are_refused(label: object) -> None:
-    with pytest.raises(ldp.LDPError):
-        HADAMARD.parse("reports", [0, label])
-
-
-@pytest.mark.parametrize("size", [0, 4, 2.5, True, "two", np.nan])
-def test_sizes_that_leave_nothing_out_are_refused(size: object) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="size"):
-        ldp.SubsetSelection(4, 1.0, size)
-
-
-def test_bits_of_subsets_are_not_lumped() -> None:
-    reports = SUBSETS.privatize(["a", "b"] * 50, np.random.default_rng(1))
-    with pytest.raises(ldp.NotAvailable, match="several categories at once"):
-        ldp.lump(reports, ["a"])
-
-
-def test_reports_of_blocks_are_paired() -> None:
-    rng = np.random.default_rng(3)
-    values = rng.choice(list("abcd"), 20_000, p=[0.4, 0.3, 0.2, 0.1])
-    krr = ldp.KRR(tuple("abcd"), 0.8).privatize(values, rng)
-    for mechanism in (SUBSETS, HADAMARD):
-        both = ldp.paired(mechanism.privatize(values, rng), krr)
-        assert both.mechanism.epsilon == pytest.approx(1.4, abs=1e-12)
-        assert abs(ldp.FrequencyModel(both).fit().params["a"] - 0.4) < 0.06  # 4 standard errors
 
 
 def test_goodness_of_fit_sees_another_epsilon() -> None:
@@ -105,16 +75,6 @@ def test_very_many_categories(mechanism: ldp.Mechanism) -> None:
     assert low < 0.7 < high
     assert "1234" in str(fit.summary())
     assert mechanism.draw(np.full(k, 1.0 / k), 50, rng).nobs == 50
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_likelihoods_of_many_categories_are_maximised(epsilon: float) -> None:
-    # of several Hadamard matrices, each needs a part of its own in the model of the Hessian
-    mechanism, rng = ldp.HadamardResponse(4_000, epsilon), np.random.default_rng(7)
-    p = 1.0 / np.arange(1, 4_001)
-    reports = mechanism.privatize(rng.choice(4_000, 50_000, p=p / p.sum()), rng)
-    solution = MLE().solve(mechanism.likelihood(reports.tally()))
-    assert solution.converged and solution.n_iter < 20
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 8, 30, 1000])

@@ -10,9 +10,7 @@ from grid import all_reports
 from simulate import bias, coverage, near, repeat, size
 
 import ldpstats as ldp
-from ldpstats.estimators import MLE, CvxpyMLE
 from ldpstats.mechanisms.blocks.subset import best_size
-from ldpstats.problems.covariance import subset_bits
 
 ZIPF = 1.0 / np.arange(1, 9) / (1.0 / np.arange(1, 9)).sum()
 
@@ -47,16 +45,6 @@ def test_the_default_size_is_the_one_the_information_prefers(k: int, epsilon: fl
     assert sums[best_size(k, epsilon) - 1] <= min(sums) * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize(("k", "size"), [(2, 1), (3, 1), (3, 2), (6, 3), (6, 5), (7, 2)])
-def test_covariance_of_subset_bits_by_enumeration(k: int, size: int) -> None:
-    mechanism = ldp.SubsetSelection(k, 0.9, size)
-    p = np.append(np.arange(1.0, k), 0.0) / np.arange(1.0, k).sum()
-    held, law = mechanism.channel().patterns() + 0.0, p @ mechanism.channel().matrix()
-    V = (held.T * law) @ held - np.outer(law @ held, law @ held)
-    found = subset_bits(p, size, mechanism.p1, 1.0 - mechanism.p1, 1.0).matrix()
-    np.testing.assert_allclose(found, V, rtol=0, atol=1e-13)
-
-
 @every_mechanism
 def test_covariance_of_the_linear_estimate_by_enumeration(mechanism: ldp.Mechanism) -> None:
     Q = mechanism.channel().matrix()
@@ -74,17 +62,6 @@ def _each(mechanism: ldp.Mechanism) -> list[ldp.Counts]:
     """Counts of one report, for every possible report."""
     every = all_reports(mechanism)
     return [ldp.Counts(every.y[i : i + 1], [1], mechanism) for i in range(len(every))]
-
-
-@every_mechanism
-def test_maximum_likelihood_is_that_of_another_solver(mechanism: ldp.Mechanism) -> None:
-    rng = np.random.default_rng(5)
-    counts = mechanism.privatize(rng.choice(8, 4_000, p=ZIPF), rng).tally()
-    problem = mechanism.likelihood(counts)
-    ours, theirs = MLE().solve(problem), CvxpyMLE().solve(problem)
-    assert ours.gap < 1e-10
-    np.testing.assert_allclose(ours.p, theirs.p, rtol=0, atol=2e-4)
-    assert problem.loglike(ours.p) >= problem.loglike(theirs.p) - 1e-9
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -27,46 +26,6 @@ def law(k: int) -> np.ndarray:
 
 
 # -- reductions --------------------------------------------------------------------------------
-
-
-def test_one_cohort_of_a_permuted_alphabet_is_krr() -> None:
-    labels = ("a", "b", "c", "d", "e")
-    orr, krr = ldp.ORR(5, 1, epsilon=1.3, alphabet=labels), ldp.KRR(labels, epsilon=1.3)
-    renamed = orr.cells()[0, :, 0].astype(int)  # the output that stands for each label
-    assert sorted(renamed) == list(range(5))
-    np.testing.assert_allclose(
-        orr.channel().matrix()[:, renamed], krr.channel().matrix(), rtol=0, atol=1e-15
-    )
-    n = np.array([350, 250, 150, 130, 120])
-    ours = np.empty((1, 5), dtype=int)
-    ours[0, renamed] = n
-    fits = [
-        ldp.FrequencyModel(orr.counts(ours)).fit(method)
-        for method in ("inversion", "mle", "projected")
-    ]
-    theirs = [
-        ldp.FrequencyModel(krr.counts(n)).fit(method)
-        for method in ("inversion", "mle", "projected")
-    ]
-    for a, b in zip(fits, theirs, strict=True):
-        np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
-        np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
-        assert a.llf == pytest.approx(b.llf, rel=1e-12) or np.isnan(a.llf)
-
-
-def test_one_cohort_of_a_permuted_alphabet_is_krappor() -> None:
-    labels = ("a", "b", "c", "d")
-    ours, theirs = ldp.ORAPPOR(4, 1, 1, epsilon=1.3, alphabet=labels), ldp.KRAPPOR(labels, 1.3)
-    renamed = ours.cells()[0, :, 0].astype(int)
-    assert ours.p1 == pytest.approx(theirs.p1, abs=1e-15)
-    ones = np.array([500, 450, 420, 400])
-    moved = np.empty((1, 4), dtype=int)
-    moved[0, renamed] = ones
-    a = ldp.FrequencyModel(ours.counts(moved, nobs=[1000])).fit()
-    b = ldp.FrequencyModel(theirs.counts(ones, nobs=1000)).fit()
-    np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
 
 
 # -- privacy -------------------------------------------------------------------------------------
@@ -192,38 +151,6 @@ def test_one_report_of_the_client_has_the_law_of_the_channel() -> None:
 # -- reports and counts ---------------------------------------------------------------------------
 
 
-def test_counts_from_tables() -> None:
-    frame = pd.DataFrame({"cohort": [0, 1, 1], "report": ["3", "7", "7"], "n": [5, 2, 1]})
-    counts = ldp.Counts.from_frame(frame, ORR, count="n", cohort="cohort")
-    assert counts.vector()[0, 3] == 5 and counts.vector()[1, 7] == 3
-    joined = pd.DataFrame({"report": ["0:3", "1:7"]})
-    assert ldp.Counts.from_frame(joined, ORR).vector().sum() == 2
-    assert ORR.counts(counts.vector(), nobs=counts.vector().sum(axis=1)).nobs == 8
-
-
-def test_simulated_counts_of_many_respondents_cost_what_few_do() -> None:
-    words = WORDS[:20]
-    for mechanism in (ORR, RAPPOR):
-        counts = mechanism.draw(law(20), 10**8, np.random.default_rng(1), words)
-        assert counts.nobs == 10**8
-        results = ldp.FrequencyModel(counts, candidates=words).fit("inversion")
-        assert np.abs((results.params - law(20)) / results.bse).max() < 4.5
-
-
-def bad(call) -> str:  # type: ignore[no-untyped-def]
-    with pytest.raises(ldp.LDPError) as raised:
-        call()
-    return str(raised.value)
-
-
-def test_counts_of_other_parameters_are_refused() -> None:
-    other = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
-    counts = other.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
-    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
-        _ = counts + RAPPOR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
-    assert "were not made by" in bad(lambda: RAPPOR.moments(counts, WORDS))
-
-
 # -- truth values ----------------------------------------------------------------------------------
 
 TRUTH = {"n_bits": 1, "n_hashes": 1, "n_cohorts": 1}
@@ -278,25 +205,3 @@ def test_a_boolean_client_keeps_its_response() -> None:
     once.report(False)
     with pytest.raises(ldp.BudgetSpent):
         once.report(False)
-
-
-def test_true_near_zero_and_its_association() -> None:
-    """Frequencies are those of the 2 x 2 channel, and tables have the sign of the truth."""
-    rng = np.random.default_rng(4)
-    truth = ldp.RAPPOR(**TRUTH, f=0.25, p=0.25, q=0.75)
-    page = rng.choice(["a", "b"], size=6000)
-    secure = rng.random(6000) < np.where(page == "a", 0.02, 0.0)
-    reports = truth.privatize(secure, rng)
-    found = ldp.FrequencyModel(reports).fit()
-    same = ldp.CustomMechanism(truth.channel().matrix(), (False, True), (0, 1))
-    plain = ldp.FrequencyModel(same.counts(np.bincount(reports.y, minlength=2))).fit()
-    assert found.conf_int().to_numpy() == pytest.approx(plain.conf_int().to_numpy())
-    assert found.conf_int().loc[True, "lower"] <= 0.01 <= found.conf_int().loc[True, "upper"]
-    pages = ldp.RAPPOR(16, 1, 4, f=0.25, p=0.25, q=0.75).privatize(page, rng)
-    table = ldp.AssociationModel(
-        pages, reports, candidates={"page": ["a", "b"]}, names=("page", "secure")
-    ).fit()
-    assert table.table.shape == (2, 2) and table.table[True].sum() < 0.1
-    limits = table.conf_int()
-    assert (limits["lower"] <= [0.49, 0.01, 0.5, 0.0]).all()
-    assert (limits["upper"] >= [0.49, 0.01, 0.5, 0.0]).all()

@@ -52,11 +52,6 @@ def test_thresholds_that_are_rounded_down_would_leak() -> None:
         assert all(int(upper[-1]) == 2**64 - 1 for upper in rows.upper)
 
 
-def test_it_is_warner_for_two_categories() -> None:
-    Q = ldp.GeometricResponse(("no", "yes"), 1.3).channel().matrix()
-    np.testing.assert_allclose(Q, ldp.Warner(epsilon=1.3).channel().matrix(), rtol=1e-14)
-
-
 def test_labels_are_in_order() -> None:
     assert ldp.GeometricResponse(("low", "high", "middle"), 1.0).is_ordered  # text is as it stands
     for labels in ((1, 3, 2), (0.5, 0.2), ("[5, 9]", "[0, 5)")):

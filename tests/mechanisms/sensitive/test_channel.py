@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pandas as pd
 import pytest
 from grid import report_codes
 from scipy import stats
-from shared.sensitive_surveys import JOBS, URAPS, answers, each_urap, every_report, survey, theta_of
+from shared.sensitive_surveys import JOBS, URAPS, each_urap, every_report, theta_of
 
 import ldpstats as ldp
-from ldpstats.privacy import uldp
 
 # -- the coefficients of the paper, and what the mechanisms reduce to ----------------------------
 
@@ -83,55 +79,6 @@ def test_all_sensitive_is_krr_and_krappor() -> None:
             assert urap.format.packed_bits == 8
 
 
-def test_all_sensitive_is_estimated_as_krr_and_krappor() -> None:
-    n = [31, 12, 40, 9, 8]
-    pairs: list[tuple[Any, Any]] = [
-        (ldp.URR(JOBS, JOBS, 0.7).counts(n), ldp.KRR(JOBS, 0.7).counts(n)),
-    ]
-    krappor = survey(ldp.KRAPPOR(JOBS, 0.7), 500, seed=1)
-    pairs.append((ldp.Reports(krappor.y, ldp.URAP(JOBS, JOBS, 0.7)).tally(), krappor.tally()))
-    for one, two in pairs:
-        for name in ("mle", "em", "inversion", "projected", "thresholded", "nnls"):
-            a, b = (ldp.FrequencyModel(c).fit(name) for c in (one, two))
-            np.testing.assert_allclose(a.params, b.params, atol=1e-9)
-            np.testing.assert_allclose(a.linear_bse, b.linear_bse, rtol=1e-9)
-        a, b = (ldp.FrequencyModel(c).fit() for c in (one, two))
-        np.testing.assert_allclose(a.conf_int(), b.conf_int(), atol=1e-7)
-        np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
-
-
-@pytest.mark.parametrize("make", [ldp.URR, ldp.URAP])
-def test_none_sensitive_is_the_identity(make: Any) -> None:
-    mechanism = make(JOBS, (), 0.5)
-    values = answers(mechanism, 300, seed=1)
-    reports = mechanism.privatize(values, np.random.default_rng(1))
-    if make is ldp.URR:
-        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
-        np.testing.assert_array_equal(mechanism.report_labels(reports), values)
-    else:
-        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
-        np.testing.assert_array_equal(
-            np.asarray(JOBS)[mechanism.format.unpack(reports.y).argmax(1)], values
-        )
-        assert mechanism.d2 == 0.0 and mechanism.told == 1.0
-    shares = pd.Series(values).value_counts(normalize=True).reindex(JOBS)
-    for name in ("mle", "inversion", "thresholded", "em"):
-        results = ldp.FrequencyModel(reports).fit(name)
-        np.testing.assert_allclose(results.params, shares, atol=1e-12)
-    se = np.sqrt(shares * (1 - shares) / 300)
-    np.testing.assert_allclose(results.linear_bse, se, rtol=1e-12)
-    certificate = uldp(mechanism)
-    assert (certificate.epsilon, certificate.n_protected, certificate.n_invertible) == (0, 0, 5)
-    assert mechanism.audit().sampler == 0.0
-
-
-def test_one_of_two_is_mangat() -> None:
-    for epsilon in (0.2, 1.0, 4.0):
-        urr = ldp.URR(("no", "yes"), ["yes"], epsilon)
-        mangat = ldp.Mangat(p=-np.expm1(-epsilon)).channel().matrix()
-        np.testing.assert_allclose(urr.channel().matrix(), mangat, rtol=0, atol=1e-15)
-
-
 # -- the law of the reports, noise included ------------------------------------------------------
 
 
@@ -152,18 +99,3 @@ def test_reports_have_the_law_of_all_their_bits(name: str) -> None:
         chi2 = ((cells - means)[means > 0] ** 2 / means[means > 0]).sum()
         # 1e-6 of each of 18 tests: with a fixed seed a failure means a wrong law
         assert stats.chi2.sf(chi2, max((means > 0).sum() - 1, 1)) > 1e-6
-
-
-def test_noise_around_what_is_revealed_is_that_of_anyone() -> None:
-    # given that the answer is revealed, bits of sensitive categories are d1, independently
-    urap = ldp.URAP(7, (0, 1, 2, 4), epsilon=0.5)
-    n = 60_000
-    reports = urap.privatize(np.full(n, 5), np.random.default_rng(6))
-    told = urap.format.revealed(reports.y) > 0
-    assert abs(told.mean() - urap.told) < 5 * np.sqrt(urap.told * urap.d2 / n)
-    bits = urap.format.unpack(reports.y)[told][:, [0, 1, 2, 4]]
-    se = np.sqrt(urap.d1 * (1 - urap.d1) / told.sum())
-    assert np.all(np.abs(bits.mean(axis=0) - urap.d1) < 5 * se)
-    correlation = np.corrcoef(bits.T) - np.eye(4)
-    assert np.abs(correlation).max() < 5 / np.sqrt(told.sum())
-    assert reports.tally().noise.tolist() == [*bits.sum(axis=0)[:3], 0, bits.sum(axis=0)[3], 0, 0]

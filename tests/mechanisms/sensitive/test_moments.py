@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from grid import distribution
 from shared.sensitive_surveys import MECHANISMS, each_urap, every_report
 
 import ldpstats as ldp
-from ldpstats.problems.covariance import uniformised, uniformised_fpe16
 
 
 @each_urap
@@ -41,28 +38,3 @@ def test_linear_estimate_of_urr_is_unbiased_with_its_covariance(name: str) -> No
     law = p @ Q
     V = (T.T * law) @ T - np.outer(p, p)
     np.testing.assert_allclose(urr.moments(single[0]).covariance(p).matrix(), V, atol=1e-13)
-
-
-def test_covariances_of_the_vector_background() -> None:
-    for name in ("urr", "urr-levels"):
-        channel, p, n = MECHANISMS[name].channel(), distribution(5), 700
-        Q = channel.matrix()
-        J = n * (Q / (p @ Q)) @ Q.T
-        inverse = np.linalg.inv(J)
-        np.testing.assert_allclose(
-            uniformised_fpe16(p, channel.a, channel.b, n).matrix(), inverse, atol=1e-14
-        )
-        found = uniformised(p, channel.a, channel.b, n).matrix()
-        np.testing.assert_allclose(found, inverse - np.outer(p, p) / n, atol=1e-14)
-
-
-@pytest.mark.parametrize("mechanism", [MECHANISMS["urap"], MECHANISMS["urr-levels"]])
-def test_drawn_counts_give_unbiased_estimates_with_their_covariance(mechanism: Any) -> None:
-    rng, p, R, n = np.random.default_rng(8), distribution(5), 3000, 400
-    draws = [mechanism.draw(p, n, rng) for _ in range(R)]
-    found = np.array([mechanism.moments(c).estimate()[0] for c in draws])
-    V = mechanism.moments(draws[0]).covariance(p).matrix()
-    z = (found.mean(axis=0) - p) / np.sqrt(np.diag(V) / R)
-    assert np.abs(z).max() < 5
-    # a variance of 3000 draws has a relative standard error of 2.6 %
-    np.testing.assert_allclose(found.var(axis=0), np.diag(V), rtol=0.13)

@@ -125,19 +125,6 @@ def test_the_public_ways_make_the_same_client() -> None:
     assert not hasattr(client, "__dict__")
 
 
-class LeakyText(ldp.PUMClient):
-    """Shows the pre-processor in its representation."""
-
-    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
-        super().__init__(common, preprocessor, k, words, budget)
-        self.text = f"PUMClient({preprocessor})"
-
-    def __repr__(self) -> str:
-        return self.text
-
-    __slots__ = ("text",)
-
-
 class LeakyAttribute(ldp.PUMClient):
     """Keeps the pre-processor in an attribute."""
 
@@ -146,23 +133,6 @@ class LeakyAttribute(ldp.PUMClient):
         self.codes = preprocessor
 
     __slots__ = ("codes",)
-
-
-class LeakyState(ldp.PUMClient):
-    """Says in the refusal of a copy what it holds."""
-
-    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
-        super().__init__(common, preprocessor, k, words, budget)
-
-        def refuse() -> str:
-            return f"a client is not copied: {preprocessor}"
-
-        self.refuse = refuse
-
-    def __reduce_ex__(self, protocol: object) -> Any:
-        raise ldp.NotAvailable(self.refuse())
-
-    __slots__ = ("refuse",)
 
 
 class LeakyLog(ldp.PUMClient):
@@ -204,9 +174,7 @@ class LeakyRandomness(ldp.PUMClient):
 @pytest.mark.parametrize(
     ("cls", "where"),
     [
-        (LeakyText, "repr"),
         (LeakyAttribute, "slots"),
-        (LeakyState, "pickle 4"),
         (LeakyLog, "log"),
         (LeakyTraceback, "report without randomness"),
         (LeakyRandomness, "random bytes that were asked for"),

@@ -26,8 +26,9 @@ def survey(mechanism: Any, d: int, n: int = 3000) -> list[ldp.Reports]:
     return [mechanism.privatize(column, rng) for column in columns]
 
 
-@pytest.mark.parametrize("method", ["mle", "inversion", "projected"])
-@pytest.mark.parametrize(("mechanism", "d"), [(KRR, 3), (KRR, 5), (UNARY, 3)])
+@pytest.mark.parametrize(
+    ("mechanism", "d", "method"), [(KRR, 3, "mle"), (KRR, 5, "inversion"), (UNARY, 3, "projected")]
+)
 def test_it_is_the_model_of_these_variables(mechanism: Any, d: int, method: str) -> None:
     parts = survey(mechanism, d)
     whole = ldp.AssociationModel(*parts, names=NAMES[:d]).fit(method)

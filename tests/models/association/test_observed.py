@@ -80,27 +80,6 @@ def test_odds_ratio_and_risks_by_hand() -> None:
     assert results.cramers_v().lower > 0.1
 
 
-def test_three_of_them() -> None:
-    table = np.stack([TABLE, TABLE[::-1]])
-    results = fit(table, ldp.Observed(2), JOB, REGION)
-    n = table.sum()
-    margins = [table.sum(axis=tuple({0, 1, 2} - {v})) / n for v in range(3)]
-    expected = n * np.einsum("i,j,k->ijk", *margins)
-    assert results.test_independence().statistic == near(((table - expected) ** 2 / expected).sum())
-    within = results.test_conditional_independence(given="x")
-    assert within.df == 2 * 4 and within.pvalue < 1e-6
-
-
-def test_results_travel() -> None:
-    results = fit(TABLE, JOB, REGION, names=("job", "region"))
-    again = ldp.AssociationResults.from_json(results.to_json())
-    assert again.summary().as_text() == results.summary().as_text()
-    assert again.unprotected == ("job", "region") and again.epsilon == np.inf
-    document = results.to_dict()
-    with pytest.raises(ldp.InvalidArgument, match="unprotected"):
-        ldp.AssociationResults.from_dict(document | {"unprotected": ["late"]})
-
-
 # -- one of them -----------------------------------------------------------------------------------
 
 PRIVATE: dict[str, ldp.Mechanism] = {
@@ -113,8 +92,7 @@ PRIVATE: dict[str, ldp.Mechanism] = {
 }
 
 
-@pytest.mark.parametrize("name", PRIVATE)
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("name", "first"), [(name, i % 2 == 0) for i, name in enumerate(PRIVATE)])
 def test_beside_a_private_variable(name: str, first: bool) -> None:
     """In either place; the truth is within five standard errors."""
     rng, private = np.random.default_rng(11), PRIVATE[name]
@@ -140,20 +118,6 @@ def test_beside_a_private_variable(name: str, first: bool) -> None:
     assert results.cramers_v().lower > 0.1 and not results.conditional()["outside"].any()
 
 
-def test_independence_beside_a_private_variable_by_simulation() -> None:
-    """Independent answers are rejected as often as promised, dependent ones always."""
-    rng, krr, p = np.random.default_rng(12), PRIVATE["krr"], TABLE.sum(axis=0) / TABLE.sum()
-    job = rng.choice(3, 400)
-
-    def pvalue(region: np.ndarray) -> float:
-        reports = JOB.privatize(np.array(JOBS)[job], rng), krr.privatize(region, rng)
-        return ldp.AssociationModel(*reports).fit().test_independence().pvalue
-
-    found = [pvalue(rng.choice(REGIONS, 400, p=p)) for _ in range(100)]
-    assert 0 < np.sum(np.array(found) < 0.1) < 25  # 10 are expected: 5 standard errors
-    assert pvalue(np.array(REGIONS)[job]) < 1e-9
-
-
 def test_epsilon_of_sums_over_variables() -> None:
     krr = ldp.KRR(2, 1.5)
     results = fit(np.arange(12).reshape(3, 2, 2) + 5, JOB, krr, krr, names=("job", "a", "b"))
@@ -163,26 +127,12 @@ def test_epsilon_of_sums_over_variables() -> None:
         assert part.epsilon == epsilon and part.unprotected == unprotected
 
 
-def test_a_group_that_was_asked_directly() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    groups = [
-        ldp.JointCounts.from_table(TABLE * 5, (krr, REGION)),
-        ldp.JointCounts.from_table(TABLE, (JOB, REGION)),
-    ]
-    results = ldp.AssociationModel(*groups, names=("job", "region")).fit()
-    assert results.converged and results.epsilon == np.inf
-    assert results.unprotected == ("job", "region")
-    assert (results.bse < fit(TABLE, JOB, REGION).bse.to_numpy()).all()
-
-
 # -- cells that nobody was seen in -----------------------------------------------------------------
 
 EMPTY = [
     [[10, 0], [0, 10]],
     [[1000, 0], [0, 1000]],
-    [[10, 5], [0, 10]],
     [[100, 0], [50, 0]],
-    [[1, 0], [0, 1]],
     [[1, 0], [0, 0]],
     [[10**7, 0], [0, 10**7]],
 ]
@@ -218,39 +168,29 @@ def test_the_exact_limit_of_an_odds_ratio_with_an_empty_cell() -> None:
     assert 0.5 * exact.low < odds.lower < 2.0 * exact.low
 
 
-def test_cells_with_noise_are_as_before() -> None:
-    V = multinomial(np.array([0.4, 0.3, 0.2, 0.1]), 50)
-    assert allow_for_unseen(V, 50, 0.05) is V
-    one = allow_for_unseen(multinomial(np.array([0.5, 0.5, 0.0, 0.0]), 50), 50, 0.05)
-    assert np.sqrt(one.variances()[2:]) * 1.959963984540054 == near(3.841458820694124 / 50)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("allow", [True, False])
-@pytest.mark.parametrize(("cell", "n"), [(0.02, 40), (0.01, 100), (0.005, 200)])
-def test_coverage_with_rare_cells(
-    cell: float, n: int, allow: bool, replications: Callable[..., int]
-) -> None:
+@pytest.mark.parametrize(("cell", "n"), [(0.02, 40), (0.005, 200)])
+def test_coverage_with_rare_cells(cell: float, n: int, replications: Callable[..., int]) -> None:
     P = np.array([[0.5 - cell, cell], [0.3, 0.2]])
     within = P / P.sum(axis=1, keepdims=True)
-    R, rng = replications(2000, 1000), np.random.default_rng(13)
+    R, rng = replications(2000, 500), np.random.default_rng(13)
 
     def survey(r: int) -> dict[str, Any]:
         T = rng.multinomial(n, P.ravel()) / n
-        V = multinomial(T, n)
-        V = allow_for_unseen(V, n, 0.05) if allow else V
-        T = T.reshape(2, 2)
+        plain, T = multinomial(T.ravel(), n), T.reshape(2, 2)
+        V = allow_for_unseen(plain, n, 0.05)
         _, low, high, _ = effects.conditionals(T, V)
+        _, plain_low, plain_high, _ = effects.conditionals(T, plain)
         difference = effects.risk_difference(T, V, 0, 1, 1)
         return {
             "conditional": (low[0, 1], high[0, 1]),
             "difference": (difference.lower, difference.upper),
+            "plug-in": (plain_low[0, 1], plain_high[0, 1]),
         }
 
     found = repeat(R, survey)
-    rare = coverage(found["conditional"], within[0, 1], rounding=1e-12)
-    if not allow:  # the control: where the cell is empty the plug-in interval is a point
-        assert rare < 0.7
-        return
-    assert at_least(rare, 0.95, R)
+    rare = {name: coverage(found[name], within[0, 1], 1e-12) for name in ("conditional", "plug-in")}
+    assert at_least(rare["conditional"], 0.95, R)
     assert at_least(coverage(found["difference"], within[0, 1] - within[1, 1]), 0.93, R)
+    # the control: where the cell is empty the plug-in interval is a point
+    assert rare["plug-in"] < 0.7

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.transforms import Bbox
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.association.merging import merging
 from ldpstats.models.association.plots import plot_heat_map, plot_mosaic
-from ldpstats.models.shared.axes import luma
-from ldpstats.models.shared.cells import hatch_greys
 from ldpstats.models.shared.matrix import plot_symmetric
-
-Array = npt.NDArray[Any]
 
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200)
 GREY = "#e0e0e0"
@@ -93,21 +85,6 @@ def test_a_heat_map_writes_estimates_and_intervals() -> None:
     inside_the_figure(ax)
 
 
-def test_hatching_is_seen_on_every_colour() -> None:
-    faces = matplotlib.colormaps["Blues"](np.linspace(0.0, 1.0, 101))
-    assert np.abs(hatch_greys(faces) - luma(faces)).min() > 0.14
-    assert ((hatch_greys(faces) >= 0.0) & (hatch_greys(faces) <= 1.0)).all()
-    V = pd.DataFrame(np.full((4, 4), 0.25), list("abcd"), list("abcd"))
-    V.iloc[3, 0] = 0.9
-    ax = plot_symmetric(V, V - 0.1, V + 0.1, V < 0.0, note="hatched")
-    assert hatched(ax) == 6
-    faces = ax.collections[0].to_rgba([0.25, 0.9])
-    found = [c.get_edgecolor()[0] for c in ax.collections if isinstance(c, PatchCollection)]
-    assert len(found) == 2
-    for face in faces:  # each of the two is far from one of the colours
-        assert max(abs(luma(face) - luma(edge)) for edge in found) > 0.14
-
-
 def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
     ax = plot_heat_map(TABLE, LOW, HIGH)
     assert hatched(ax) == 1
@@ -119,12 +96,6 @@ def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
     assert hatched(ax) == 0 and ax.get_xlabel() == "Y1"
 
 
-def test_the_largest_frequency_is_the_darkest() -> None:
-    colours = heat_colours(plot_heat_map(TABLE, LOW, HIGH))
-    light = [sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in colours]
-    np.testing.assert_array_equal(np.argsort(light), np.argsort(-TABLE.to_numpy().ravel()))
-
-
 def test_departures_within_their_noise_are_grey() -> None:
     ax = plot_heat_map(TABLE, LOW, HIGH, independence=Z)
     colours = heat_colours(ax)
@@ -134,14 +105,6 @@ def test_departures_within_their_noise_are_grey() -> None:
     assert len(set(colours)) == 5  # 3 and 9 standard errors differ, and their signs
     assert hatched(ax) == 0
     assert "departure from independence" in ax.figure.axes[1].get_ylabel()
-
-
-@pytest.mark.parametrize("limit", [1.96, 4.0, 8.0])
-def test_bands_are_symmetric(limit: float) -> None:
-    for sign in (1, -1):
-        z = sign * np.array([[limit - 0.001, limit + 0.001, 0.0]] * 2)
-        within, beyond, grey = heat_colours(plot_heat_map(TABLE, LOW, HIGH, independence=z))[:3]
-        assert within != beyond and grey == GREY and (within == GREY) == (limit == 1.96)
 
 
 def test_text_is_left_out_where_it_does_not_fit() -> None:
@@ -157,7 +120,7 @@ def test_text_is_left_out_where_it_does_not_fit() -> None:
     assert len(ax.texts) == 0
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (30, 2), (2, 30), (8, 8), (1, 1)])
+@pytest.mark.parametrize("shape", [(3, 4), (12, 2), (1, 1)])
 def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
     table = a_table(*shape)
     ax = plot_heat_map(table, table * 0.9, table * 1.1)
@@ -170,13 +133,6 @@ def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
         cell = ax.transData.transform([(x - 0.5, y + 0.5), (x + 0.5, y - 0.5)])
         assert cell[0, 0] <= extent.x0 and extent.x1 <= cell[1, 0]
         assert cell[0, 1] <= extent.y0 and extent.y1 <= cell[1, 1]
-
-
-def test_digits_follow_the_noise() -> None:
-    ax = plot_heat_map(TABLE, TABLE - 2e-5, TABLE + 2e-5)
-    assert ax.texts[0].get_text() == "25.0000%\n[24.9980, 25.0020]"
-    ax = plot_heat_map(TABLE, TABLE, TABLE)
-    assert ax.texts[0].get_text() == "25.0%\n[25.0, 25.0]"
 
 
 def test_departures_are_written_into_their_cells() -> None:
@@ -272,7 +228,7 @@ def test_a_row_of_zeros_is_named_not_drawn() -> None:
     plot_heat_map(table, LOW, HIGH)
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (30, 2), (2, 30), (30, 30), (1, 1), (4, 1)])
+@pytest.mark.parametrize("shape", [(20, 2), (2, 12), (4, 1)])
 def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
     table = a_table(*shape)
     bars = table.div(table.sum(axis=1), axis=0).cumsum(axis=1).to_numpy()[:, :-1]
@@ -282,29 +238,6 @@ def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
     inside_the_figure(ax)
     assert len(ax.patches) == table.size
     assert ax.bbox.height > 0.4 * ax.figure.bbox.height
-
-
-def test_labels_of_small_tiles_do_not_overlap() -> None:
-    table = pd.DataFrame([[0.485, 0.005, 0.005, 0.005], [0.2, 0.1, 0.1, 0.1]])
-    ax = plot_mosaic(table, table * 0.9, table * 1.1)
-    renderer = drawn(ax)
-    boxes = [label.get_window_extent(renderer) for label in ax.get_yticklabels()]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["0", "1", "2", "3"]
-    for above, below in itertools.pairwise(boxes):
-        assert above.y0 >= below.y1 - 1
-
-
-def test_labels_of_narrow_columns_do_not_overlap() -> None:
-    share = 0.75 ** np.arange(25)
-    table = pd.DataFrame(np.outer(share / share.sum(), [0.6, 0.4]), [f"row {i}" for i in range(25)])
-    ax = plot_mosaic(table, table * 0.9, table * 1.1)
-    renderer = drawn(ax)
-    written = [label for label in ax.get_xticklabels() if label.get_text()]
-    assert 5 < len(written) < 25
-    boxes = [label.get_window_extent(renderer) for label in written]
-    for before, after in itertools.pairwise(boxes):
-        assert before.x1 <= after.x0 + 2
-    assert len(ax.patches) == 50
 
 
 # ---- both
@@ -324,75 +257,35 @@ def test_long_labels_are_shortened_and_inside_the_figure(plot: Any) -> None:
     assert ax.bbox.height > 0.3 * ax.figure.bbox.height
 
 
-@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
-def test_labels_of_the_same_ends_are_told_apart(plot: Any) -> None:
-    names = [f"a-rather-long-{i}-name.example.org" for i in range(3)]
-    table = a_table(3, 2, names)
-    ax = plot(table, table * 0.9, table * 1.1)
-    labels = ax.get_yticklabels() if plot is plot_heat_map else ax.get_xticklabels()
-    assert len({text.get_text() for text in labels}) == 3
+BAD = [
+    ({"table": TABLE.to_numpy()}, "table"),
+    ({"table": TABLE.replace(0.01, np.nan)}, "table.*finite"),
+    ({"lower": LOW.iloc[:1]}, "lower.*shape"),
+    ({"upper": "high"}, "upper"),
+    ({"lower": HIGH, "upper": LOW}, "must not exceed"),
+    ({"ax": 1}, "ax="),
+]
+BAD_MOSAICS = [
+    ({"table": TABLE * 0.9}, "simplex"),
+    ({"z": Z[:1]}, "z="),
+    ({"cum_lower": np.zeros((2, 2))}, "cum_upper"),
+    ({"cum_lower": np.zeros((2, 3)), "cum_upper": np.ones((2, 3))}, "cum_lower"),
+]
 
 
-@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
-def test_axes_of_the_callers_own_keep_their_figure(plot: Any) -> None:
-    figure, ax = plt.subplots(figsize=(4.0, 3.0))
-    assert plot(TABLE, LOW, HIGH, ax=ax) is ax
-    assert figure.get_size_inches().tolist() == [4.0, 3.0]
+def test_refusals() -> None:
+    cases = [(plot, *case) for plot in (plot_heat_map, plot_mosaic) for case in BAD]
+    cases += [(plot_mosaic, *case) for case in BAD_MOSAICS]
+    for plot, change, match in [*cases, (plot_heat_map, {"independence": Z * np.nan}, "indep")]:
+        with pytest.raises(InvalidArgument, match=match):
+            plot(**({"table": TABLE, "lower": LOW, "upper": HIGH} | change))
 
 
-@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
-def test_variables_without_names(plot: Any) -> None:
-    table = TABLE.rename_axis(index=None, columns=None)
-    ax = plot(table, LOW, HIGH)
-    assert {ax.get_xlabel()[0], ax.get_ylabel()} == {"X", "Y"}
-
-
-@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"table": TABLE.to_numpy()}, "table"),
-        ({"table": TABLE.iloc[:0]}, "table"),
-        ({"table": TABLE.replace(0.01, np.nan)}, "table.*finite"),
-        ({"lower": LOW.iloc[:1]}, "lower.*shape"),
-        ({"upper": "high"}, "upper"),
-        ({"lower": HIGH, "upper": LOW}, "must not exceed"),
-        ({"ax": 1}, "ax="),
-    ],
-)
-def test_refusals(plot: Any, change: dict[str, Any], match: str) -> None:
-    arguments = {"table": TABLE, "lower": LOW, "upper": HIGH} | change
-    with pytest.raises(InvalidArgument, match=match):
-        plot(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"table": TABLE - 0.02}, "simplex"),
-        ({"table": TABLE * 0.9}, "simplex"),
-        ({"z": Z[:1]}, "z="),
-        ({"cum_lower": np.zeros((2, 2))}, "cum_upper"),
-        ({"cum_lower": np.zeros((2, 3)), "cum_upper": np.ones((2, 3))}, "cum_lower"),
-    ],
-)
-def test_refusals_of_mosaics(change: dict[str, Any], match: str) -> None:
-    arguments = {"table": TABLE, "lower": LOW, "upper": HIGH} | change
-    with pytest.raises(InvalidArgument, match=match):
-        plot_mosaic(**arguments)
-
-
-def test_departures_must_be_numbers() -> None:
-    with pytest.raises(InvalidArgument, match="independence"):
-        plot_heat_map(TABLE, LOW, HIGH, independence=Z * np.nan)
-
-
-@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
-@pytest.mark.parametrize("size", [(10.0, 4.0), (8.0, 5.0)])
-def test_axes_in_a_grid_keep_apart(layout: Any, size: tuple[float, float]) -> None:
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_axes_in_a_grid_keep_apart(layout: Any) -> None:
     """What stands right of a mosaic, its colour bar and the next axes do not overlap."""
-    figure, (first, second) = plt.subplots(1, 2, figsize=size, layout=layout)
-    plot_mosaic(TABLE, LOW, HIGH, ax=first, z=Z)
+    figure, (first, second) = plt.subplots(1, 2, figsize=(8.0, 5.0), layout=layout)
+    assert plot_mosaic(TABLE, LOW, HIGH, ax=first, z=Z) is first
     plot_heat_map(TABLE, LOW, HIGH, ax=second)
     drawn(first)
     scale, bar = first.child_axes[0], figure.axes[2]
@@ -459,33 +352,6 @@ def test_a_mosaic_of_results_merges_and_adds_up() -> None:
     assert tile_colours(ax).count(GREY) >= 7
 
 
-def test_titles_of_tables() -> None:
-    results = a_fit(TABLE, 2_000)
-    assert results.plot().get_title() == "job and late, n = 2,000"
-    assert results.plot("departures", title="").get_title() == ""
-    assert results.plot("mosaic", title="My own").get_title() == "My own"
-    with pytest.raises(InvalidArgument, match="title=3"):
-        results.plot(title=3)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("kind", ["heatmap", "mosaic"])
-def test_tables_in_a_grid_without_layout_keep_in_their_cells(kind: str) -> None:
-    results = a_fit(TABLE.rename(index={"a": "a rather long label", "b": "b"}), 2_000)
-    figure, grid = plt.subplots(1, 2, figsize=(10.0, 4.0))
-    for ax in grid.flat:
-        results.plot(kind, ax=ax)
-    drawn(grid[0])
-    bars = figure.axes[2:]
-    pairs = zip(grid.flat, bars, strict=True)
-    boxes = [Bbox.union([part.get_tightbbox() for part in pair]) for pair in pairs]
-    for first, second in itertools.combinations(boxes, 2):
-        assert not first.overlaps(second)
-    for ax, bar, box in zip(grid.flat, bars, boxes, strict=True):
-        assert not bar.get_tightbbox().overlaps(ax.bbox)
-        assert box.x0 >= -1 and box.y0 >= -1
-        assert box.x1 <= figure.bbox.width + 1 and box.y1 <= figure.bbox.height + 1
-
-
 # ---- matrices
 
 
@@ -505,33 +371,18 @@ def test_a_matrix_is_a_triangle_of_pairs() -> None:
         f"{V.iat[i, j]:.2f}\n[{V.iat[i, j] - 0.1:.2f}, {V.iat[i, j] + 0.1:.2f}]" for i, j in below
     ]
     assert [text.get_position() for text in ax.texts] == [(j + 0.5, i - 0.5) for i, j in below]
-    assert [t.get_text() for t in ax.get_yticklabels()] == [
-        "question 1",
-        "question 2",
-        "question 3",
-    ]
-    assert [t.get_text() for t in ax.get_xticklabels()] == [
-        "question 0",
-        "question 1",
-        "question 2",
-    ]
+    for first, labels in ((1, ax.get_yticklabels()), (0, ax.get_xticklabels())):
+        assert [t.get_text() for t in labels] == [f"question {first + i}" for i in range(3)]
     assert hatched(ax) == sum(not told.iat[i, j] for i, j in below) > 0
     assert ax.get_xlabel() == "hatched" and ax.figure.axes[1].get_ylabel() == "Cramer's V"
 
 
-@pytest.mark.parametrize("k", [2, 20])
-def test_matrices_of_any_size(k: int) -> None:
-    V = a_matrix(k)
+def test_matrices_of_any_size() -> None:
+    V = a_matrix(20)
     V.iat[1, 0] = np.nan
-    ax = plot_symmetric(V, ax=None if k == 2 else plt.subplots(figsize=(7.0, 6.0))[1])
+    ax = plot_symmetric(V, ax=plt.subplots(figsize=(7.0, 6.0))[1])
     inside_the_figure(ax)
-    assert len(ax.texts) == k * (k - 1) // 2 - 1
+    assert len(ax.texts) == 189
     assert ax.get_xlabel() == "" and ax.get_title() == ""
-
-
-@pytest.mark.parametrize(
-    "V", [a_matrix(1), a_matrix(3).iloc[:2], a_matrix(2).rename(columns={"question 0": "x"}), None]
-)
-def test_matrices_must_be_square(V: Any) -> None:
     with pytest.raises(InvalidArgument, match="values"):
-        plot_symmetric(V)
+        plot_symmetric(V.iloc[:2])

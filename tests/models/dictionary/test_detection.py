@@ -201,44 +201,30 @@ def filtered(grams: str, n_cohorts: int) -> Setting:
     return replace(shared(grams, n_cohorts), strings=strings, p=p, keep="[^a].*")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
-def test_few_claims_are_false_and_intervals_cover(grams: str, n_cohorts: int) -> None:
-    outcome = simulate(shared(grams, n_cohorts), 24, [1, n_cohorts])
-    outcome.check_errors()
-    outcome.check_coverage()
-    assert 5 < outcome.found.mean() < 23  # neither easy nor hopeless
-
-
 HARD: dict[str, Setting] = {
     "shared grams, k-RR": shared("krr", 256),
-    "shared grams, OUE": shared("oue", 256),
-    "shared grams, RAPPOR": shared("rappor", 64),
     "overlapping grams": shared("krr", 256, step=1),
-    "heavy tail, k-RR": tail("krr", 256),
     "heavy tail, RAPPOR": tail("rappor", 64),
     "filtered, O-RR": filtered("krr", 4096),
-    "filtered, RAPPOR": filtered("rappor", 64),
-    "filtered, O-RR of few cohorts": filtered("krr", 32),
     "filtered, RAPPOR of few cohorts": filtered("rappor", 8),
-    "few cohorts, O-RR": shared("krr", 16),
-    "few cohorts, RAPPOR": shared("rappor", 4),
+    "few cohorts, OUE and O-RR": shared("oue", 16),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
 def test_false_claims_and_coverage(name: str, replications: Callable[..., int]) -> None:
-    outcome = simulate(HARD[name], replications(75, least=30), [2, len(name)])
+    outcome = simulate(HARD[name], replications(75, least=20), [2, len(name)])
     outcome.check_errors()
     if len(outcome.accepted) > 200:
         outcome.check_coverage()
+        assert 5 < outcome.found.mean() < 23  # neither easy nor hopeless
 
 
 @pytest.mark.slow
 def test_intervals_of_strings_that_were_just_accepted(replications: Callable[..., int]) -> None:
     """Given acceptance, whatever the power; the usual intervals only cover where it was high."""
-    outcome = simulate(shared("rappor", 64), replications(500, least=150), 3)
+    outcome = simulate(shared("rappor", 64), replications(400, least=40), 3)
     for power in (0.2, 0.5, 1.0):
         share, count = outcome.coverage("selected", power)
         assert near(share, 1 - ALPHA, count), (power, share, count)
@@ -290,12 +276,12 @@ def test_false_claims_where_strings_are_taken_off(
     replications: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second search looks at the grams alone, so that the family-wise error stays."""
-    outcome = simulate(steep(), replications(75, least=30), 12)
+    outcome = simulate(steep(), replications(75, least=10), 12)
     outcome.check_errors()
     outcome.check_coverage()
     assert outcome.most_frequent.mean() > 0.95
     monkeypatch.setattr("ldpstats.models.dictionary.model.search_again", first_search_alone)
-    once = simulate(steep(), 10, 12)
+    once = simulate(steep(), 5, 12)
     assert once.most_frequent.mean() < 0.9 and once.found.mean() < outcome.found.mean() - 0.5
 
 
@@ -348,7 +334,7 @@ def hashes(length: int, gram: int, p: Array, n: int, n_cohorts: int = 64) -> Set
 def test_too_few_respondents_are_told_so() -> None:
     setting = hashes(6, 2, np.full(100, 0.01), 5000)
     for options in (FPE16, {}):
-        outcome = simulate(setting, 3, 5, **options)
+        outcome = simulate(setting, 1, 5, **options)
         assert outcome.found.max() <= 2
         assert all("too few respondents" in t or "were not found" in t for t in outcome.texts)
 
@@ -357,7 +343,7 @@ def test_too_few_respondents_are_told_so() -> None:
 def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
     """FPE16 finds none of them; what its rules still find here, sharper pairs of grams give."""
     setting = hashes(6, 2, np.full(100, 0.01), 100_000)
-    R = replications(50, least=10)
+    R = replications(30, least=3)
     printed, ours = (simulate(setting, R, 6, **o) for o in (FPE16, {}))
     for outcome in (printed, ours):
         assert at_most(outcome.false.mean(), ALPHA, outcome.R)
@@ -373,9 +359,9 @@ def test_strings_of_equal_frequency(replications: Callable[..., int]) -> None:
 def test_zipf_frequencies(replications: Callable[..., int]) -> None:
     """With exponent 1.5, and the strings known, about 17 are found, as in figure 6: there, 7 are
     found without a list."""
-    setting, R = hashes(6, 2, zipf(100, 1.5), 100_000), replications(100, least=25)
+    setting, R = hashes(6, 2, zipf(100, 1.5), 100_000), replications(50, least=5)
     known = []
-    for r in range(5):
+    for r in range(2):
         names, _, reports = setting.draw(np.random.default_rng([8, r]))
         results = ldp.FrequencyModel(reports.string, candidates=names).fit()
         known.append(len(results.detected(ALPHA, "bonferroni")))
@@ -388,21 +374,3 @@ def test_zipf_frequencies(replications: Callable[..., int]) -> None:
         outcome.check_coverage()
     assert ours.unadjusted.mean() > 0.9  # control
     assert ours.found.mean() > printed.found.mean() + 1
-
-
-@pytest.mark.slow
-def test_larger_grams_help_the_printed_rules() -> None:
-    """FPE16 figures 7 and 8: of fewer pairs of grams, none of which may be missed, fewer are.
-
-    Where no pair is decisive, small grams do as well as large ones do by the printed rules.
-    """
-    p = zipf(100, 1.5)
-    found = {
-        (length, gram, name): simulate(hashes(length, gram, p, 100_000), 6, 10, **options).found
-        for length, gram in [(6, 2), (18, 2), (18, 3)]
-        for name, options in [("fpe16", FPE16), ("ours", {})]
-    }
-    assert found[18, 3, "fpe16"].mean() > found[18, 2, "fpe16"].mean()
-    assert found[18, 2, "ours"].mean() > found[18, 3, "fpe16"].mean()
-    for name in ("fpe16", "ours"):
-        assert found[6, 2, name].mean() > found[18, 2, name].mean()

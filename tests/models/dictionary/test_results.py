@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.search.progress import between, counted, nested, silent
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 CLEAR = ORR(1 << 16, 1, epsilon=30.0)  # as good as no noise
@@ -38,6 +37,7 @@ def clear_reports(words: list[str], n: int = 3_000, **changes: Any) -> ldp.Dicti
     return clear_survey(**given).privatize(rng.permutation(np.resize(words, n)), rng)
 
 
+@cache
 def noisy_results(n: int = 30_000, **fit: Any) -> ldp.DictionaryResults:
     survey = ldp.DictionarySurvey(6, 2, "abcde", 9.0, string_mechanism=ORR(16, 64, epsilon=3.0))
     rng = np.random.default_rng(5)
@@ -50,11 +50,8 @@ def noisy_results(n: int = 30_000, **fit: Any) -> ldp.DictionaryResults:
 DICTIONARIES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "figure-5": ({}, ["rabbit", "hermit", "hebbed"]),  # rabbit and hermit's hebbit is a clique
     "one": ({"alphabet": "abc"}, ["abcabc"]),
-    "one-gram": ({"alphabet": "abc", "length": 4}, ["aaaa", "aabc"]),
     "short": ({"alphabet": "abc"}, ["a", "ab", "abc", "abca", "abcab", "abcabc", "c"]),
-    "letters": ({"alphabet": "ab", "length": 3, "gram": 1}, ["a", "b", "ab", "bab", "aab"]),
     "trigrams": ({"alphabet": "abcd", "length": 6, "gram": 3}, ["abcdab", "dad", "abc", "dadabc"]),
-    "four": ({"alphabet": "abc", "length": 8}, ["abcabcab", "abacbbca", "abca", "bbbbbbbb"]),
     "overlap": ({"alphabet": "abc", "length": 4, "step": 1}, ["abca", "abcb", "bc", "cabc"]),
     "half-overlap": ({"alphabet": "ab", "length": 8, "gram": 4, "step": 2}, ["abababab", "abba"]),
     "unicode": ({"alphabet": "éö😀", "length": 4, "pad": "_"}, ["éöé😀", "😀", "öö"]),
@@ -65,26 +62,21 @@ DICTIONARIES: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("search", ["likelihood", "cliques"])
 @pytest.mark.parametrize("name", DICTIONARIES)
-def test_dictionaries_are_recovered_exactly(name: str, search: str) -> None:
+def test_dictionaries_are_recovered_exactly(name: str) -> None:
     changes, words = DICTIONARIES[name]
+    search = "cliques" if name in ("figure-5", "overlap", "everything") else "likelihood"
     results = ldp.DictionaryModel(clear_reports(words, **changes)).fit(search=search)
     assert set(results.params.index) == set(words)
+    if name == "figure-5":  # a false clique is tested and refused
+        hebbit = results.candidates_frame.loc["hebbit"]
+        assert not hebbit["accepted"] and hebbit["edges"] == 3 and hebbit["pvalue_adjusted"] > 0.5
     share = 1.0 / len(words)
     # hashing to 65,536 labels is all the noise that is left
     np.testing.assert_allclose(results.params, share, atol=1.0 / 3_000 + 1e-4)
     assert results.candidates_frame.loc[words, "edges"].eq(results.n_pairs).all()
     assert results.unexplained.estimate == pytest.approx(0.0, abs=1e-3)
     assert all(isinstance(word, str) for word in results.params.index)
-
-
-def test_a_false_clique_is_tested_and_refused() -> None:
-    reports = clear_reports(["rabbit", "hermit", "hebbed"])
-    frame = ldp.DictionaryModel(reports).fit(search="cliques").candidates_frame
-    assert set(frame.index) == {"rabbit", "hermit", "hebbed", "hebbit"}
-    assert not frame.loc["hebbit", "accepted"] and frame.loc["hebbit", "edges"] == 3
-    assert frame.loc["hebbit", "pvalue_adjusted"] > 0.5
 
 
 @pytest.mark.parametrize(
@@ -137,11 +129,11 @@ def test_bounds_keep_the_best() -> None:
     assert sum(grams.left_out) > 0 and "max_grams" in str(grams.summary())
 
 
-@pytest.mark.parametrize("most", [1, 2, 4, 7])
+@pytest.mark.parametrize("most", [1, 4])
 def test_a_second_search_without_noise(most: int) -> None:
     """The most frequent string is among however few; nothing that nobody holds is found."""
     words = ["rabbit", "hermit", "hebbed", "red"]
-    for changes in ({}, {"gram": 3}, {"gram": 1}):
+    for changes in ({}, {"gram": 1}):
         reports = clear_reports([*words, *words[:1] * 3], **changes)
         results = ldp.DictionaryModel(reports).fit(max_candidates=most)
         assert results.n_tested == most
@@ -160,8 +152,7 @@ def test_as_many_are_tested_as_can_be_told_apart() -> None:
     assert len(results.candidates_frame) == results.n_tested
 
 
-@pytest.mark.parametrize("search", ["likelihood", "cliques"])
-@pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])
+@pytest.mark.parametrize(("mechanism", "search"), [("krr", "cliques"), ("rappor", "likelihood")])
 def test_progress_is_told_in_order(mechanism: str, search: str) -> None:
     told: list[tuple[str, float]] = []
     survey = ldp.DictionarySurvey(4, 1, "abcd", 8.0, gram_mechanism=mechanism)
@@ -178,15 +169,6 @@ def test_progress_is_told_in_order(mechanism: str, search: str) -> None:
     assert list(dict.fromkeys(name for name, _ in told)) == stages
     assert np.all(np.diff([share for _, share in told]) >= 0.0)
     assert fit.to_json() == model.fit(search=search).to_json()
-
-
-def test_steps_within_steps() -> None:
-    told: list[float] = []
-    for item, step in nested(["a", "b"], between(told.append, 0.5, 1.0)):
-        assert list(counted(range(4), step, every=2)) == [0, 1, 2, 3] and item in "ab"
-    assert told == [0.625, 0.75, 0.75, 0.875, 1.0, 1.0]
-    assert list(counted([], told.append)) == [] and len(told) == 6
-    assert between(silent, 0.0, 0.5) is silent
 
 
 def test_a_bar_on_request(capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,8 +191,9 @@ def test_a_bar_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert made[0]["miniters"] == 0  # or a bar that was quick for a while would stand still
 
 
-@pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])
-@pytest.mark.parametrize("n", [12, 40])
+@pytest.mark.parametrize(
+    ("mechanism", "n"), [("krr", 12), ("oue", 40), ("orr", 12), ("rappor", 40)]
+)
 def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
     survey = ldp.DictionarySurvey(6, 2, "abcde", 3.0, gram_mechanism=mechanism)
     rng = np.random.default_rng(1)
@@ -223,33 +206,22 @@ def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
 # ---- bad input
 
 
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"alpha": 0.0}, "alpha"),
+def test_bad_settings_are_refused_before_the_work() -> None:
+    told: list[str] = []
+    model = ldp.DictionaryModel(clear_reports(["ab", "cd"], 50, alphabet="abcd", length=4))
+    for given, match in [
         ({"alpha": 1}, "alpha"),
         ({"threshold": "often"}, "'standard', 'fpe16'"),
         ({"threshold": -0.1}, "threshold"),
-        ({"threshold": True}, "threshold"),
-        ({"threshold": np.nan}, "threshold"),
         ({"search": "beam"}, "'likelihood', 'cliques'"),
-        ({"false_grams": 0}, "false_grams"),
         ({"false_grams": np.nan}, "false_grams"),
-        ({"false_grams": np.inf}, "false_grams"),
         ({"false_grams": True}, "false_grams"),
-        ({"false_grams": "50"}, "false_grams"),
-        ({"max_grams": 0}, "max_grams"),
         ({"max_grams": 2.5}, "max_grams"),
-        ({"max_candidates": 0}, "max_candidates"),
         ({"max_candidates": 5_000}, "fitted together"),
         ({"width": 0}, "width"),
-    ],
-)
-def test_bad_settings_are_refused_before_the_work(given: dict[str, Any], match: str) -> None:
-    told: list[str] = []
-    model = ldp.DictionaryModel(clear_reports(["ab", "cd"], 50, alphabet="abcd", length=4))
-    with pytest.raises(InvalidArgument, match=match):
-        model.fit(**given, progress=lambda stage, _: told.append(stage))
+    ]:
+        with pytest.raises(InvalidArgument, match=match):
+            model.fit(**given, progress=lambda stage, _: told.append(stage))
     assert not told
 
 
@@ -366,20 +338,13 @@ def test_json_keeps_everything() -> None:
 
 
 def test_damaged_documents_are_refused() -> None:
-    krr = KRR(("a", "b", "c"), 1.0)
-    rng = np.random.default_rng(1)
-    pair = [krr.privatize(rng.choice(list("abc"), 500), rng) for _ in range(2)]
-    joint, alone = ldp.AssociationModel(*pair).fit(), ldp.FrequencyModel(pair[0]).fit()
+    document = noisy_results(4_000).to_dict()
     damage = {"fitted": [1.5, "x", {}], "nobs": [-1, "many", None], "n_missing": ["x", -1]}
-    for results in (noisy_results(), joint, alone):
-        document = results.to_dict()
-        for name, values in damage.items():
-            for value in values:
-                with pytest.raises(InvalidArgument):
-                    type(results).from_dict(document | {name: value})
-    for name in ("strings", "candidates", "grams", "edges", "left_out", "pair_se", "test_se"):
-        with pytest.raises(InvalidArgument, match="is damaged"):
-            ldp.DictionaryResults.from_dict(noisy_results().to_dict() | {name: None})
+    damage |= {name: [None] for name in ("strings", "candidates", "grams", "edges", "left_out")}
+    for name, values in (damage | {"pair_se": [None], "test_se": [None]}).items():
+        for value in values:
+            with pytest.raises(InvalidArgument):
+                ldp.DictionaryResults.from_dict(document | {name: value})
 
 
 def test_no_string_is_accepted() -> None:
@@ -411,44 +376,18 @@ def test_the_order_of_the_alphabet_is_of_no_account() -> None:
     # what can be tested is the noise of an absent string, also where its name is a frequent one
     rare = [f"{a}{b}{c}bcd" for a in "bcdefg" for b in "bcdef" for c in "h"]
     words = ["aaaaaa"] * 3400 + [rare[i % 30] for i in range(600)]
-    found = []
-    for alphabet in ("abcdefgh", "habcdefg"):
-        survey = ldp.DictionarySurvey(6, 2, alphabet, 30.0)
-        model = ldp.DictionaryModel(survey.privatize(words, np.random.default_rng(3)))
-        found.append(model.fit())
-    assert min(results.k for results in found) > 20
-
-
-def test_what_is_detectable_is_about_rare_strings_whatever_was_tested() -> None:
-    every, few = noisy_results(), noisy_results(max_candidates=4)
-    assert few.n_tested == few.k == 4
-    # fewer tests, and hardly another noise: that of the frequent strings is larger
-    assert few.detectable_at()["test"] == pytest.approx(every.detectable_at()["test"], rel=0.3)
-    assert few.candidates["se"].median() > 1.3 * few.test_se
+    survey = ldp.DictionarySurvey(6, 2, "habcdefg", 30.0)
+    model = ldp.DictionaryModel(survey.privatize(words, np.random.default_rng(3)))
+    assert model.fit().k > 20
 
 
 def test_pairs_that_nobody_reported_are_no_edges() -> None:
-    survey = ldp.DictionarySurvey(12, 1, "ab", 36.0)
-    reports = survey.privatize(["abababababab"] * 60, np.random.default_rng(1))
-    assert np.bincount(reports.pair, minlength=66).min() == 0
+    survey = ldp.DictionarySurvey(6, 1, "ab", 36.0)
+    reports = survey.privatize(["ababab"] * 14, np.random.default_rng(1))
+    assert np.bincount(reports.pair, minlength=15).min() == 0
     results = ldp.DictionaryModel(reports).fit(threshold=0.01)
     assert np.isfinite(results.edges["se"]).all()
     same(ldp.DictionaryResults.from_json(results.to_json()), results)
-
-
-def test_models_can_be_pickled() -> None:
-    model = ldp.DictionaryModel(clear_reports(["abcade", "bad"]), keep="[a-e]+")
-    again = pickle.loads(pickle.dumps(model))
-    assert again.fit().params.equals(model.fit().params)
-
-
-def test_respondents_are_selected_by_mask_or_position() -> None:
-    reports = clear_reports(["abcade", "bad"], n=10)
-    assert len(reports.select(np.arange(10) < 4)) == 4 and len(reports.select([9, 0])) == 2
-    for keep in ([True], [10], [-1], [0.5], None, [[1]]):
-        with pytest.raises(InvalidArgument) as caught:
-            reports.select(keep)  # type: ignore[arg-type]
-        assert caught.value.name == "keep"
 
 
 def test_what_is_detectable_grows_with_the_power() -> None:

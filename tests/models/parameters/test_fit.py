@@ -1,19 +1,39 @@
-"""Estimates of frequencies and unknown parameters: closed forms, other optimisers, boundaries."""
+"""Estimates of frequencies and unknown parameters: closed forms, boundaries, what is open."""
 
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from typing import Any
 
+import matplotlib
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
-from models.parameters.designs import ANSWERS, cheating, lie_detector, protective, unrelated, warner
+from models.parameters.designs import (
+    ANSWERS,
+    cheating,
+    lie_detector,
+    mixed,
+    protective,
+    unrelated,
+    warner,
+)
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import chi2
 
 import ldpstats as ldp
-from ldpstats.devices import flip, opposite, parts, truth, unknown
+from ldpstats import planning, privacy
+from ldpstats.devices import flip, opposite, parts, spin, truth, unknown
+from ldpstats.errors import NotIdentified
+from ldpstats.problems.parametric.identification import (
+    exact_jacobian,
+    generic_point,
+    unidentified,
+    unidentified_exactly,
+)
+from ldpstats.programs.unknowns import terms_of
 
 Array = npt.NDArray[Any]
 
@@ -66,30 +86,6 @@ def test_the_stochastic_lie_detector_solves_its_two_equations() -> None:
     assert results.parameters["honest"] == pytest.approx(admitted / (1 - others), abs=1e-10)
 
 
-def test_groups_with_known_devices_join_in() -> None:
-    """A card mix that nobody knows, beside a group whose channel is a matrix."""
-    known = ldp.CustomMechanism([[0.8, 0.2], [0.2, 0.8]], ANSWERS)
-    results = fitted((known, [300, 200]), (warner_mix(), [260, 240]))
-    share = (0.4 - 0.2) / 0.6
-    assert results.frequencies["yes"] == pytest.approx(share, abs=1e-10)
-    mix = (0.48 - (1 - share)) / (2 * share - 1)
-    assert results.parameters["mix"] == pytest.approx(mix, abs=1e-10)
-
-
-def warner_mix() -> Any:
-    from ldpstats.devices import unknown
-
-    return warner(unknown("mix"))
-
-
-def test_parameters_of_the_same_name_are_the_same_and_others_are_not() -> None:
-    shared = fitted((cheating(0.25), [420, 180]), (cheating(0.6), [280, 320]))
-    assert list(shared.params.index) == ["no", "yes", "cheating"]
-    known = (ldp.KRR(ANSWERS, 2.0), [700, 300])
-    own = fitted(known, (cheating(0.25, "in_a"), [420, 180]), (cheating(0.6, "in_b"), [280, 320]))
-    assert list(own.params.index) == ["no", "yes", "in_a", "in_b"]
-
-
 def negative(x: Array, groups: Any) -> float:
     """Minus the log-likelihood of free frequencies and parameters."""
     total = 0.0
@@ -104,9 +100,8 @@ def negative(x: Array, groups: Any) -> float:
     return total
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_maximum_is_that_of_another_optimiser(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_the_maximum_is_that_of_another_optimiser() -> None:
+    rng = np.random.default_rng(0)
     a, b = protective(1, 1, 1), protective(1, 3, 2)
     laws = [rng.dirichlet(np.ones(3) * 3) @ m.matrix_at([rng.uniform(0, 0.5)]) for m in (a, b)]
     groups = [(m, rng.multinomial(400, law)) for m, law in zip((a, b), laws, strict=True)]
@@ -124,7 +119,7 @@ def test_the_maximum_is_that_of_another_optimiser(seed: int) -> None:
     assert results.gap < 1e-9 and results.converged
 
 
-FOLDS = [[169, 18, 10, 3], [182, 9, 7, 2], [119, 31, 31, 19], [118, 39, 26, 17], [187, 9, 3, 1]]
+FOLDS = [[169, 18, 10, 3], [119, 31, 31, 19]]
 
 
 @pytest.mark.parametrize("counts", FOLDS, ids=str)
@@ -211,15 +206,6 @@ def test_what_is_open_at_the_estimate_says_so() -> None:
     assert "honest open" in str(results.summary()).replace("\n", " ")
 
 
-def test_a_coin_for_two_steps_that_do_the_same_is_open() -> None:
-    """No information on the share of cards where both answers are as frequent."""
-    with pytest.warns(ldp.LDPWarning, match="leave mix open"):
-        results = fitted((warner(0.8), [50, 50]), (warner(unknown("mix")), [50, 50]))
-    assert list(results.undetermined) == ["mix"]
-    assert results.conf_int().loc["mix"].tolist() == [0.0, 1.0]
-    assert results.conf_int().loc["yes"].to_numpy() == pytest.approx([0.338, 0.662], abs=1e-3)
-
-
 def test_a_report_that_is_impossible_at_the_estimate_leaves_no_standard_errors() -> None:
     """They were 0.4 and 2e-7: its information has no bound."""
     results = fitted((cheating(0.25), [0, 100]), (cheating(0.6), [0, 100]))
@@ -251,21 +237,251 @@ def test_goodness_of_fit_has_the_degrees_of_freedom_that_remain() -> None:
         fitted((a, [500, 180, 120]), (b, [100, 290, 410]))
 
 
-def test_a_permutation_of_the_categories_permutes_the_estimates() -> None:
-    from ldpstats.devices import cards, flip, unknown
+OPEN = {
+    "unrelated question, one group": ([unrelated(0.7)], ["prevalence", "'no'", "'yes'"]),
+    "cheating, one group": ([cheating(0.25)], ["cheating", "'no'", "'yes'"]),
+    "lie detector, one group": ([lie_detector(0.7)], ["honest", "'yes'"]),
+    "the same device twice": ([unrelated(0.7), unrelated("7/10")], ["prevalence"]),
+    "own parameters in each group": ([cheating(0.25, "a"), cheating(0.6, "b")], ["a", "b"]),
+    "cards of unknown mix, twice": ([warner(unknown("mix")), warner(unknown("mix"))], ["mix"]),
+    "an even coin beside cards": ([warner(0.5), warner(unknown("mix"))], ["mix", "'yes'"]),
+    "a parameter that is never used": (
+        [warner(0.7), flip(unknown("c")).when({"heads": mixed(0.6), "tails": mixed(0.6)})],
+        ["c"],
+    ),
+}
 
-    def design(*tickets: int, order: tuple[str, ...]) -> Any:
-        bag = dict(zip(("a", "b", "c"), tickets, strict=True)) | {"own": 10 - sum(tickets)}
-        forced = cards(bag).when({v: v for v in "abc"}, otherwise=truth)
-        return flip(unknown("c0")).when({"heads": "a", "tails": forced}).mechanism(order)
 
-    found = []
-    for order in (("a", "b", "c"), ("c", "a", "b")):
-        groups = [design(1, 1, 1, order=order), design(1, 3, 2, order=order)]
-        n = [{"a": 500, "b": 180, "c": 120}, {"a": 330, "b": 290, "c": 180}]
-        pairs = zip(groups, n, strict=True)
-        found.append(fitted(*[(m, [c[v] for v in order]) for m, c in pairs]))
-    first, second = found
-    np.testing.assert_allclose(first.params, second.params[first.params.index], atol=1e-12)
-    ends = second.conf_int().loc[first.params.index]
-    np.testing.assert_allclose(first.conf_int(), ends, atol=1e-5)
+@pytest.mark.parametrize("name", OPEN)
+def test_it_is_refused_by_name_with_the_remedy(name: str) -> None:
+    devices, words = OPEN[name]
+    made = [d if isinstance(d, ldp.Mechanism) else d.mechanism(ANSWERS) for d in devices]
+    model = ldp.FrequencyModel([m.counts([60, 40]) for m in made])
+    with pytest.raises(ldp.NotIdentified, match="add a group") as error:
+        model.fit()
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_only_what_is_open_is_named() -> None:
+    """A known device tells the frequencies; the other tells neither of two parameters alone."""
+    second = flip(unknown("b")).when({"heads": "yes", "tails": "no"})
+    both = flip(unknown("a")).when({"heads": second}, otherwise="no").mechanism(ANSWERS)
+    model = ldp.FrequencyModel([warner(0.8).counts([60, 40]), both.counts([60, 40])])
+    with pytest.raises(ldp.NotIdentified) as error:
+        model.fit()
+    assert "unknown a" in str(error.value) and "'yes'" not in str(error.value)
+
+
+def test_one_group_is_enough_where_reports_are_many() -> None:
+    """A report that the truth never gives tells the mix, the others the frequencies."""
+    law = {"red": unknown("red"), "truth": 1 - unknown("red")}
+    device = spin(law).when({"red": "red", "truth": mixed(0.8)})
+    mech = device.mechanism(ANSWERS, outputs=("no", "yes", "red"))
+    results = ldp.FrequencyModel(mech.counts([50, 30, 20])).fit()
+    assert results.parameters["red"] == pytest.approx(0.2, abs=1e-10)
+    assert results.frequencies["yes"] == pytest.approx((0.375 - 0.2) / 0.6, abs=1e-10)
+
+
+def test_exact_ranks_equal_rounded_ones() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        k, m, groups = int(rng.integers(2, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 4))
+        names = ("s", "t")[:m]
+        categories = tuple("abc"[:k])
+        made = []
+        for _ in range(groups):
+            shares = rng.multinomial(12, np.ones(k + 1) / (k + 1)).tolist()
+            labels = (*categories, "own")
+            bag = {v: Fraction(s, 12) for v, s in zip(labels, shares, strict=True)}
+            inner = spin(bag).when({v: v for v in categories}, otherwise=truth)
+            device = flip(unknown(names[int(rng.integers(m))]))
+            made.append(device.when({"heads": "a", "tails": inner}).mechanism(categories))
+        p, theta = generic_point(k, m)
+        exact = [exact_jacobian(*terms_of(mech.exact, names), p, theta) for mech in made]
+        rounded = unidentified([mech.polynomials(names) for mech in made])
+        assert unidentified_exactly(exact, k).tolist() == rounded.tolist()
+
+
+def test_two_answers_that_fit_equally_well_are_refused() -> None:
+    """Warner's cards shown twice: (p, mix) and (1 - p, 1 - mix) make the same reports."""
+    from ldpstats.devices import parts
+
+    twice = parts(mixed(unknown("mix")), mixed(unknown("mix"))).mechanism(ANSWERS)
+    third = parts(*[mixed(unknown("mix"))] * 3).mechanism(ANSWERS)
+    assert twice.n_outputs == 4 and third.n_outputs == 8
+    law = np.array([0.7, 0.3]) @ third.matrix_at(mix=0.8)
+    model = ldp.FrequencyModel(third.counts(np.round(1000 * law).astype(int)))
+    with pytest.raises(ldp.NotIdentified, match=r"two answers .* mix = 0\.(8|2|79)"):
+        model.fit()
+
+
+def test_a_parameter_that_only_an_empty_group_has_is_refused() -> None:
+    known = flip(0.8).when({"heads": truth}, otherwise=opposite).mechanism(ANSWERS)
+    empty = flip(unknown("cheating")).when({"heads": "no"}, otherwise=truth).mechanism(ANSWERS)
+    with pytest.raises(NotIdentified, match=r"nobody reported .* cheating"):
+        ldp.FrequencyModel([known.counts([600, 400]), empty.counts([0, 0])])
+    other = empty.counts([700, 300])
+    fitted = ldp.FrequencyModel([known.counts([600, 400]), empty.counts([0, 0]), other]).fit()
+    assert "cheating" in fitted.params.index
+
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def results() -> ldp.ParametersResults:
+    groups = [cheating(0.25).counts([420, 180]), cheating(0.6).counts([280, 320])]
+    found: ldp.ParametersResults = ldp.FrequencyModel(groups, name="drugs").fit()
+    return found
+
+
+def test_categories_come_first_then_parameters(results: ldp.ParametersResults) -> None:
+    assert results.params.index.tolist() == ["no", "yes", "cheating"]
+    both = [*results.frequencies, *results.parameters]
+    assert both == results.params.tolist() and results.parameters.index.tolist() == ["cheating"]
+    assert results.frequencies.sum() == pytest.approx(1.0)
+    assert results.nobs == 1200 and results.name == "drugs"
+
+
+def test_tests_of_hypotheses_know_both(results: ldp.ParametersResults) -> None:
+    test = results.t_test("cheating = 0.1")
+    z = (results.params["cheating"] - 0.1) / results.bse["cheating"]
+    assert float(np.ravel(test.statistic)[0]) == pytest.approx(z, rel=1e-9)
+    assert results.wald_test("cheating = 0.1, yes = 0.1").df == 2
+    assert results.wald_test("yes + no = 1, cheating = 0.1").df == 1
+    with pytest.raises(ldp.InvalidArgument, match="hypothesis"):
+        results.wald_test("cheatin = 0.1")
+
+
+def test_the_document_makes_the_same_results(results: ldp.ParametersResults) -> None:
+    again = ldp.ParametersResults.from_json(results.to_json())
+    assert str(again.summary(details=True)) == str(results.summary(details=True))
+    pd.testing.assert_frame_equal(again.conf_int(0.1), results.conf_int(0.1))
+    assert repr(again) == repr(results)
+    damaged = results.to_dict() | {"groups": {"mechanisms": [], "counts": [[1]], "missing": [0]}}
+    with pytest.raises(ldp.InvalidArgument):
+        ldp.ParametersResults.from_dict(damaged)
+
+
+def test_tables_and_figures(results: ldp.ParametersResults) -> None:
+    frame = results.to_frame()
+    assert frame["term"].tolist() == ["no", "yes", "cheating"]
+    assert results.glance()["n_parameters"].tolist() == [1]
+    text = str(results.summary())
+    assert "cheating" in text and "profile likelihood" in text and "Goodness" not in text
+    axes = results.plot(truth=[0.85, 0.15, 0.2])
+    assert "cheating" in [label.get_text() for label in axes.get_yticklabels()]
+    matplotlib.pyplot.close("all")
+
+
+def test_missing_answers_are_counted() -> None:
+    device = cheating(0.25)
+    rng = np.random.default_rng(5)
+    values = pd.Series(["no"] * 70 + ["yes"] * 28 + [None] * 2, dtype=object)
+    reports = device.simulate(values, rng, missing="count", cheating=0.1)
+    assert len(reports) == 98 and reports.n_missing == 2
+    groups = [reports, cheating(0.6).counts([30, 60])]
+    assert ldp.FrequencyModel(groups).fit().n_missing == 2
+
+
+A, B = cheating(0.25), cheating(0.6)
+PAIR = [A.counts([420, 180]), B.counts([280, 320])]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "em"},
+        {"method": "inversion"},
+        {"method": 3},
+        {"constraints": lambda p: [p[0] == 0.3]},
+        {"cov_type": "fpe16"},
+    ],
+)
+def test_only_maximum_likelihood(how: dict[str, Any]) -> None:
+    with pytest.raises(ldp.NotAvailable, match=r"unknown cheating.*maximum likelihood"):
+        ldp.FrequencyModel(PAIR).fit(**how)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: ldp.FrequencyModel(PAIR).likelihood(),
+        lambda: ldp.FrequencyModel(PAIR).moments(),
+        lambda: ldp.FrequencyModel(PAIR).problems,
+        lambda: ldp.FrequencyModel(PAIR).test_distribution([0.5, 0.5]),
+        lambda: ldp.GroupedModel({"a": PAIR[0], "b": PAIR[0]}).fit(),
+        lambda: ldp.two_sample_test(PAIR[0], PAIR[0]),
+        lambda: ldp.homogeneity_test(PAIR),
+        lambda: ldp.AssociationModel(_reports(), _reports()).fit(),
+        lambda: ldp.change(_reports(), _reports()),
+        lambda: ldp.associations({"a": _reports(), "b": _reports()}),
+        lambda: _survey().association("ill", "sick"),
+        lambda: _survey().frequencies("ill", by="region"),
+        lambda: planning.expected_loss(A, [0.8, 0.2], 100),
+        lambda: planning.compare([A], [0.8, 0.2], 100),
+        lambda: privacy.epsilon(A),
+        lambda: privacy.dominates(A, B),
+        lambda: A.channel(),
+        lambda: A.privatize(["no"], np.random.default_rng(1)),
+        lambda: A.draw([0.5, 0.5], 10, np.random.default_rng(1)),
+        lambda: A.client(),
+        lambda: A.collector(),
+        lambda: A.audit(),
+    ],
+)
+def test_other_models_say_what_is_unknown_and_what_to_do(ask: Any) -> None:
+    with pytest.raises((ldp.NotAvailable, ldp.InvalidArgument), match=r"unknown|cheating") as error:
+        ask()
+    remedies = ("at(", "one group at a time", "survey.regression(")
+    assert any(remedy in str(error.value) for remedy in remedies)
+
+
+def _reports() -> ldp.Reports:
+    return A.simulate(["no", "yes"] * 10, np.random.default_rng(1), cheating=0.1)
+
+
+def _survey() -> ldp.Survey:
+    table = pd.DataFrame({"ill": ["no", "yes"] * 10, "sick": ["no"] * 20, "age": range(20)})
+    table["region"] = ["n", "s"] * 10
+    return ldp.Survey(table, {"ill": A, "sick": ldp.Warner(epsilon=1.0)})
+
+
+def test_one_group_of_a_survey_is_not_identified() -> None:
+    with pytest.raises(ldp.NotIdentified, match="cheating"):
+        _survey().frequencies("ill")
+
+
+def test_bits_and_cohorts_cannot_join() -> None:
+    unary = ldp.KRAPPOR(ANSWERS, 1.0)
+    bits = unary.privatize(["no", "yes"] * 10, np.random.default_rng(1))
+    with pytest.raises(ldp.NotAvailable, match="bits or cohorts"):
+        ldp.FrequencyModel([*PAIR, bits]).fit()
+
+
+def test_other_categories_are_refused() -> None:
+    with pytest.raises(ldp.MechanismMismatch, match="same labels"):
+        ldp.FrequencyModel([PAIR[0], protective(1, 1, 1).counts([3, 2, 1])])
+
+
+def test_a_report_that_nobody_can_make_is_refused() -> None:
+    device = flip(unknown("c")).when({"heads": "no", "tails": truth})
+    mech = device.mechanism(ANSWERS, outputs=("no", "yes", "never"))
+    groups = [mech.counts([30, 20, 1]), warner(0.8).counts([20, 20])]
+    with pytest.raises(ldp.InvalidArgument, match=r"never.*can make"):
+        ldp.FrequencyModel(groups).fit()
+
+
+def test_candidates_are_refused() -> None:
+    with pytest.raises(ldp.NotAvailable, match="candidates"):
+        ldp.FrequencyModel(PAIR, candidates=["a"])
+
+
+@pytest.mark.parametrize("n", [1, 2, 10**9])
+def test_very_small_and_very_large_surveys(n: int) -> None:
+    groups = [A.counts([n, n]), B.counts([n, 2 * n])]
+    found = ldp.FrequencyModel(groups).fit()
+    ends = found.conf_int()
+    assert ((ends["lower"] <= found.params + 1e-6) & (found.params <= ends["upper"] + 1e-6)).all()
+    assert ends.to_numpy().min() >= 0.0 and ends.to_numpy().max() <= 1.0

@@ -39,11 +39,8 @@ def by_quadrature(a: float, b: float, alpha: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize(
-    "priors", [(2.0, 18.0, 0.5), pytest.param((1.0, 1.0, 1.0), marks=pytest.mark.slow)]
-)
-def test_moments_are_those_of_quadrature(priors: tuple[float, float, float]) -> None:
-    a, b, alpha = priors
+def test_moments_are_those_of_quadrature() -> None:
+    a, b, alpha = 2.0, 18.0, 0.5
     given = {"cheating": Beta(a, b), "frequencies": Dirichlet(alpha)}
     results = MODEL.fit_posterior(np.random.default_rng(1), given, draws=2000)
     true = by_quadrature(a, b, alpha)
@@ -83,9 +80,8 @@ def test_a_mode_counts_the_prior_as_answers() -> None:
         assert density(mode["yes"] + step[0], mode["cheating"] + step[1]) < near
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_gradients_are_differences(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_gradients_are_differences() -> None:
+    rng = np.random.default_rng(0)
     first, second = protective(1, 1, 1), protective(1, 3, 2)
     groups = DeviceGroups((first.counts([50, 18, 12]), second.counts([33, 29, 18])))
     prior = Dirichlet([0.5, 1.0, 3.0]).law(first.categories)
@@ -133,7 +129,7 @@ def test_a_beta_prior_checks_itself(value: Any) -> None:
 @pytest.mark.slow
 def test_posteriors_are_calibrated(replications: Callable[..., int]) -> None:
     """Ranks of the truth among draws, for truths from the prior: flat but for luck."""
-    R = replications(400, 64)
+    R = replications(400, 48)
     rng = np.random.default_rng(8)
     ranks: dict[str, list[float]] = {"yes": [], "cheating": []}
     for _ in range(R):
@@ -145,12 +141,12 @@ def test_posteriors_are_calibrated(replications: Callable[..., int]) -> None:
         model = ldp.FrequencyModel(groups)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ldp.PosteriorWarning)  # few draws
-            found = model.fit_posterior(rng, {"cheating": Beta(2, 5)}, draws=320)
+            found = model.fit_posterior(rng, {"cheating": Beta(2, 5)}, draws=160)
         for name, own in ranks.items():
             draws = found.draws[name].to_numpy()
             own.append(float((draws < truth[name]).mean()))
     for own in ranks.values():
         seen = np.histogram(own, bins=8, range=(0, 1))[0]
         assert chi2.sf(np.sum((seen - R / 8) ** 2 / (R / 8)), 7) > 1e-4
-    shifted = np.histogram(np.clip(np.array(ranks["cheating"]) + 0.2, 0, 1), 8, (0, 1))[0]
+    shifted = np.histogram(np.clip(np.array(ranks["cheating"]) + 0.25, 0, 1), 8, (0, 1))[0]
     assert chi2.sf(np.sum((shifted - R / 8) ** 2 / (R / 8)), 7) < 1e-4  # a control

@@ -9,15 +9,65 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from models.posterior.quadrature import quadrature
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.diagnostics import ess_mean
 from ldpstats.models.posterior.densities.frequency import FrequencyDensity
 from ldpstats.priors import Dirichlet, LogisticNormal
+from ldpstats.priors.base import LogitLaw
+from ldpstats.priors.dirichlet import DirichletLaw
+from ldpstats.priors.logistic_normal import LogisticNormalLaw
 
 Array = npt.NDArray[Any]
+
+
+def prior_log_density(prior: LogitLaw, eta: Array) -> Array:
+    """Log density of log ratios, written down again."""
+    logp = eta - np.log(np.exp(eta - eta.max(-1, keepdims=True)).sum(-1, keepdims=True))
+    logp -= eta.max(-1, keepdims=True)
+    if isinstance(prior, DirichletLaw):
+        return np.asarray(logp @ prior.alpha)
+    assert isinstance(prior, LogisticNormalLaw)
+    k = eta.shape[-1]
+    D = np.hstack([np.eye(k - 1), -np.ones((k - 1, 1))])
+    gap = eta @ D.T - D @ prior.mean
+    inverse = np.linalg.inv(D @ prior.covariance @ D.T)
+    return np.asarray(-0.5 * np.einsum("...i,ij,...j->...", gap, inverse, gap))
+
+
+def quadrature(
+    groups: list[tuple[Array, Array]], prior: LogitLaw, points: int = 400
+) -> tuple[Array, Array]:
+    """Points p, (g, k), and their weights, (g,), of the posterior given channels and counts."""
+    k = prior.k
+
+    # ratios to the first category: to a rare one, all of them move together, between grid points
+    def log_density(z: list[Array]) -> tuple[Array, Array]:
+        grid = np.meshgrid(*z, indexing="ij")
+        eta = np.stack([np.zeros(grid[0].size), *(g.ravel() for g in grid)], axis=-1)
+        shifted = np.exp(eta - eta.max(-1, keepdims=True))
+        p = shifted / shifted.sum(-1, keepdims=True)
+        value = prior_log_density(prior, eta)
+        for Q, n in groups:
+            value = value + np.log(p @ Q[:, n > 0]) @ n[n > 0]
+        return p, value
+
+    ends = [(-90.0, 90.0)] * (k - 1)
+    for _ in range(5):  # zoom in on where the posterior is
+        z = [np.linspace(low, high, 161 if k == 3 else 2001) for low, high in ends]
+        value = log_density(z)[1].reshape([axis.size for axis in z])
+        near = np.argwhere(value > value.max() - 35.0)
+        step = [axis[1] - axis[0] for axis in z]
+        ends = [
+            (z[i][near[:, i].min()] - step[i], z[i][near[:, i].max()] + step[i])
+            for i in range(k - 1)
+        ]
+    z = [np.linspace(low, high, points if k == 3 else 20_001) for low, high in ends]
+    p, value = log_density(z)
+    weights = np.exp(value - value.max())
+    return p, weights / weights.sum()
+
 
 WIDE = ldp.CustomMechanism(
     [[0.5, 0.2, 0.2, 0.1], [0.1, 0.5, 0.2, 0.2], [0.2, 0.2, 0.1, 0.5]], categories=("a", "b", "c")
@@ -30,16 +80,10 @@ QUICK: list[tuple[Any, list[int], Any]] = [
 ]
 SLOW: list[tuple[Any, list[int], Any]] = [
     (ldp.KRR(3, 0.2), [120, 100, 110], None),
-    (ldp.KRR(2, 0.1), [52, 48], None),
-    (ldp.KRR(2, 1.0), [520, 480], None),
     (ldp.KRR(2, 8.0), [990, 10], None),
     (ldp.KRR(2, 1.0), [1, 0], None),
-    (ldp.KRR(3, 1.0), [420, 330, 250], None),
-    (ldp.KRR(3, 1.0), [420, 330, 250], LogisticNormal(sd=0.5)),
-    (ldp.KRR(3, 4.0), [400, 9, 1], Dirichlet(0.5)),
     (NARROW, [40, 50, 90], LogisticNormal(mean=[1.0, 0.0])),
-    (ldp.KRR(3, 1e-3), [40, 30, 40], Dirichlet([0.5, 1.0, 3.0])),
-    (ldp.KRR(3, 20.0), [400, 90, 0], None),
+    (ldp.KRR(3, 20.0), [400, 90, 0], Dirichlet([0.5, 1.0, 3.0])),
 ]
 
 
@@ -169,14 +213,6 @@ def test_huge_epsilon_is_the_posterior_of_direct_answers() -> None:
     expected = np.array([71.0, 31.0, 1.0]) / 103.0
     se = found.bse / np.sqrt(ess_mean(found.samples))
     assert (np.abs(found.params - expected) < 4.0 * se).all()
-
-
-def test_zero_frequencies_and_a_billion_reports() -> None:
-    n = ldp.KRR(4, 2.0).draw([0.7, 0.3, 0.0, 0.0], 10**9, np.random.default_rng(3))
-    found = ldp.FrequencyModel(n).fit_posterior(np.random.default_rng(1))
-    assert found.params[0] == pytest.approx(0.7, abs=2e-4)
-    assert found.params[2] < 2e-4 and (found.samples > 0.0).all()
-    assert found.divergences == 0
 
 
 def test_a_thousand_categories() -> None:

@@ -1,12 +1,11 @@
-"""What results of a posterior say: intervals, probabilities, Bayes factors, JSON, warnings."""
+"""What results of a posterior say, at the edges too."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from math import log
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,11 +14,14 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.inference.chains.hmc import Chains
-from ldpstats.models.posterior.evidence import dirichlet_density
+from ldpstats.models.posterior.evidence import bayes_factor
 from ldpstats.models.posterior.intervals import highest_density
-from ldpstats.models.posterior.ranges import PROBABILITY, REAL, contrast_range
+from ldpstats.models.posterior.ranges import POSITIVE, REAL, contrast_range
 from ldpstats.models.posterior.record import Origin, Run
 from ldpstats.models.posterior.results import PosteriorResults
+
+pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
+
 
 JOBS = ("nurse", "cook", "driver")
 
@@ -116,15 +118,6 @@ def test_claims_that_read_in_two_ways_are_refused() -> None:
     assert signs.prob("p[x>y] > .2") == (signs.flat[:, 2] > 0.2).mean()
 
 
-def test_a_single_category_has_a_summary() -> None:
-    """One candidate, whose frequency is one for certain."""
-    reports = ldp.RAPPOR(8, 2, 2, f=0.0, p=0.25, q=0.75).privatize(
-        ["a"] * 9, np.random.default_rng(1)
-    )
-    results = ldp.FrequencyModel(reports, ["a"]).fit_posterior(np.random.default_rng(2))
-    assert results.params["a"] == 1.0 and "1.0000" in str(results.summary())
-
-
 @pytest.mark.parametrize(
     "bad",
     ["", " ", None, 3, "nurse", "nurse = cook", "nurse > ", "> .3", "nurse > baker", "nurse >> .3",
@@ -133,12 +126,6 @@ def test_a_single_category_has_a_summary() -> None:
 def test_claims_that_are_none_are_refused(bad: Any) -> None:
     with pytest.raises(InvalidArgument, match="claim"):
         dirichlet([3.0, 3.0, 2.0]).prob(bad)
-
-
-def test_an_unreadable_claim_is_told_of_claims() -> None:
-    with pytest.raises(InvalidArgument, match=r"'nurse > cook'.*p\[\.\.\.\]") as told:
-        dirichlet([3.0, 2.0], [1, 2]).prob("1 > 2")
-    assert "=" not in told.value.remedy  # nor arrays R
 
 
 def test_a_bayes_factor_is_the_ratio_of_densities() -> None:
@@ -173,25 +160,6 @@ def test_the_density_beyond_the_draws_has_the_shape_of_a_share() -> None:
         exact = stats.beta(*alpha).logpdf(value)  # under a flat prior
         assert np.isnan(found.error)
         assert np.log(found.value) == pytest.approx(exact, rel=0.1, abs=0.1)
-
-
-def test_kernels_do_not_widen_the_law() -> None:
-    """Draws without luck: plain kernels give 8 % too much in the tail."""
-    x = stats.norm.ppf((np.arange(3000) + 0.5) / 3000).reshape(4, 750, 1, order="F")
-    found = made(x, ["age"], simplex=REAL, prior_draws=np.zeros((99, 1)))
-    density = found.bayes_factor("age = 2.4").posterior_density
-    assert density == pytest.approx(stats.norm.pdf(2.4), rel=0.03)
-
-
-def test_the_prior_density_of_shares_and_their_differences() -> None:
-    R = np.array([0.0, 1.0, 1.0])
-    exact = dirichlet_density(2.0 * R, 0.8, np.array([3.0, 1.0, 2.0]))
-    assert exact == pytest.approx(stats.beta(3, 3).pdf(0.4) / 2.0)
-    assert dirichlet_density(np.array([1.0, -1.0, 0.0]), 0.1, np.ones(3)) is None
-    assert contrast_range(R, np.zeros(3, int)) == (0.0, 1.0)
-    assert contrast_range(np.array([1.0, -1.0]), np.array([0, 1])) == (0.0, 0.0)
-    assert contrast_range(np.array([2.0, 0.0]), np.array([PROBABILITY, REAL])) == (0.0, 2.0)
-    assert contrast_range(np.array([2.0, 1.0]), np.array([PROBABILITY, REAL]))[1] == np.inf
 
 
 def test_real_parameters_have_bayes_factors_too() -> None:
@@ -239,12 +207,6 @@ def test_json_gives_back_every_draw(fitted: PosteriorResults) -> None:
             PosteriorResults.from_dict({**document, field: "damaged"})
 
 
-def test_the_same_seed_gives_the_same_results() -> None:
-    model = ldp.FrequencyModel(ldp.KRR(JOBS, epsilon=2.0).counts([30, 20, 10]))
-    first, again = (model.fit_posterior(np.random.default_rng(3)).to_json() for _ in range(2))
-    assert first == again
-
-
 def test_the_summary_reads_as_a_statistician_wants_it(fitted: PosteriorResults) -> None:
     text = str(fitted.summary())
     for words in ("Posterior of frequencies of job", "Dirichlet(1.0)", "16 chains of 250",
@@ -280,30 +242,32 @@ def test_bad_chains_are_warned_of() -> None:
         assert "WARNING: chains do not agree" in str(results.summary())
 
 
-def test_a_long_prior_stands_below_the_table_and_in_no_title() -> None:
-    long = "; ".join(["age Normal(0, 1)"] * 4)
-    plain = made(np.random.default_rng(1).normal(size=(4, 300, 2)), ["age", "sex"], -1)
-    results = replace(plain, origin=replace(plain.origin, prior=long))
-    text = " ".join(str(results.summary()).split())
-    assert f"Prior: {long}." in text and "see below" in text
-    assert "Normal" not in results.plot().get_title()
-    assert "Prior: Dirichlet(1.0)" in " ".join(str(plain.summary()).split())
-    assert "prior Dirichlet(1.0)" in plain.plot().get_title()
-    plt.close("all")
-
-
-def test_what_belongs_together_is_drawn_together() -> None:
-    """Cells keep their order; the frequencies of one variable are sorted."""
+def test_a_null_beyond_all_numbers_is_not_supported() -> None:
+    """Both densities are zero in this arithmetic, but not their logarithms."""
     rng = np.random.default_rng(1)
-    draws = rng.dirichlet([1.0, 9.0], (4, 300))
-    pairs = pd.MultiIndex.from_product([["n", "s"], ["no", "yes"]])
-    grouped = made(np.concatenate([draws, draws], axis=-1), pairs)
-    grouped = replace(grouped, simplex=np.array([0, 0, 1, 1]))
-    names = [label.get_text() for label in grouped.plot().get_yticklabels()]
-    assert names in (one := ["n : no", "n : yes", "s : no", "s : yes"], one[::-1])
-    single = made(draws, ["no", "yes"]).plot()
-    places = dict(
-        zip([v.get_text() for v in single.get_yticklabels()], single.get_yticks(), strict=True)
-    )
-    assert places["yes"] > places["no"]
-    plt.close("all")
+    posterior, prior = rng.normal(0.0, 0.1, (4, 500)), rng.normal(size=500)
+    found = bayes_factor("x = 1e6", posterior, prior, 1e6, (-float("inf"), float("inf")))
+    assert found.value == 0.0 and found.note
+
+
+def test_a_standard_deviation_is_above_zero() -> None:
+    krr = ldp.KRR(("no", "yes"), 1.0)
+    counts = {str(g): krr.counts([60, 40 + 10 * g]) for g in range(3)}
+    found = ldp.GroupedModel(counts).fit_posterior(np.random.default_rng(1), draws=1600)
+    with pytest.raises(InvalidArgument, match=r"inside \(0, inf\)"):
+        found.between.bayes_factor("sd = 0")
+    read = type(found.between).from_json(found.between.to_json())
+    assert read.bayes_factor("sd = .5").value == found.between.bayes_factor("sd = .5").value
+    R, simplex = np.array([-2.0, 0.0]), np.array([POSITIVE, REAL])
+    assert contrast_range(R, simplex) == (-float("inf"), 0.0)
+    assert contrast_range(np.ones(2), simplex) == (-float("inf"), float("inf"))
+
+
+@pytest.mark.parametrize("at", [0.05, 0.5, 1.5])
+def test_densities_above_zero_are_those_of_their_law(at: float) -> None:
+    """Of gamma draws: without the logarithmic scale that at .05 is too large by two thirds."""
+    rng = np.random.default_rng(2)
+    posterior, prior = rng.gamma(2.0, 0.5, (4, 20_000)), rng.exponential(1.0, 80_000)
+    found = bayes_factor("sd", posterior, prior, at, (0.0, float("inf")))
+    exact = log(4.0 * at) - at
+    assert log(found.value) == pytest.approx(exact, abs=0.08)

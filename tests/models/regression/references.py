@@ -175,21 +175,10 @@ def mixture(
 ) -> Function:
     """Private predictors: ``sum_i w_i log sum_c B_ic rho_c(z_i; gamma) f_i(c)``.
 
-    Parameters
-    ----------
-    outcome : {"linear", "logit", "probit", "cloglog", "multinomial", "ordered", "poisson"}
-    seen : array
-        The outcome, (n,), or the law (n, k) of its reports if it is categorical (indicators of it
-        where it is public).
-    designs : sequence of arrays, shape (n, p)
-        Covariates of each configuration, in the order of `configurations`.
-    laws : sequence of arrays, shape (n, k_v)
-        `report_law` of each private predictor.
-    Z : array, shape (n, g)
-        Covariates of the multinomial law of the configurations, the first is the reference.
-
-    The parameters are those of the outcome (with log sigma last for "linear"), then gamma, one
-    equation after the other.
+    `seen` is the outcome, (n,), or the law (n, k) of its reports (indicators of it where it is
+    public); `designs` are (n, p) of each configuration, `laws` (n, k_v) of each private predictor,
+    and Z the covariates of the multinomial law of the configurations. The parameters are those of
+    the outcome (with log sigma last for "linear"), then gamma, one equation after the other.
     """
     every = configurations([law.shape[1] for law in laws])
     w = np.ones(len(Z)) if weights is None else weights

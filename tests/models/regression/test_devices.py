@@ -8,12 +8,52 @@ import numpy as np
 import pandas as pd
 import pytest
 import simulate
-from models.regression.device_surveys import detection, logistic, survey
+from scipy.special import expit, logit
+from scipy.stats import beta
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
+from ldpstats.devices import flip, truth, unknown
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPWarning,
+    NotAvailable,
+    NotIdentified,
+)
 from ldpstats.inference.regression.bounded_profiles import drop_at
+from ldpstats.priors import Beta, Normal
 from ldpstats.problems.regression.likelihood import Seen
+
+pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
+
+
+CHEATS = flip(unknown("cheating"))
+
+
+def detection(q, categories=("no", "yes")):
+    """Cheating detection: some say the first category whatever they are told."""
+    forced = flip(q).when({"heads": categories[-1]}, otherwise=truth)
+    return CHEATS.when({"heads": categories[0], "tails": forced}).mechanism(categories)
+
+
+FIRST, SECOND = detection(0.25), detection(0.6)
+
+
+def logistic(x):
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def survey(seed, n=1500, cheating=0.15, slope=0.8):
+    """Two groups of reports on a logistic answer, and covariates."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(-2, 3, n).astype(float)
+    ill = np.where(rng.random(n) < logistic(-0.5 + slope * age), "yes", "no")
+    half = n // 2
+    reports = [
+        FIRST.simulate(ill[:half], rng, cheating=cheating),
+        SECOND.simulate(ill[half:], rng, cheating=cheating),
+    ]
+    return reports, pd.DataFrame({"const": 1.0, "age": age})
 
 
 def test_without_covariates_it_is_the_frequency_model():
@@ -28,22 +68,6 @@ def test_without_covariates_it_is_the_frequency_model():
     ends, other = found.conf_int(), plain.conf_int()
     np.testing.assert_allclose(ends.loc["cheating"], other.loc["cheating"], atol=1e-4)
     np.testing.assert_allclose(logistic(ends.loc["const"]), other.loc["yes"], atol=1e-4)
-
-
-def test_three_categories_are_those_of_the_frequency_model_too():
-    rng = np.random.default_rng(2)
-    colors = ("red", "green", "blue")
-    devices = [detection(q, colors) for q in (0.2, 0.6)]
-    answers = rng.choice(colors, p=[0.5, 0.3, 0.2], size=(2, 800))
-    reports = [d.simulate(a, rng, cheating=0.2) for d, a in zip(devices, answers, strict=True)]
-    X = pd.DataFrame({"const": np.ones(1600)})
-    found = ldp.PrivatizedMNLogit(reports, X).fit()
-    plain = ldp.FrequencyModel(reports).fit()
-    weight = np.exp(np.append(0.0, found.coefficients))
-    np.testing.assert_allclose(weight / weight.sum(), plain.frequencies, atol=1e-6)
-    assert list(found.index) == ["green: const", "blue: const", "cheating"]
-    ordered = ldp.PrivatizedOrderedModel(reports, pd.DataFrame({"x": np.tile([-1.0, 1.0], 800)}))
-    assert list(ordered.fit().index) == ["x", "red/green", "green/blue", "cheating"]
 
 
 @pytest.mark.parametrize("kind", ["logit", "probit", "multinomial", "ordered"])
@@ -150,18 +174,9 @@ def test_what_has_no_likelihood_with_unknown_parameters_is_refused():
         ldp.PrivatizedOLS(reports, X)
 
 
-def test_respondents_of_a_row_count():
-    reports, X = survey(7, 400)
-    once = ldp.PrivatizedLogit([*reports, *reports], pd.concat([X, X], ignore_index=True)).fit()
-    twice = ldp.PrivatizedLogit(reports, X, freq_weights=np.full(400, 2)).fit()
-    np.testing.assert_allclose(once.params, twice.params, atol=1e-7)
-    np.testing.assert_allclose(once.bse, twice.bse, rtol=1e-5)
-    assert twice.nobs == 800
-
-
 @pytest.mark.slow
 def test_intervals_cover(replications):
-    R = replications(1000, 100)  # a second each; more are stored, by `unknown_regressions`
+    R = replications(200, 14)  # more are stored, by `unknown_regressions`
     truth_ = np.array([-0.5, 0.8, 0.15])
 
     def one(r):
@@ -177,3 +192,180 @@ def test_intervals_cover(replications):
     said = simulate.repeat(R, one)
     assert simulate.near(simulate.coverage(said["profile"], truth_), 0.95, R)
     assert not simulate.near(simulate.coverage(said["naive"], truth_[:2]), 0.95, R)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return ldp.PrivatizedLogit(*survey(6)).fit()
+
+
+@pytest.fixture(scope="module")
+def private():
+    """A response by unknown devices, a private predictor, and the table."""
+    rng = np.random.default_rng(3)
+    n = 1200
+    age = rng.integers(-2, 3, n).astype(float)
+    smokes = np.where(rng.random(n) < expit(-0.5 + 0.3 * age), "yes", "no")
+    ill = np.where(rng.random(n) < expit(-0.5 + 0.8 * age + (smokes == "yes")), "yes", "no")
+    reports = [
+        FIRST.simulate(ill[: n // 2], rng, cheating=0.1),
+        SECOND.simulate(ill[n // 2 :], rng, cheating=0.1),
+    ]
+    asked = {"smokes": ldp.Warner(epsilon=2.0).privatize(smokes, rng), "ill": reports}
+    return asked, pd.DataFrame({"age": age})
+
+
+def test_true_answers_are_predicted_with_the_joint_covariance(fit):
+    X = np.column_stack([np.ones(3), [-2.0, 0.0, 2.0]])
+    p = expit(X @ fit.coefficients)
+    np.testing.assert_allclose(fit.predict(X), p)
+    V = fit.cov_params().to_numpy()[:2, :2]
+    se = p * (1 - p) * np.sqrt(np.einsum("ij,jk,ik->i", X, V, X))
+    np.testing.assert_allclose(fit.get_prediction(X)["se"], se)
+    # who knows the parameter knows more
+    known = [
+        ldp.Reports(one.y, one.mechanism.at(cheating=fit.parameters["cheating"]))
+        for one in fit.model.data.response
+    ]
+    given = ldp.PrivatizedLogit(known, survey(6)[1]).fit()
+    np.testing.assert_allclose(fit.predict(X), given.predict(X), atol=1e-4)
+    assert np.all(fit.get_prediction(X)["se"] > 1.02 * given.get_prediction(X)["se"])
+    effect = fit.get_margeff().margeff
+    np.testing.assert_allclose(effect, given.get_margeff().margeff, atol=1e-4)
+
+
+def test_terms_are_tested_by_the_models_without_them(fit):
+    reports, X = survey(6)
+    without = ldp.PrivatizedLogit(reports, X[["const"]]).fit()
+    test = fit.lr_test("age")
+    assert test.statistic == pytest.approx(2.0 * (fit.llf - without.llf), abs=1e-6)
+    assert fit.llnull == pytest.approx(without.llf, abs=1e-6)
+    assert fit.term_tests().loc["age", "LR"] == pytest.approx(test.statistic)
+    assert fit.score_test("age").statistic == pytest.approx(test.statistic, rel=0.3)
+    assert fit.aic == pytest.approx(-2.0 * fit.llf + 6.0)
+    # ten cells of one free report each, less three estimates
+    assert fit.goodness_of_fit().df == 7.0 and fit.goodness_of_fit().pvalue > 0.001
+    assert fit.compare_naive().loc["age", "ratio"] < 0.7
+    assert fit.glance().loc[0, "nobs"] == 1500
+    assert [text.get_text() for text in fit.plot_coefficients().get_yticklabels()] == [
+        "age",
+        "cheating",
+    ]
+
+
+def test_private_predictors_are_averaged_over(private):
+    asked, table = private
+    model = ldp.regression("ill ~ age + smokes", table, asked)
+    found = model.fit()
+    assert list(found.params.index) == ["Intercept", "smokes[T.yes]", "age", "cheating"]
+    assert list(found.marginal_params.columns) == ["yes"]
+    x = found.theta + 0.05
+    value, score, hessian = found.joint.evaluate(x)
+    step = 1e-6 * np.eye(x.size)
+    up, down = ([found.joint.evaluate(x + way * e) for e in step] for way in (1, -1))
+    slopes = [(a[0] - b[0]) / 2e-6 for a, b in zip(up, down, strict=True)]
+    bends = [(a[1] - b[1]) / 2e-6 for a, b in zip(up, down, strict=True)]
+    np.testing.assert_allclose(score, slopes, atol=1e-4)
+    np.testing.assert_allclose(hessian, bends, atol=1e-3)
+    several = found.joint.scores_at(np.array([x, found.theta]))
+    assert several[0][0] == pytest.approx(value)
+    np.testing.assert_allclose(several[1][0], score, atol=1e-8)
+    # the likelihood of the ordinary model, where the parameter is known
+    known = [ldp.Reports(one.y, one.mechanism.at(cheating=0.25)) for one in asked["ill"]]
+    plain = ldp.regression("ill ~ age + smokes", table, asked | {"ill": known})
+    at = np.append(x[:-1], 0.25)
+    assert found.joint.value(at) == pytest.approx(plain.likelihood.value(at[:-1]))
+    assert 0.0 < found.predictions(by="smokes").frame["mean"].min() < 1.0
+
+
+def test_separated_answers_have_estimates_at_infinity():
+    rng = np.random.default_rng(1)
+    ill = np.repeat(["no", "yes"], 150)[rng.permutation(300)]
+    reports = [
+        FIRST.simulate(ill[:150], rng, cheating=0.15),
+        SECOND.simulate(ill[150:], rng, cheating=0.15),
+    ]
+    X = pd.DataFrame({"const": 1.0, "x": np.where(ill == "yes", 1.0, -1.0)})
+    with pytest.warns(ConvergenceWarning, match="infinity"):
+        found = ldp.PrivatizedLogit(reports, X).fit()
+    assert not found.converged and "x" in found.infinite and np.isinf(found.params["x"])
+    assert np.isfinite(found.bse["cheating"])
+    ends = found.conf_int()
+    assert np.isinf(ends.loc["x"]).all() and np.isfinite(ends.loc["cheating"]).all()
+    assert "fit_posterior() has a finite one" in " ".join(str(found.summary()).split())
+
+
+# -- posteriors ----------------------------------------------------------------------------------
+
+
+def test_the_posterior_is_that_of_quadrature():
+    reports, X = survey(8, 600)
+    age = X["age"].to_numpy()
+    prior = {"cheating": Beta(2, 8), "age": Normal(0, 1)}
+    model = ldp.PrivatizedLogit(reports, X)
+    found = model.fit_posterior(np.random.default_rng(2), prior, draws=1600)
+    share = (np.arange(60) + 0.5) / 60
+    slopes, cheats = np.linspace(0.2, 2.2, 50), (np.arange(60) + 0.5) / 100
+    level, slope, cheat = (
+        one.ravel() for one in np.meshgrid(logit(share), slopes, cheats, indexing="ij")
+    )
+    value = beta.logpdf(cheat, 2, 8) - slope**2 / 2  # the share at the mean age is uniform
+    for own, ages, q in zip(reports, (age[:300], age[300:]), (0.25, 0.6), strict=True):
+        for a in np.unique(ages):
+            yes = expit(level + slope * (a - age.mean()))
+            said = (1 - cheat) * (q + (1 - q) * yes)
+            y = np.asarray(own.y)[ages == a]
+            value += y.sum() * np.log(said) + (y.size - y.sum()) * np.log1p(-said)
+    weight = np.exp(value - value.max())
+    weight /= weight.sum()
+    exact = np.column_stack([level - slope * age.mean(), slope, cheat])
+    mean = weight @ exact
+    sd = np.sqrt(weight @ (exact - mean) ** 2)
+    luck = 4.0 * sd / np.sqrt(found.ess["bulk"])
+    assert np.all(np.abs(found.params - mean) < luck + 0.01 * sd)
+    np.testing.assert_allclose(found.bse, sd, rtol=0.15)
+    # without the prior of cheating it is another one
+    assert abs(model.fit().params["cheating"] - mean[2]) > luck.iloc[2]
+    assert list(found.terms) == ["const", "age", "cheating"]
+    assert found.replicated.pvalue > 0.001
+    np.testing.assert_allclose(found.mode, mean, atol=4 * sd.max())
+    again = type(found).from_json(found.to_json())
+    np.testing.assert_array_equal(again.params, found.params)
+
+
+@pytest.mark.slow
+def test_private_predictors_have_posteriors(private):
+    asked, table = private
+    model = ldp.regression("ill ~ age + smokes", table, asked)
+    found = model.fit_posterior(np.random.default_rng(1), draws=160)
+    assert list(found.terms) == ["Intercept", "smokes[T.yes]", "age", "cheating"]
+    assert np.all(np.abs(found.params - model.fit().params) < 3 * found.bse)
+
+
+def test_priors_are_read_by_name():
+    reports, X = survey(9, 300)
+    rng, model = np.random.default_rng(1), ldp.PrivatizedLogit(reports, X)
+    for prior, name in (
+        ({"cheating": Normal(0, 1)}, "cheating"),
+        ({"age": Beta(1, 1)}, "age"),
+        ({"cheat": Beta(1, 1)}, "cheat"),
+        ("flat", "prior"),
+    ):
+        with pytest.raises(InvalidArgument, match=name):
+            model.fit_posterior(rng, prior)
+    found = model.fit_posterior(rng, {"cheating": Beta(0.5, 0.5)}, draws=160)
+    with pytest.raises(Exception, match="concentration below 1"):
+        _ = found.mode
+    # one group, of which a prior tells what the reports leave open
+    alone = ldp.PrivatizedLogit(reports[0], X.iloc[:150][["const"]])
+    with pytest.raises(NotIdentified, match="Beta"):
+        alone.fit_posterior(rng)
+    assert alone.fit_posterior(rng, {"cheating": Beta(2, 18)}, draws=160).params["cheating"] < 0.5
+
+
+def test_a_parameter_may_not_have_the_name_of_a_covariate():
+    reports, X = survey(9, 300)
+    model = ldp.PrivatizedLogit(reports, X.rename(columns={"age": "cheating"}))
+    for run in (model.fit, lambda: model.fit_posterior(np.random.default_rng(1))):
+        with pytest.raises(InvalidArgument, match="another name"):
+            run()

@@ -1,4 +1,4 @@
-"""Maxima at infinity and several maxima, penalties, defaults of fits."""
+"""Maxima at infinity and several maxima, penalties, defaults of fits, odd data."""
 
 from __future__ import annotations
 
@@ -63,49 +63,6 @@ def test_small_surveys_find_the_highest_maximum_and_name_infinite_ones():
         assert results.value >= best - (0.5 if results.infinite else 1e-9)
     assert several >= 1
     assert large >= 1  # or nothing was tried
-
-
-def test_jeffreys_penalty_is_half_the_log_determinant():
-    X, rng = covariates(200, 3), np.random.default_rng(4)
-    reports = ldp.KRR((0, 1), 1.0).privatize((rng.random(200) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    results = model.fit(penalty="jeffreys")
-
-    def objective(beta: np.ndarray) -> float:
-        pi = 1.0 / (1.0 + np.exp(-X.to_numpy() @ beta))
-        e = np.exp(1.0)
-        m = (1.0 + (e - 1.0) * pi) / (1.0 + e)
-        slope = (e - 1.0) / (1.0 + e) * pi * (1.0 - pi)
-        information = (X.to_numpy().T * (slope**2 / (m * (1.0 - m)))) @ X.to_numpy()
-        y = reports.y
-        return float(np.sum(np.where(y == 1, np.log(m), np.log(1.0 - m)))) + 0.5 * float(
-            np.linalg.slogdet(information)[1]
-        )
-
-    top = objective(results.params.to_numpy())
-    for j in range(2):
-        for h in (-1e-3, 1e-3):
-            moved = results.params.to_numpy().copy()
-            moved[j] += h
-            assert objective(moved) < top
-    assert objective(model.fit().params.to_numpy()) < top
-
-
-def test_a_profile_ends_where_the_penalised_likelihood_has_fallen():
-    X, rng = covariates(300, 5), np.random.default_rng(6)
-    reports = ldp.KRR((0, 1), 1.5).privatize((rng.random(300) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    results = model.fit()
-    penalised = model.fit(penalty="jeffreys")
-    lower, upper = results.conf_int().loc["z"]
-    target = model.penalised()
-    for limit in (lower, upper):
-        heights = [
-            target.value(np.array([a, limit]))
-            for a in penalised.params["const"] + np.linspace(-1.5, 1.5, 301)
-        ]
-        root = np.sqrt(2.0 * (penalised.value - max(heights)))
-        assert abs(root - 1.959964) < 3e-3
 
 
 def test_numbers_on_private_predictors_are_not_taken_for_a_mixture():
@@ -198,9 +155,86 @@ def test_equal_rows_are_one():
     np.testing.assert_allclose(model.fit().bse, apart.fit().bse, rtol=1e-6)
 
 
-def test_a_start_far_away_does_no_harm():
-    X, rng = covariates(400, 15), np.random.default_rng(16)
-    reports = ldp.KRR((0, 1), 2.0).privatize((rng.random(400) < 0.4).astype(int), rng)
-    model = ldp.PrivatizedLogit(reports, X)
-    far = model.fit(start_params=[1e6, 1e6])
-    np.testing.assert_allclose(far.params, model.fit().params, rtol=1e-8, atol=1e-8)
+NO_YES = ("no", "yes")
+
+
+def logistic(X, beta, rng, epsilon=2.0):
+    yes = rng.random(len(X)) < 1.0 / (1.0 + np.exp(-np.asarray(X) @ beta))
+    return ldp.KRR(NO_YES, epsilon).privatize(np.where(yes, "yes", "no"), rng)
+
+
+def test_a_maximum_at_infinity_of_a_rare_covariate_is_named():
+    # fewer "yes" than randomisation alone gives: one unit is few of its standard deviations
+    rng = np.random.default_rng(1)
+    rare = np.arange(300) < 15
+    answers = np.where(rare, "no", rng.choice(NO_YES, 300))
+    reports = ldp.KRR(NO_YES, 2.0).parse("q", answers)
+    X = pd.DataFrame({"const": 1.0, "rare": rare})
+    with pytest.warns(ConvergenceWarning, match="rare"):
+        found = ldp.PrivatizedLogit(reports, X).fit()
+    assert found.infinite == ("rare",)
+    assert np.isnan(found.bse["rare"]) and found.bse["const"] > 0.0
+    assert found.pvalues["rare"] < 0.01
+
+
+def test_dummies_of_all_levels_are_a_constant():
+    middle = 1e5
+    rng = np.random.default_rng(2)
+    n = 1500
+    z, north = rng.normal(size=n), (rng.random(n) < 0.4).astype(float)
+    plain = pd.DataFrame({"const": 1.0, "north": north, "z": z})
+    reports = logistic(plain, [-0.5, 0.0, 0.8], rng)
+    far = pd.DataFrame({"n": north, "s": 1.0 - north, "year": middle + 5.0 * z})
+    expected, found = (
+        ldp.PrivatizedLogit(reports, plain).fit(),
+        ldp.PrivatizedLogit(reports, far).fit(),
+    )
+    assert found.infinite == () and found.converged
+    assert found.llf == pytest.approx(expected.llf, abs=1e-7)
+    assert found.params["year"] == pytest.approx(expected.params["z"] / 5.0, rel=1e-5)
+    assert found.bse["year"] == pytest.approx(expected.bse["z"] / 5.0, rel=1e-5)
+    assert found.df_model == expected.df_model == 2.0
+    assert found.llr_pvalue == pytest.approx(expected.llr_pvalue, rel=1e-5)
+
+
+def test_penalised_maxima_are_reached_where_reports_say_little():
+    rng = np.random.default_rng(4)
+    X = np.column_stack([np.ones(60), rng.normal(size=(60, 4))])
+    model = ldp.PrivatizedLogit(ldp.KRR(2, 0.5).privatize(rng.integers(0, 2, 60), rng), X)
+    found = model.fit(penalty="jeffreys")
+    assert found.converged and np.isfinite(found.bse).all()
+    objective, theta = model.objective("jeffreys"), found.theta
+    steps = 1e-4 * np.eye(5)
+    slope = [(objective.value(theta + h) - objective.value(theta - h)) / 2e-4 for h in steps]
+    assert np.abs(slope).max() < 1e-6
+    second = [
+        [
+            objective.value(theta + 10 * (a + b))
+            - objective.value(theta + 10 * (a - b))
+            - objective.value(theta - 10 * (a - b))
+            + objective.value(theta - 10 * (a + b))
+            for b in steps
+        ]
+        for a in steps
+    ]  # standard errors are of the penalised likelihood, however many coefficients there are
+    V = np.linalg.inv(-np.array(second) / 4e-6)
+    assert found.cov_params().to_numpy() == pytest.approx(V, rel=2e-2, abs=2e-2 * V.max())
+
+
+def test_rows_that_stand_for_nobody():
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=400)})
+    reports = logistic(X, [0.0, 0.5], rng)
+    times = rng.integers(0, 3, 400)
+    rows = np.repeat(np.arange(400), times)
+    for how in ({"cov_type": "HC0"}, {"cov_type": "cluster"}, {"method": "corrected"}):
+        one, each = dict(how), dict(how)
+        if "cluster" in how.values():
+            one["cov_kwds"] = {"groups": np.arange(400) % 20}
+            each["cov_kwds"] = {"groups": rows % 20}
+        found = ldp.PrivatizedLogit(reports, X, freq_weights=times).fit(**one)
+        expected = ldp.PrivatizedLogit(reports[rows], X.iloc[rows]).fit(**each)
+        assert found.bse.to_numpy() == pytest.approx(expected.bse.to_numpy(), rel=1e-8)
+    with pytest.raises(NotIdentified, match="first"):
+        first = (np.arange(400) == 0).astype(float)
+        ldp.PrivatizedLogit(reports, X.assign(first=first), freq_weights=1 - first)

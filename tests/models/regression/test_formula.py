@@ -12,7 +12,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.models.regression.formulas.design import Design
-from ldpstats.models.regression.formulas.formula import Formula, names_in
 from ldpstats.models.regression.front import design_of
 from ldpstats.models.regression.private import PrivatePredictors
 
@@ -92,8 +91,6 @@ def made(formula: str, *names: str, data: Any = None, **how: Any) -> Design:
     [
         "age + region",
         "age * region + urban",
-        "0 + region + age",
-        "C(visits) + np.log(age)",
         "sex:age + region - 1",
         "center(age) + I(age ** 2)",
         "bs(age, df=4) + sex",
@@ -118,15 +115,7 @@ def test_design_is_that_of_statsmodels(engine: str, right: str) -> None:
 
 @pytest.mark.parametrize(
     "right",
-    [
-        "job",
-        "job * age + region",
-        "0 + job + C(level)",
-        "job:level + urban",
-        "C(job):region + np.sqrt(level + 1)",
-        "center(age) * smoker",
-        "job * ill * age",
-    ],
+    ["job", "job * age + region", "job:level + urban", "C(job):region + np.sqrt(level + 1)"],
 )
 def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> None:
     """Each row of a matrix is what the engine makes of a table with that answer."""
@@ -143,26 +132,6 @@ def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> N
     assert len(found.designs) == len(at) == np.prod([len(MECHANISMS[m].labels()) for m in names])
     for row, answer in enumerate(true[names].itertuples(index=False, name=None)):
         np.testing.assert_allclose(found.designs[at[answer]][row], theirs.exog[row], atol=1e-12)
-
-
-def test_names_and_order_of_a_private_factor(engine: str) -> None:
-    found = made("visits ~ job + age", "job")
-    assert found.names == ("Intercept", "job[T.cook]", "job[T.driver]", "age")
-    assert found.configurations["job"].tolist() == list(JOBS)
-    assert [design[0, 1:3].tolist() for design in found.designs] == [[0, 0], [1, 0], [0, 1]]
-    assert found.terms["job"].tolist() == [1, 2] and found.terms["Intercept"].tolist() == [0]
-
-
-def test_the_last_predictor_changes_first() -> None:
-    found = made("visits ~ level + ill", "ill", "level")
-    assert list(found.predictors) == list(found.configurations) == ["ill", "level"]
-    assert found.configurations["level"].tolist() == [0, 1, 2, 0, 1, 2]
-
-
-def test_scores_make_a_factor_a_number(engine: str) -> None:
-    found = made("visits ~ job", "job", scores={"job": {"nurse": 10, "cook": 20, "driver": 40}})
-    assert found.names == ("Intercept", "job")
-    assert [design[0, 1] for design in found.designs] == [10, 20, 40]
 
 
 def test_unprotected_predictors_are_public(engine: str) -> None:
@@ -224,14 +193,6 @@ def test_tables_of_all_kinds_are_one(kind: str) -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_levels_that_no_row_has_are_left_out() -> None:
-    frame = table()
-    frame["sex"] = frame["sex"].cat.add_categories("x")
-    frame.loc[frame.region == "w", "age"] = np.nan
-    found = made("ill ~ age + region + sex", "ill", data=frame)
-    assert found.names == ("Intercept", "region[T.s]", "sex[T.f]", "age")
-
-
 # -- other respondents -------------------------------------------------------------------------
 
 
@@ -261,11 +222,6 @@ def test_exog_of_private_predictors(engine: str) -> None:
         np.testing.assert_array_equal(X[found.kept], design)
 
 
-def test_exog_of_an_ordered_model_has_no_intercept(engine: str) -> None:
-    found = made("job ~ age", "job", model="ordered")
-    np.testing.assert_array_equal(found.exog(pd.DataFrame({"age": [20.0]}))[0], [[20.0]])
-
-
 @pytest.mark.parametrize(
     ("new", "message"),
     [
@@ -289,11 +245,8 @@ def test_bad_new_data(new: Any, message: str) -> None:
     ("right", "marginal", "names"),
     [
         ("ill * age + region", None, ["Intercept", "age", "region[T.s]", "region[T.w]"]),
-        ("ill", None, ["Intercept"]),
         ("0 + ill:age", None, ["Intercept", "age"]),
-        ("ill + np.log(age)", None, ["Intercept", "np.log(age)"]),
         ("I(age * level) + ill", None, ["Intercept", "age"]),
-        ("ill * age", "1", ["Intercept"]),
         ("ill * age", "~ 1", ["Intercept"]),
         ("ill", "~ sex + age", ["Intercept", "sex[T.f]", "age"]),
         ("ill + age", "region", ["Intercept", "region[T.s]", "region[T.w]"]),
@@ -308,11 +261,6 @@ def test_marginal(engine: str, right: str, marginal: str | None, names: list[str
     np.testing.assert_array_equal(found.marginal(table())[found.kept], found.marginal_exog)
 
 
-def test_missing_values_of_the_marginal_count() -> None:
-    assert made("visits ~ ill", "ill").n_missing == 0
-    assert made("visits ~ ill", "ill", marginal="age").n_missing == 1
-
-
 # -- families ----------------------------------------------------------------------------------
 
 
@@ -321,30 +269,21 @@ def test_missing_values_of_the_marginal_count() -> None:
     [
         ("ill", None, "logit"),
         ("job", None, "multinomial"),
-        ("level", None, "multinomial"),
         ("job", "ordered", "ordered"),
         ("ill", "probit", "probit"),
-        ("ill", "cloglog", "cloglog"),
-        ("ill", "linear", "linear"),
         ("level", "linear", "linear"),
-        ("told", None, "logit"),
         ("visits", None, "linear"),
         ("visits", "poisson", "poisson"),
-        ("visits", "multinomial", "multinomial"),
         ("visits", "ordered", "ordered"),
         ("age", None, "linear"),
-        ("np.log(age)", None, "linear"),
         ("urban", None, "logit"),
         ("sex", "probit", "probit"),
-        ("sex", "linear", "linear"),
         ("region", None, "multinomial"),
         ("grade", None, "ordered"),
-        ("grade", "multinomial", "multinomial"),
-        ("I(visits > 1)", "logit", "logit"),
         ("I((visits > 1) * 1)", None, "logit"),
     ],
 )
-def test_families(engine: str, left: str, model: str | None, family: str) -> None:
+def test_families(left: str, model: str | None, family: str) -> None:
     private = left in MECHANISMS
     names = [left, "smoker"] if private else ["smoker"]
     found = made(f"{left} ~ smoker", *names, model=model)
@@ -356,17 +295,6 @@ def test_families(engine: str, left: str, model: str | None, family: str) -> Non
     else:
         assert found.response.dtype == np.int64 and found.categories is not None
         assert len(found.categories) > found.response.max()
-
-
-def test_categories_of_public_responses() -> None:
-    def categories(left: str, **how: Any) -> list[Any]:
-        return list(made(f"{left} ~ ill", "ill", **how).categories)  # type: ignore[arg-type]
-
-    assert categories("region") == ["n", "s", "w"]  # sorted, as formula engines do
-    assert categories("sex") == ["m", "f"]
-    assert categories("urban") == [False, True]
-    assert categories("grade") == ["low", "mid", "high"]
-    assert categories("visits", model="ordered") == sorted(set(table()["visits"]))
 
 
 def test_scores_of_a_linear_response() -> None:
@@ -411,30 +339,12 @@ def test_groups_of_reports() -> None:
     assert [len(group) for group in found.predictors["ill"]] == [20, 30, 10]
 
 
-def test_reports_of_the_missing_count() -> None:
-    krr = ldp.KRR(JOBS, 1.0)
-    some = krr.privatize([*answers()["job"], None], np.random.default_rng(0), missing="count")
-    assert design_of("job ~ age", table(), {"job": some}).n_missing == 2
-
-
 def test_candidates_of_open_questions() -> None:
     found = made("word ~ age", "word", candidates={"word": ["x", "y", "z"]})
     assert found.family == "multinomial" and list(found.categories) == ["x", "y", "z"]  # type: ignore[arg-type]
     found = made("visits ~ word", "word", candidates={"word": ["x", "y"]})
     assert found.names == ("Intercept", "word[T.y]")
     assert found.candidates == {"word": ["x", "y"]}
-
-
-def test_names_in_an_expression() -> None:
-    found = names_in("np.log(age + shift) * Q('big town')")
-    assert found == ({"age", "shift", "big town"}, {"np", "Q"})
-    assert names_in("C(`big town`)")[0] == {"big town"}
-
-
-def test_a_formula_in_parts() -> None:
-    found = Formula.parse("late ~ 0 + age*job")
-    assert (found.left, found.intercept) == ("late", False)
-    assert found.names == {"age", "job"} and found.without(["job"]) == "1 + age"
 
 
 # -- models ------------------------------------------------------------------------------------
@@ -456,14 +366,6 @@ def test_models(formula: str, names: list[str], how: Any, kind: type) -> None:
     model = ldp.regression(formula, table(), reports(*names), **how)
     assert type(model) is kind and model.endog_names == formula.split()[0]
     assert list(model.exog_names) == list(made(formula, *names, **how).names)
-
-
-def test_the_callers_functions_are_known() -> None:
-    def halved(x: Any) -> Any:
-        return x / 2
-
-    model = ldp.regression("ill ~ halved(age)", table(), reports("ill"), unsafe=True)
-    assert list(model.exog_names) == ["Intercept", "halved(age)"]
 
 
 def test_least_squares_from_a_formula() -> None:
@@ -581,12 +483,6 @@ def test_bad_input(formula: str, names: tuple[str, ...], how: Any, message: str)
 def test_bad_tables_and_reports(data: Any, given: Any, message: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=message):
         design_of("ill ~ age", data, given)
-
-
-@pytest.mark.parametrize("formula", [None, 3, ["ill ~ age"]])
-def test_formulas_are_text(formula: Any) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="must be text such as"):
-        design_of(formula, table(), reports("ill"))
 
 
 def test_too_many_configurations() -> None:

@@ -45,9 +45,9 @@ OPTIONS = {  # as statsmodels has them
 }
 
 
-@pytest.mark.parametrize("use_t", [True, False])
 @pytest.mark.parametrize("cov_type", COVARIANCES)
-def test_equals_ols_without_noise(cov_type: str, use_t: bool) -> None:
+def test_equals_ols_without_noise(cov_type: str) -> None:
+    use_t = cov_type in ("nonrobust", "HC1", "cluster")
     X, codes = survey()
     kwds: dict[str, Any] | None = {"groups": clusters()} if cov_type == "cluster" else None
     asked = {**(kwds or {}), **OPTIONS.get(cov_type, {})}
@@ -69,16 +69,7 @@ def test_equals_ols_without_noise(cov_type: str, use_t: bool) -> None:
     assert list(ours.params.index) == list(theirs.params.index)
 
 
-def test_offset_equals_ols_of_the_difference() -> None:
-    X, codes = survey()
-    offset = X["age"] * 0.3
-    ours = ldp.PrivatizedOLS(observed(codes), X, SCORES, offset=offset).fit()
-    theirs = sm.OLS(np.array(SCORES)[codes] - offset, X).fit()
-    np.testing.assert_allclose(ours.params, theirs.params, EXACT)
-    np.testing.assert_allclose(ours.predict(), theirs.fittedvalues + offset, EXACT)
-
-
-@pytest.mark.parametrize("cov_type", COVARIANCES)
+@pytest.mark.parametrize("cov_type", ["HC2", "cluster"])
 def test_frequency_weights_repeat_rows(cov_type: str) -> None:
     X, codes = survey()
     times = np.random.default_rng(2).integers(0, 4, len(X))
@@ -133,19 +124,6 @@ def test_a_shift_of_the_scores_moves_the_constant_alone(name: str) -> None:
     np.testing.assert_allclose(moved.rsquared_answers, plain.rsquared_answers, 1e-8)
 
 
-def test_groups_follow_one_another() -> None:
-    X, codes = survey(900)
-    answers, rng = np.array(LABELS)[codes], np.random.default_rng(1)
-    first = ldp.KRR(LABELS, 1.0).privatize(answers[:400], rng)
-    second = ldp.KRAPPOR(LABELS, 2.0).privatize(answers[400:], rng)
-    both = ldp.PrivatizedOLS([first, second], X, SCORES)
-    alone = ldp.PrivatizedOLS(second, X.iloc[400:], SCORES)
-    np.testing.assert_allclose(both.endog[400:], alone.endog)
-    result = both.fit()
-    assert result.epsilon == 2.0 and result.nobs == 900.0
-    assert "Mechanisms:" in str(result.summary())
-
-
 def test_defaults_of_scores() -> None:
     X = np.ones((4, 1))
     yes = ldp.Observed(("no", "yes")).parse("q", ["no", "yes", "yes", "yes"])
@@ -198,15 +176,6 @@ def test_naive_coefficients_are_those_of_the_reports() -> None:
     assert "Naive" not in str(ldp.PrivatizedOLS(bits, X, SCORES).fit().summary())
 
 
-def test_predictions_know_columns_by_name() -> None:
-    X, codes = survey()
-    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
-    new = X.iloc[5:9]
-    np.testing.assert_allclose(result.predict(new[["town", "const", "age"]]), result.predict()[5:9])
-    np.testing.assert_allclose(result.predict(new.to_numpy()), result.predict()[5:9])
-    assert result.predict(new).index.equals(new.index)
-
-
 def bad(**changes: Any) -> Callable[[], Any]:
     """A call with a bad argument."""
     X, codes = survey(60)
@@ -223,22 +192,17 @@ FRAME = survey(60)[0]
     [
         ({"reports": [1, 2]}, ldp.InvalidArgument, "reports"),
         ({"reports": ldp.KRR(4, 1.0).counts([1, 2, 3, 4])}, ldp.InvalidArgument, "no rows"),
-        ({"reports": []}, ldp.InvalidArgument, "no report"),
         ({"X": FRAME.iloc[:50]}, ldp.InvalidArgument, "60 reports"),
-        ({"X": FRAME[[]]}, ldp.InvalidArgument, "no column"),
         ({"X": FRAME.assign(job="x")}, ldp.InvalidArgument, "'job'.*dummies"),
         ({"X": FRAME.assign(age=np.nan)}, ldp.InvalidArgument, "'age'.*missing"),
         ({"X": FRAME.assign(age=np.inf)}, ldp.InvalidArgument, "'age'.*row 1=inf"),
-        ({"X": np.full((60, 1), np.nan)}, ldp.InvalidArgument, "finite"),
         ({"X": FRAME.assign(a2=2 * FRAME["age"])}, ldp.NotIdentified, "a2 is a linear.*'age'"),
         ({"X": FRAME.assign(nil=0.0)}, ldp.NotIdentified, "'nil'.*zero"),
         ({"X": np.random.default_rng(1).normal(size=(60, 61))}, ldp.NotIdentified, "60 rows"),
         ({"scores": None}, ldp.InvalidArgument, "pass a score"),
-        ({"scores": [1.0, 2.0]}, ldp.InvalidArgument, "scores"),
         ({"scores": [1.0, 2.0, np.nan, 3.0]}, ldp.InvalidArgument, "finite"),
         ({"offset": [1.0]}, ldp.InvalidArgument, "offset"),
         ({"freq_weights": np.full(60, 0.5)}, ldp.InvalidArgument, "weights="),
-        ({"freq_weights": np.full(60, -1)}, ldp.InvalidArgument, "negative"),
         ({"weights": np.zeros(60)}, ldp.InvalidArgument, "zero"),
         ({"cov_type": "HC4"}, ldp.InvalidArgument, "cov_type"),
         ({"cov_type": "cluster"}, ldp.InvalidArgument, "'groups'"),
@@ -247,12 +211,7 @@ FRAME = survey(60)[0]
             ldp.InvalidArgument,
             "two clusters",
         ),
-        (
-            {"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}},
-            ldp.InvalidArgument,
-            "60 labels",
-        ),
-        ({"cov_type": "HC0", "cov_kwds": {"groups": 1}}, ldp.InvalidArgument, "cluster"),
+        ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, ldp.InvalidArgument, "60 labels"),
         (
             {"X": FRAME.assign(one=np.arange(60) == 7), "cov_type": "HC3"},
             ldp.NotAvailable,
@@ -265,45 +224,21 @@ def test_bad_input_is_named(changes: dict[str, Any], error: type[Exception], wor
         bad(**changes)()
 
 
-def test_missing_answers_are_named() -> None:
-    reports = ldp.Observed((1, 2)).parse("q", [1, 2, 2])
-    lacking = ldp.Reports(reports.y, reports.mechanism, n_missing=2)
-    with pytest.raises(ldp.InvalidArgument, match="2 respondents gave no answer"):
-        ldp.PrivatizedOLS(lacking, np.ones((5, 1)))
-
-
-@pytest.mark.parametrize(
-    ("hypothesis", "words"),
-    [
+def test_hypotheses() -> None:
+    X, codes = survey(60)
+    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
+    assert result.wald_test("age").pvalue >= 0.0
+    for hypothesis, words in [
         ("agee = 0", "did you mean 'age'"),
         ("", "empty"),
-        ("age", None),
         ("age / 0 = 1", "finite|read"),
         (np.ones((1, 2)), "3 columns"),
         ((np.eye(3), [1.0, 2.0]), "rows"),
         ([[0.0, 0.0, 0.0]], "without a coefficient"),
         (["age = 0", "age = 1"], "contradict"),
-    ],
-)
-def test_hypotheses(hypothesis: Any, words: str | None) -> None:
-    X, codes = survey(60)
-    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
-    if words is None:
-        assert result.wald_test(hypothesis).pvalue >= 0.0
-        return
-    with pytest.raises(ldp.InvalidArgument, match=words):
-        result.wald_test(hypothesis)
-
-
-def test_names_of_both_formula_engines() -> None:
-    from ldpstats.models.regression.contrasts import linear_constraints
-
-    names = ["Intercept", "group[T.b]", "x:z", "I(x ** 2)", "C(a, Treatment('q'))[T.x y]"]
-    for i, name in enumerate(names):
-        for text in (f"{name} = 2", f"`{name}` = 2"):
-            R, value = linear_constraints(names, text)
-            np.testing.assert_array_equal(R, np.eye(5)[[i]])
-            assert value.tolist() == [2.0]
+    ]:
+        with pytest.raises(ldp.InvalidArgument, match=words):
+            result.wald_test(hypothesis)
 
 
 # ---- simulations
@@ -318,11 +253,10 @@ def linear_survey(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [3000, 20000])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_bias_and_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
+def test_bias_and_coverage(name: str, replications: Callable[..., int]) -> None:
     """Bias within 4 Monte Carlo errors and .1 SD; coverage of 95 % within 4 errors."""
-    R, rng = replications(400, 100), np.random.default_rng(n)
+    n, R, rng = 3000, replications(400, 80), np.random.default_rng(3000)
     labels = ["0", "1", "2", "3", "4"]
     made = MECHANISMS[name](labels)
     given = {"scores": [0, 1, 2, 3, 4], "candidates": labels if name == "open" else None}
@@ -336,12 +270,6 @@ def test_bias_and_coverage(name: str, n: int, replications: Callable[..., int]) 
     error, sd = np.mean(estimates, axis=0) - TRUE, np.std(estimates, axis=0)
     assert np.all(np.abs(error) <= 0.1 * sd + 4.0 * sd / np.sqrt(R)), error / sd
     assert simulate.near(simulate.coverage(np.array(ends), TRUE), 0.95, R)
-
-
-def test_reports_that_all_agree_are_not_certain() -> None:
-    reports = ldp.KRR(("n", "y"), 1.0).parse("q", ["y"] * 10)
-    with pytest.raises(ldp.NotAvailable, match="show no variance"):
-        ldp.PrivatizedOLS(reports, np.ones((10, 1))).fit()
 
 
 def reduced(X: Array, y: Array, groups: Array, L: Array) -> tuple[Array, float]:
@@ -413,40 +341,6 @@ def test_few_bear_the_information_on_a_coefficient(by: str) -> None:
         np.testing.assert_allclose(test.df_denom, df - 1.0, EXACT)
         statistic = b @ np.linalg.solve(V, b) * (df - 1.0) / (2.0 * df)
         np.testing.assert_allclose(test.statistic, statistic, EXACT)
-
-
-def test_what_one_cluster_determines_has_no_variance() -> None:
-    X, reports, groups = rare()
-    X["one"] = (groups == 8) + 0.0
-    result = ldp.PrivatizedOLS(reports, X).fit("cluster", {"groups": groups})
-    assert np.isnan(result.df_inference["one"]) and np.isnan(result.pvalues["one"])
-    assert np.isfinite(result.pvalues["x"])
-    assert "alone determines most of one" in str(result.summary()).replace("\n  ", " ")
-
-
-def test_respondents_with_a_frequency_have_the_degrees_of_freedom_of_each() -> None:
-    X, reports, _ = rare()
-    times = np.random.default_rng(3).integers(1, 4, len(X))
-    every = np.repeat(np.arange(len(X)), times)
-    short = ldp.PrivatizedOLS(reports, X, freq_weights=times).fit()
-    long = ldp.PrivatizedOLS(reports[every], X.iloc[every]).fit()
-    np.testing.assert_allclose(short.df_inference, long.df_inference, EXACT)
-
-
-def test_other_corrections_go_by_name() -> None:
-    X, reports, groups = rare()
-    model = ldp.PrivatizedOLS(reports, X)
-    assert (model.fit("HC3").df_inference == len(X) - 3).all()
-    plain = model.fit("cluster", {"groups": groups, "use_correction": False})
-    factor = model.fit("cluster", {"groups": groups, "use_correction": True})
-    assert (plain.df_inference == 8.0).all() and (factor.bse > plain.bse).all()
-    many = np.repeat(np.arange(1001), 2)
-    answers = np.arange(2002) % 2
-    reports = ldp.Warner(epsilon=2.0, categories=(0, 1)).privatize(
-        answers, np.random.default_rng(5)
-    )
-    ones = ldp.PrivatizedOLS(reports, np.ones((2002, 1)))
-    assert ones.fit("cluster", {"groups": many}).df_inference.iloc[0] == 1000.0
 
 
 def alike(seed: int) -> tuple[float, float]:

@@ -83,8 +83,10 @@ def equal(results: Any, value: references.Function, start: Array) -> None:
 # ---- a private response
 
 
-@pytest.mark.parametrize("link", references.INVERSE_LINKS)
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [("k-RR", "logit"), ("forced response", "probit"), ("direct question", "cloglog")],
+)
 def test_two_categories(name: str, link: str) -> None:
     reports, X = asked(TWO[name], 2), covariates()
     value = references.logit_like(X.to_numpy(), references.report_law(reports), link)
@@ -105,7 +107,7 @@ def test_three_categories(name: str) -> None:
     equal(ours, references.multinomial_like(X.to_numpy(), A), np.zeros(6))
 
 
-@pytest.mark.parametrize("name", THREE)
+@pytest.mark.parametrize("name", ["k-RR", "hashed bits", "different epsilon"])
 def test_ordered_categories(name: str) -> None:
     groups = THREE[name]
     reports, X, more = asked(groups, 3), covariates()[["z", "d"]], candidates(groups)
@@ -113,34 +115,6 @@ def test_ordered_categories(name: str) -> None:
     best = references.ordered_maximum(X.to_numpy(), A)
     ours = ldp.PrivatizedOrderedModel(reports, X, **more).fit(disp=False)
     equal(ours, references.ordered_like(X.to_numpy(), A), best)
-
-
-def test_null_model_keeps_the_channel() -> None:
-    reports, X = asked(THREE["k-RR"], 3), covariates()
-    A = references.report_law(reports)
-    value = references.multinomial_like(np.ones((N, 1)), A)
-    null = value(references.maximum(value, np.zeros(2)))
-    ours = ldp.PrivatizedMNLogit(reports, X).fit(disp=False)
-    np.testing.assert_allclose(ours.llnull, null, rtol=1e-10)
-    np.testing.assert_allclose(ours.llr, 2.0 * (ours.llf - null), rtol=1e-7)
-
-
-def test_em() -> None:
-    """Multinomial logits of posterior answers, again and again, end at Newton's maximum."""
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    reports, X = asked(TWO["k-RR"], 2), covariates()
-    A, b = references.report_law(reports), np.zeros(3)
-    for _ in range(400):
-        pi = references.binary("logit")(X.to_numpy() @ b[:, None])
-        posterior = A * pi / (A * pi).sum(axis=1, keepdims=True)
-        moved = GLM(posterior[:, 1], X.to_numpy(), family=Binomial()).fit(start_params=b).params
-        done, b = np.abs(moved - b).max() < 1e-10, moved
-        if done:
-            break
-    ours = ldp.PrivatizedLogit(reports, X).fit(disp=False)
-    np.testing.assert_allclose(ours.params, b, rtol=1e-6, atol=1e-8)
 
 
 # ---- Jeffreys' penalty, and intervals by its profile
@@ -233,30 +207,6 @@ def fit(reports: Any, X: pd.DataFrame, **more: Any) -> Any:
     return ldp.PrivatizedMNLogit(reports, X, **more).fit(disp=False)
 
 
-def same(one: Any, other: Any) -> None:
-    np.testing.assert_allclose(one.params, other.params, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(one.bse, other.bse, rtol=1e-7)
-    np.testing.assert_allclose(one.llf, other.llf, rtol=1e-11)
-
-
-def test_order_of_rows() -> None:
-    (reports,), X = asked(THREE["k-RR"], 3), covariates()
-    order = np.random.default_rng(41).permutation(N)
-    same(fit(reports, X), fit(reports[order], X.iloc[order]))
-
-
-def test_groups_of_one_mechanism() -> None:
-    (reports,), X = asked(THREE["bits"], 3), covariates()
-    parts = [reports[:100], reports[100:130], reports[130:]]
-    same(fit(reports, X), fit(parts, X))
-
-
-def test_names_of_categories() -> None:
-    (reports,), X = asked(THREE["k-RR"], 3), covariates()
-    renamed = ldp.Reports(reports.y, ldp.KRR((7, 8, 9), 2.0))
-    same(fit(reports, X), fit(renamed, X))
-
-
 def test_another_reference_category() -> None:
     """Coefficients are differences to those of the reference."""
     (reports,), X = asked(THREE["k-RR"], 3), covariates()
@@ -279,8 +229,9 @@ def test_reversed_answers() -> None:
         np.testing.assert_allclose(one.llf, other.llf, rtol=1e-10)
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1e5])
-@pytest.mark.parametrize("name", ["multinomial", "logit", "ordered"])
+@pytest.mark.parametrize(
+    ("name", "scale"), [("multinomial", 1e-4), ("logit", 1e5), ("ordered", 1e5)]
+)
 def test_units_of_covariates(name: str, scale: float) -> None:
     k = 2 if name == "logit" else 3
     (reports,) = asked([ldp.KRR(NAMES[:k], 2.0)], k)
@@ -293,40 +244,3 @@ def test_units_of_covariates(name: str, scale: float) -> None:
     np.testing.assert_allclose(one.params.loc["z"], scale * two.params.loc["z"], rtol=1e-6)
     np.testing.assert_allclose(one.bse.loc["z"], scale * two.bse.loc["z"], rtol=1e-6)
     np.testing.assert_allclose(one.llf, two.llf, rtol=1e-10)
-
-
-@pytest.mark.slow
-def test_equal_rows() -> None:
-    """Rows that are alike are taken together: the same as with rows that hardly differ."""
-    (reports,) = asked(THREE["k-RR"], 3)
-    coarse = covariates().round({"z": 0})
-    A = references.report_law(reports)
-    value = references.multinomial_like(coarse.to_numpy(), A)
-    equal(fit(reports, coarse), value, np.zeros(6))
-    near = coarse + 1e-12 * np.arange(N)[:, None] * [0.0, 1.0, 0.0]
-    one, other = fit(reports, coarse), fit(reports, near)
-    np.testing.assert_allclose(one.params, other.params, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(one.bse, other.bse, rtol=1e-6)
-    kinds = coarse.assign(y=reports.y).groupby(["const", "z", "d", "y"], as_index=False).size()
-    few = ldp.Reports(kinds.y.to_numpy(), reports.mechanism)
-    weighted = fit(few, kinds[["const", "z", "d"]], freq_weights=kinds["size"])
-    same(one, weighted)
-
-
-def test_frequency_weights() -> None:
-    reports, X = asked(TWO["k-RR"], 2), covariates()
-    w = np.random.default_rng(42).integers(1, 4, N)
-    value = references.logit_like(X.to_numpy(), references.report_law(reports), weights=w)
-    ours = ldp.PrivatizedLogit(reports, X, freq_weights=w).fit(disp=False)
-    equal(ours, value, np.zeros(3))
-
-
-def test_offset() -> None:
-    """A coefficient that is known may go into the offset."""
-    reports, X = asked(TWO["k-RR"], 2), covariates()
-    whole = ldp.PrivatizedLogit(reports, X).fit(disp=False)
-    known = 0.3 * X.z.to_numpy()
-    ours = ldp.PrivatizedLogit(reports, X, offset=known).fit(disp=False)
-    np.testing.assert_allclose(ours.params, whole.params - [0.0, 0.3, 0.0], rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(ours.llf, whole.llf, rtol=1e-11)
-    np.testing.assert_allclose(ours.conf_int().loc["z"] + 0.3, whole.conf_int().loc["z"], rtol=1e-4)

@@ -105,16 +105,6 @@ def test_sandwiches(name: str, covariance: str) -> None:
     np.testing.assert_allclose(ours.cov_params(), theirs.cov_params(), **CLOSE)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_wald_intervals(name: str) -> None:
-    ours, theirs = pair(name)
-    np.testing.assert_allclose(
-        np.asarray(ours.conf_int(0.1, method="wald")).reshape(-1, 2),
-        np.asarray(theirs.conf_int(0.1)).reshape(-1, 2),
-        **CLOSE,
-    )
-
-
 @pytest.mark.parametrize("name", BINARY)
 def test_wald_tests(name: str) -> None:
     ours, theirs = pair(name)
@@ -137,25 +127,19 @@ MARGINS = [
 DISCRETE = [{"dummy": True}, {"count": True}, {"dummy": True, "count": True, "at": "mean"}]
 
 
-HAS = [(name, how) for name in NAMES for how in [*MARGINS, *DISCRETE]]
-# statsmodels' own margins of a multinomial logit fail with dummies, counts and elasticities
-FAILS = [how for _, how in HAS if "ex" in how.get("method", "") or how in DISCRETE]
-
-
-@pytest.mark.parametrize(
-    ("name", "how"), [one for one in HAS if one[0] != "multinomial" or one[1] not in FAILS], ids=str
-)
-def test_margins(name: str, how: dict[str, Any]) -> None:
-    if name == "multinomial" and (how in DISCRETE or how["method"] in ("eyex", "dyex")):
-        return  # statsmodels fails; `test_margins_written_out` has them
+@pytest.mark.parametrize("name", NAMES)
+def test_margins(name: str) -> None:
     ours, theirs = pair(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # statsmodels divides by covariates that are zero
-        other = theirs.get_margeff(**how)
-        one = ours.get_margeff(**how)
-    np.testing.assert_allclose(one.margeff, other.margeff, **CLOSE)
-    if how.get("at") != "all":
-        np.testing.assert_allclose(one.margeff_se, other.margeff_se, rtol=1e-7, atol=1e-9)
+    for how in [*MARGINS, *DISCRETE]:
+        if name == "multinomial" and (how in DISCRETE or how["method"] in ("eyex", "dyex")):
+            continue  # statsmodels fails; `test_margins_written_out` has them
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # statsmodels divides by covariates that are zero
+            other = theirs.get_margeff(**how)
+            one = ours.get_margeff(**how)
+        np.testing.assert_allclose(one.margeff, other.margeff, **CLOSE)
+        if how.get("at") != "all":
+            np.testing.assert_allclose(one.margeff_se, other.margeff_se, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["eyex", "dyex"])
@@ -186,44 +170,11 @@ def test_margins_written_out(method: str) -> None:
     np.testing.assert_allclose(np.ravel(one.margeff_se), np.sqrt(np.diag(V)), rtol=1e-7)
 
 
-def test_discrete_margins_written_out() -> None:
-    """Effects of a dummy and a count on a multinomial logit."""
-    ours, _ = pair("multinomial")
-
-    def margins(theta: Array) -> Array:
-        found = []
-        for j, (low, high) in ((2, (0.0, 1.0)), (3, (None, None))):
-            every = []
-            for value, move in ((low, -1.0), (high, 1.0)):
-                X = covariates().to_numpy().copy()
-                X[:, j] = X[:, j] + move if value is None else value
-                every.append(references.multinomial(references.by_equation(X, theta, 2)))
-            change = (every[1] - every[0]).mean(axis=0)
-            found.append(change / 2.0 if low is None else change)
-        return np.concatenate(found)
-
-    theta = ours.params.to_numpy().T.reshape(-1)
-    J = references.steps(margins, theta)
-    V = J.T @ ours.cov_params().to_numpy() @ J
-    one = ours.get_margeff(dummy=True, count=True)
-    np.testing.assert_allclose(np.asarray(one.margeff)[1:].ravel(), margins(theta), **CLOSE)
-    np.testing.assert_allclose(
-        np.asarray(one.margeff_se)[1:].ravel(), np.sqrt(np.diag(V)), rtol=1e-7
-    )
-
-
 def test_margins_at_values_of_covariates() -> None:
     ours, theirs = pair("logit")
     one, other = (each.get_margeff(at="mean", atexog={1: 2.0}) for each in (ours, theirs))
     np.testing.assert_allclose(one.margeff, other.margeff, **CLOSE)
     np.testing.assert_allclose(one.margeff_se, other.margeff_se, rtol=1e-7)
-
-
-def test_robust_margins() -> None:
-    ours, theirs = pair("logit", "HC0")
-    np.testing.assert_allclose(
-        ours.get_margeff().margeff_se, theirs.get_margeff().margeff_se, rtol=1e-7
-    )
 
 
 def test_complementary_log_log() -> None:
@@ -246,14 +197,6 @@ def ordered() -> tuple[Any, Any]:
     y = pd.Series(pd.Categorical.from_codes(codes(3), THREE, ordered=True), name="answer")
     theirs = OrderedModel(y, X, distr="logit").fit(method="bfgs", disp=0, gtol=1e-7, maxiter=500)
     return ldp.PrivatizedOrderedModel(observed(3), X).fit(disp=False), theirs
-
-
-def test_proportional_odds() -> None:
-    ours, theirs = ordered()
-    np.testing.assert_allclose(ours.llf, theirs.llf, rtol=1e-8)
-    np.testing.assert_allclose(ours.params, theirs.params, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(ours.bse, theirs.bse, rtol=1e-4)
-    np.testing.assert_allclose(ours.predict(), theirs.predict(), atol=1e-5)
 
 
 def test_proportional_odds_by_newton() -> None:
@@ -303,28 +246,12 @@ def test_offset() -> None:
     np.testing.assert_allclose(ours.llf, theirs.llf, rtol=1e-10)
 
 
-def test_offset_of_ordered_categories() -> None:
-    offset, X = 0.3 * covariates().c.to_numpy(), covariates()[["z", "d"]]
-    ours = ldp.PrivatizedOrderedModel(observed(3), X, offset=offset).fit(disp=False)
-    theirs = OrderedModel(codes(3), X, offset=offset, distr="logit")
-    fit = theirs.fit(method="bfgs", disp=0, gtol=1e-7)
-    np.testing.assert_allclose(ours.llf, fit.llf, rtol=1e-8)
-    np.testing.assert_allclose(ours.params, fit.params, rtol=1e-4, atol=1e-6)
-
-
 # ---- numbers, and private predictors that are public
 
 
-def test_least_squares() -> None:
-    X, scores = covariates(), {"low": 1.0, "middle": 2.5, "high": 7.0}
-    ours = ldp.PrivatizedOLS(observed(3), X, scores=scores).fit(cov_type="HC0")
-    theirs = sm.OLS(np.array([1.0, 2.5, 7.0])[codes(3)], X).fit(cov_type="HC0")
-    np.testing.assert_allclose(ours.params, theirs.params, **CLOSE)
-    np.testing.assert_allclose(ours.bse, theirs.bse, **CLOSE)
-
-
-@pytest.mark.parametrize("method", ["mle", "corrected"])
-@pytest.mark.parametrize("name", ["poisson", "linear", "logit"])
+@pytest.mark.parametrize(
+    ("name", "method"), [("poisson", "mle"), ("linear", "corrected"), ("logit", "mle")]
+)
 def test_public_predictors(name: str, method: str) -> None:
     X, y = covariates(), codes(3)
     data = pd.DataFrame({"z": X.z, "count": X.c, "d": X.d})

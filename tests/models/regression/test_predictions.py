@@ -1,4 +1,4 @@
-"""Predictions of the true answers, alone and on average."""
+"""Predictions of the true answers and marginal effects on them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from models.regression.examples import JOBS, N, answers, fitted, numerical, repo
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.regression.margins import row_means
+from ldpstats.models.regression.answers.margins import margins_of
 from ldpstats.models.regression.answers.predicting import new_rows
 from ldpstats.models.regression.answers.predictions import average_predictions
 
@@ -104,23 +105,13 @@ def test_intervals_of_predictions(what: str) -> None:
     assert (narrow["upper"] < frame["upper"]).all()
 
 
-def test_extreme_intervals_lie_within_zero_and_one() -> None:
-    results = fitted("arrays")
-    new = pd.DataFrame({"const": 1.0, "age": [-80.0, 80.0, 4000.0], "kids": 1.0})
-    frame = results.get_prediction(new)
-    assert frame["lower"].between(0.0, 1.0).all() and frame["upper"].between(0.0, 1.0).all()
-
-
 GROUPS: list[tuple[str, Any, str]] = [
     ("logit", None, "within"),
-    ("logit", "city", "within"),
-    ("private", "city", "within"),
     ("private", "use", "within"),
     ("private", "use", "adjusted"),
     ("multinomial", "kids", "within"),
     ("ordered", "kids", "adjusted"),
     ("poisson", "use", "within"),
-    ("arrays", "kids", "adjusted"),
 ]
 
 
@@ -193,31 +184,6 @@ def test_values_that_nobody_can_be_set_to_are_refused(at: Any, message: str) -> 
         fitted("private").predictions(at=at)
 
 
-def test_groups_and_values_do_not_go_together() -> None:
-    with pytest.raises(InvalidArgument, match="goes without by="):
-        fitted("private").predictions(by="city", at={"age": [1]})
-
-
-def test_predictions_take_a_dict_of_columns() -> None:
-    results = fitted("logit")
-    found = results.get_prediction(table().head(3))
-    whole = {name: table()[name].head(3).tolist() for name in table()}
-    np.testing.assert_allclose(results.get_prediction(whole), found)
-    with pytest.raises(InvalidArgument, match=r"no such column; predictions\(at="):
-        results.get_prediction({"nothing": [1]})
-    with pytest.raises(InvalidArgument, match="columns of one length"):
-        results.get_prediction({"age": [1, 2], "city": ["a"]})
-
-
-def test_averages_are_those_of_the_answers() -> None:
-    # within three standard errors of the share among those who gave the answer
-    use, ill, _ = answers()
-    frame = fitted("private").predictions(by="use").frame
-    for group, row in frame.iterrows():
-        share = np.mean(ill[use == group] == "yes")
-        assert abs(row["mean"] - share) < 3.0 * row["se"]
-
-
 def test_weights_and_missing_rows() -> None:
     t, rng = table().copy(), np.random.default_rng(8)
     w = rng.uniform(0.5, 2.0, N)
@@ -276,11 +242,80 @@ def test_bad_options() -> None:
         fitted("logit").predictions().differences()
 
 
-def test_averages_show_themselves() -> None:
-    found = fitted("multinomial").predictions(by="kids")
-    assert found.frame.index.names == ["kids", "job"]
-    assert "average by group (kids)" in repr(found)
-    text = str(found.summary(alpha=0.1))
-    assert "[0.05" in text and "Average predictions of P(job)" in text
-    assert "<table" in found._repr_html_()
-    assert found.conf_int(alpha=0.5).shape == (16, 2)
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("logit", {"at": "mean", "method": "eydx", "dummy": True}),
+    ("private", {}),
+    ("private", {"dummy": True, "count": True}),
+    ("multinomial", {"at": "mean"}),
+    ("ordered", {"method": "eydx"}),
+    ("poisson", {"dummy": True, "count": True}),
+]
+
+
+@pytest.mark.parametrize(("what", "how"), OPTIONS, ids=str)
+def test_standard_errors_are_of_the_delta_method(what: str, how: dict[str, Any]) -> None:
+    results = fitted(what)
+    asked = {"at": "overall", "method": "dydx", "atexog": None, "dummy": False, "count": False}
+    given = tuple((asked | how).values())
+    found = results.get_margeff(**how)
+    own = numerical(results, lambda law: margins_of(law, *given).found.value)  # type: ignore[union-attr]
+    V = own @ results.covariance_all @ own.T
+    np.testing.assert_allclose(found.margeff_cov, V, rtol=1e-5, atol=1e-10)
+    np.testing.assert_allclose(found.margeff_se.T.ravel() ** 2, np.diagonal(V), rtol=1e-5)
+
+
+def test_effects_on_all_categories_sum_to_zero() -> None:
+    for what in ("multinomial", "ordered"):
+        found = fitted(what).get_margeff()
+        assert found.margeff.shape == (2, 4)
+        np.testing.assert_allclose(found.margeff.sum(axis=1), 0.0, atol=1e-12)
+        frame = found.summary_frame()
+        assert frame.index.names == ["endog", "exog"]
+        assert frame.index.get_level_values(0).unique().tolist() == list(JOBS)
+        assert found.conf_int().shape == (2, 2, 4)
+
+
+def test_private_factors_have_differences_of_predictions() -> None:
+    results = fitted("private")
+    found = results.get_margeff()
+    assert found.names == ["city[T.b]", "city[T.c]", "age", "use[T.u]", "use[T.v]"]
+    frame = results.predictions(by="use", kind="adjusted").differences("no")
+    np.testing.assert_allclose(found.margeff[3:], frame["difference"], rtol=1e-10)
+    np.testing.assert_allclose(found.margeff_se[3:], frame["se"], rtol=1e-10)
+
+
+def test_weighted_medians() -> None:
+    rng, t = np.random.default_rng(3), table().head(400)
+    times = rng.integers(1, 4, 400)
+    ill = answers()[1][:400]
+    X = t[["age", "kids"]].assign(const=1.0)
+    some = ldp.Observed(("no", "yes")).parse("ill", ill)
+    every = ldp.Observed(("no", "yes")).parse("ill", np.repeat(ill, times))
+    one = ldp.PrivatizedLogit(some, X, freq_weights=times).fit()
+    other = ldp.PrivatizedLogit(every, X.loc[X.index.repeat(times)]).fit()
+    for at in ("overall", "mean", "median", "zero"):
+        found, expected = one.get_margeff(at=at), other.get_margeff(at=at)
+        np.testing.assert_allclose(found.margeff, expected.margeff, rtol=1e-7)
+        np.testing.assert_allclose(found.margeff_se, expected.margeff_se, rtol=1e-7)
+
+
+BAD_OF_MARGINS: list[tuple[str, dict[str, Any], str]] = [
+    ("logit", {"at": "center"}, "at='center'.*must be one of"),
+    ("logit", {"method": "dxdy"}, "method='dxdy'.*must be one of"),
+    ("logit", {"method": "eyex", "dummy": True}, "use 'dydx' or 'eydx'"),
+    ("logit", {"at": "median", "dummy": True}, "use 'overall' or 'mean'"),
+    ("private", {"method": "dyex"}, "use 'dydx' or 'eydx'"),
+    ("logit", {"atexog": {"height": 2.0}}, "must be the name or the place of a covariate"),
+    ("logit", {"atexog": {"age": "old"}}, "must be a number"),
+    ("logit", {"atexog": {"age": [1.0, 2.0]}}, "one for each of the"),
+    ("logit", {"atexog": [[1.0, 2.0]]}, "an array of 5 columns"),
+    ("private", {"atexog": {"use[T.u]": 1.0}}, "changes with a private predictor"),
+    ("private", {"atexog": np.ones((1, 6))}, "must be a dict of public covariates"),
+    ("logit", {"dummy": "yes"}, "dummy='yes'"),
+]
+
+
+@pytest.mark.parametrize(("what", "how", "words"), BAD_OF_MARGINS)
+def test_bad_options_of_margins(what: str, how: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        fitted(what).get_margeff(**how)

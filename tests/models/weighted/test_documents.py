@@ -72,7 +72,7 @@ def test_documents_give_back_every_bit(kind: str, made: dict[str, Any]) -> None:
     assert str(again.summary()) == str(results.summary())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["domains", "table", "open"])
 def test_labels_are_escaped(kind: str, made: dict[str, Any]) -> None:
     html = made[kind]._repr_html_()
     assert "<b>" not in html and "<x>" not in html and "<i>" not in html
@@ -119,13 +119,13 @@ def test_damage_is_refused(kind: str, made: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["domains", "replicates", "table", "open"])
 def test_damaged_documents_do_not_fail_later(
-    kind: str, made: dict[str, Any], replications: Callable[[int], int]
+    kind: str, made: dict[str, Any], attempts: Callable[[int], int]
 ) -> None:
     """What is read can be used: no error of numpy or pandas far from the document."""
     document, dice = json.loads(made[kind].to_json()), random.Random(7)
-    for _ in range(replications(400)):
+    for _ in range(attempts(400)):
         try:
             with np.errstate(all="ignore"):
                 results = type(made[kind]).from_dict(spoil_document(document, dice))

@@ -1,4 +1,4 @@
-"""Weighted frequencies: functions of totals, t and F tests, effects, storage, print."""
+"""Weighted frequencies: functions of totals, t and F tests, effects, candidates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable
 
 JOBS = ("cook", "driver", "nurse")
 
@@ -97,6 +98,8 @@ def test_intervals_and_tests_use_the_degrees_of_freedom_of_the_design(whole: Any
     reach = stats.t.ppf(0.95, 36) * whole.linear_bse
     bounds = whole.conf_int(0.1, method="wald", clip=False)
     np.testing.assert_allclose(bounds["upper"] - whole.linear_params, reach, rtol=1e-12)
+    two_sided = 2.0 * stats.t.sf(np.abs(whole.tvalues), 36)
+    np.testing.assert_allclose(whole.to_frame()["p_value"], two_sided, rtol=1e-9)
     W = whole.linear_params.to_numpy()[:2] - [0.5, 0.3]
     W = W @ np.linalg.solve(whole.linear_cov.to_numpy()[:2, :2], W)
     test = whole.wald_test("cook = 0.5, driver = 0.3")
@@ -289,95 +292,67 @@ def test_rare_answers_of_a_domain_know_its_own_weights(table: pd.DataFrame) -> N
     np.testing.assert_allclose(both.conf_int().loc["s"], ends, rtol=1e-9)
 
 
-def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFrame) -> None:
-    people = table.assign(job=table.job.fillna("cook"))
-    people["place"] = np.where(people.school == 8, "isle", "town")
-    people["N"] = np.where(people.stratum == 0, 10, 30)
-    sheet = {"job": ldp.Observed(JOBS)}
-    columns = {"weights": "w", "strata": "stratum", "clusters": "school"}
-    # all units of its stratum are in the sample: only noise varies, of which there is none
-    taken = ldp.Survey(people, sheet, **columns, fpc="N").frequencies("job", by="place")
-    assert (taken.bse["isle"] == 0.0).all()
-    for given in (False, True):
-        survey = ldp.Survey(people, sheet, **columns).replicates("jackknife")
-        if given:
-            n = people.groupby("stratum").school.nunique()
-            for one, of in people[["school", "stratum"]].drop_duplicates().to_numpy():
-                others = np.where(people.stratum == of, n[of] / (n[of] - 1), 1.0)
-                people[f"rep_{one}"] = people.w * np.where(people.school == one, 0.0, others)
-            weights = ldp.ReplicateWeights("rep_*", "JKn", scale=0.9, rscales=np.ones(n.sum()))
-            survey = ldp.Survey(people, sheet, weights="w", replicate_weights=weights)
-        with pytest.raises(ldp.NotAvailable, match="replicate"):
-            survey.frequencies("job", by="place")
+WORDS = ("ash", "birch", "cedar", "daphne", "elm")
 
 
-def test_every_pair_of_many_domains_is_compared() -> None:
-    table = pd.DataFrame({"ill": ["no", "yes"] * 100, "w": 1.0, "town": np.arange(200) // 2})
-    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
-    results = survey.frequencies("ill", by="town")
-    every = results.differences(all_pairs=True)
-    assert len(every) == 9900 and every.notna().all(axis=None)
-    smallest = every["pvalue"].min()
-    assert every["pvalue_holm"].min() == pytest.approx(min(4950 * smallest, 1.0))
-    first = every.xs(0, level="town (reference)")
-    pd.testing.assert_frame_equal(
-        first.drop(columns="pvalue_holm"), results.differences().drop(columns="pvalue_holm")
-    )
-
-
-def test_messages_name_five_domains_at_most() -> None:
+@pytest.fixture(scope="module")
+def survey_of_candidates() -> ldp.Survey:
+    """Trees in 40 clusters, reported by O-RR with 12 cohorts."""
+    rng, n = np.random.default_rng(1), 4000
     table = pd.DataFrame(
         {
-            "ill": ["no", "yes"] * 16,
-            "town": np.arange(32) // 4,
-            "w": 1.0,
-            "area": np.arange(32) // 4,
+            "tree": rng.choice(WORDS, n, p=[0.4, 0.25, 0.15, 0.12, 0.08]),
+            "side": rng.choice(["n", "s"], n),
+            "w": rng.uniform(1.0, 3.0, n),
+            "plot": np.arange(n) % 40,
         }
     )
-    survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w", clusters="town")
-    with pytest.warns(
-        ldp.LDPWarning, match=r"area=0; .*area=4; and 3 more is in one sampling unit"
-    ):
-        survey.frequencies("ill", by="area")
+    sheet = ldp.Questionnaire({"tree": ldp.ORR(8, 12, epsilon=3.0)})
+    return ldp.Survey(sheet.privatize(table, rng), sheet, weights="w", clusters="plot")
 
 
-def test_every_pair_of_categories_is_compared_with_those_before_it() -> None:
-    rng = np.random.default_rng(8)
-    table = pd.DataFrame(
-        {"ill": rng.choice(["no", "yes"], 200), "area": rng.choice(list("abcd"), 200)}
-    )
-    survey = ldp.Survey(table.assign(w=1.0), {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
-    found = survey.association("area", "ill").differences(all_pairs=True)
-    domains = survey.frequencies("ill", by="area").differences(all_pairs=True)
-    assert found.index.names == domains.index.names == ["area", "area (reference)", "ill"]
-    pd.testing.assert_frame_equal(found[["estimate", "se"]], domains[["estimate", "se"]])
+def test_what_is_left_of_a_complete_list_is_nothing(survey_of_candidates):
+    found = survey_of_candidates.frequencies("tree", candidates=WORDS)
+    np.testing.assert_allclose(found.params, [0.4, 0.25, 0.15, 0.12, 0.08], atol=0.05)
+    share = found.unexplained()
+    assert abs(share["estimate"]) < 4.0 * share["se"] and share["lower"] == 0.0
+    again = ldp.WeightedResults.from_json(found.to_json())
+    pd.testing.assert_series_equal(again.unexplained(), share)
+    by_side = survey_of_candidates.frequencies("tree", by="side", candidates=WORDS).unexplained()
+    assert by_side.index.tolist() == ["n", "s"]
 
 
-def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
-    import matplotlib.pyplot as plt
-
-    drawn = whole.plot(truth=whole.params)
-    assert len(drawn.collections) > len(whole.plot().collections) or drawn.get_legend()
-    for call, words in (
-        (lambda: domains.plot(ax=drawn), "ax="),
-        (lambda: domains.plot(truth=whole.params), "truth="),
-        (lambda: whole.plot(figure=drawn.figure), "figure="),
-        (lambda: whole.plot(category=whole.categories[0]), "category="),
-    ):
-        with pytest.raises(ldp.InvalidArgument, match=words):
-            call()
-    one = domains.plot(category=domains.categories[0])
-    assert len(one.get_yticklabels()) == len(domains.domains.labels)
-    plt.close("all")
+def test_standard_errors_allow_for_answers_that_are_not_listed(survey_of_candidates):
+    every = survey_of_candidates.frequencies("tree", candidates=WORDS)
+    some = survey_of_candidates.frequencies("tree", candidates=WORDS[2:], incomplete=True)
+    assert some.unexplained()["estimate"] == pytest.approx(0.65, abs=0.06)
+    # birch and ash meet the cells of others in some cohorts, which no design shows
+    assert np.all(some.bse > 1.1 * every.bse[list(WORDS[2:])])
 
 
-def test_a_summary_without_degrees_of_freedom_has_no_test() -> None:
-    table = pd.DataFrame({"ill": ["no", "yes", "no"], "area": list("aab"), "w": [1.0, 2.0, 1.5]})
-    how = {"weights": "w", "clusters": "unit", "single_unit": "centered"}
-    survey = ldp.Survey(table.assign(unit=1), {"ill": ldp.Warner(epsilon=2.0)}, **how)
-    with pytest.warns(ldp.LDPWarning):
-        found = [survey.frequencies("ill", by="area"), survey.association("area", "ill")]
-    for results, test in zip(found, ("test_equal", "test_independence"), strict=True):
-        with pytest.raises(ldp.NotAvailable):
-            getattr(results, test)()
-        assert "std err" in str(results.summary())
+def test_a_likelihood_that_takes_the_list_for_complete_is_doubted(survey_of_candidates):
+    with pytest.warns(MisfitWarning, match="takes the candidates for all answers"):
+        survey_of_candidates.frequencies("tree", candidates=WORDS[2:], method="mle")
+    full = survey_of_candidates.frequencies("tree", candidates=WORDS, method="mle")
+    assert full.params.sum() == pytest.approx(1.0) and full.converged
+
+
+def test_hashed_reports_of_a_closed_alphabet_have_design_effects():
+    rng, n = np.random.default_rng(3), 2000
+    table = pd.DataFrame({"tree": rng.choice(WORDS, n), "plot": np.arange(n) % 40, "N": 80})
+    sheet = ldp.Questionnaire({"tree": ldp.ORR(3, 8, epsilon=3.0, alphabet=WORDS)})
+    collected = sheet.privatize(table, rng)
+    survey_of_candidates = ldp.Survey(collected, sheet, clusters="plot", fpc="N")
+    found = survey_of_candidates.frequencies("tree").deff()
+    # the product is known even where the noise leaves too little to tell its factors apart
+    assert np.all(found["deff"] > 1.5) and np.all(found["channel"] > 1.5)
+    assert 0.0 < found["deff_design"].median() < 1.5
+
+
+def test_closed_alphabets_know_all_answers():
+    table = pd.DataFrame({"ill": ["no", "yes"] * 20, "w": 1.0})
+    survey_of_candidates = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)}, weights="w")
+    with pytest.raises(NotAvailable, match="no candidates"):
+        survey_of_candidates.frequencies("ill").unexplained()
+    with pytest.raises(InvalidArgument, match="open alphabet"):
+        survey_of_candidates.frequencies("ill", incomplete=True)

@@ -9,12 +9,9 @@ from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
-from ldpstats.models.weighted.table_results import WeightedTable
-from ldpstats.problems.decoding import decode
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {
@@ -90,13 +87,6 @@ def test_all_pairs_are_compared(results):
     assert both[["estimate", "se", "pvalue"]].equals(one[["estimate", "se", "pvalue"]])
 
 
-def test_the_wald_test_of_no_difference_is_the_t_test(results):
-    t = results.t_test("cook:no = nurse:yes")
-    F = results.wald_test("cook:no = nurse:yes")
-    assert F.statistic == pytest.approx(float(t.tvalue.item()) ** 2)
-    assert F.pvalue == pytest.approx(float(t.pvalue))
-
-
 def test_effects_have_t_quantiles(results):
     odds = results.odds_ratio(("cook", "nurse"), ("yes", "no"))
     p = results.table
@@ -126,26 +116,6 @@ def test_tests_say_what_they_are(results):
         bits.test_independence(effects="observed")
     with pytest.raises(InvalidArgument, match="method"):
         results.test_independence("pearson")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_json_gives_the_same_results(kind):
-    results = survey(kind).association("job", "ill")
-    again = WeightedTable.from_json(results.to_json())
-    assert again.to_json() == results.to_json()
-    assert again.test_independence() == results.test_independence()
-    assert again.summary().as_text() == results.summary().as_text()
-    pd.testing.assert_frame_equal(again.conditional(), results.conditional())
-
-
-def test_tables_and_plots(results):
-    text = results.summary(details=True).as_text()
-    assert "Weighted joint distribution of job and ill" in text
-    assert "Rao and" in text
-    assert list(results.to_frame().columns[:3]) == ["job", "ill", "estimate"]
-    assert results.glance().loc[0, "nobs"] == 575
-    assert results.plot().get_title() == "job and ill, n = 575"
-    assert results.plot("departures", title="").get_title() == ""
 
 
 @pytest.mark.parametrize(
@@ -255,7 +225,6 @@ def one_survey(rng, mechanisms, strata, units):
 
 
 SETTINGS = [
-    (10, 6, (ldp.KRR(3, 1.0), ldp.KRR(4, 1.0))),
     (5, 4, (ldp.KRR(3, 2.0), ldp.Observed(4))),
     (10, 2, (ldp.KRAPPOR(3, 2.0), ldp.KRR(4, 2.0))),
 ]
@@ -266,7 +235,7 @@ SETTINGS = [
 def test_the_default_test_keeps_its_size_and_pearsons_does_not(
     strata, units, mechanisms, replications
 ):
-    rng, R = np.random.default_rng(11), replications(2000, 300)
+    rng, R = np.random.default_rng(11), replications(2000, 200)
     first = naive = 0
     for _ in range(R):
         found = one_survey(rng, mechanisms, strata, units).dependence.null
@@ -298,18 +267,3 @@ def test_answers_that_nobody_gave_may_be_there() -> None:
     m *= found.margins()["sex"].loc["m", "estimate"]
     upper = found.conditional("sex").loc[("m", "nurse"), "upper"]
     assert upper == pytest.approx(t2 / m / (1 + t2 / m) / (1 - np.exp(-1)), rel=1e-9)
-
-
-def test_cells_are_counted_by_pairs_of_reports() -> None:
-    first, second = ldp.KRR(["a", "b", "c"], 1.0), ldp.KRAPPOR(["u", "v"], 2.0)
-    P = np.array([[0.2, 0.1], [0.3, 0.25], [0.05, 0.1]])
-    rng = np.random.default_rng(1)
-    reports = [one.privatize(list(one.categories), rng) for one in (first, second)]
-    made = [Counted.by(decode(own)) for own in reports]
-    pairs = made[0].crossed(made[1], P.sum(axis=1), P.sum(axis=0))
-    # chance that a respondent of each cell makes the report, or sets the bit, of each category
-    hit = [np.diag(one.scale) + one.offset for one in made]
-    q = np.zeros(P.shape)
-    for i, j in np.ndindex(*P.shape):
-        q += P[i, j] * np.outer(hit[0][i], hit[1][j])
-    np.testing.assert_allclose(pairs.offset + pairs.scale * P.reshape(-1), q.reshape(-1))

@@ -55,12 +55,3 @@ def test_each_vector_has_its_value_and_score(outcome, configurations, offset):
         there, exact, _ = likelihood.evaluate(theta)
         assert value == pytest.approx(there, rel=1e-11)
         np.testing.assert_allclose(score, exact, rtol=1e-9, atol=1e-9)
-
-
-def test_blocks_of_rows_add_up():
-    likelihood = made(Binary(), 1, False, n=9000)
-    thetas = np.random.default_rng(6).normal(size=(16, likelihood.size))
-    values, scores = scores_at(likelihood, thetas)
-    there, exact, _ = likelihood.evaluate(thetas[3])
-    assert values[3] == pytest.approx(there, rel=1e-11)
-    np.testing.assert_allclose(scores[3], exact, rtol=1e-9)

@@ -14,14 +14,7 @@ import ldpstats.estimators.solvers.sampled as sampled_module
 import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
-from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.solvers.ascent import LAST_STEP
-from ldpstats.estimators.solvers.dense import DenseModel
-from ldpstats.estimators.solvers.interior import interior_newton
-from ldpstats.estimators.solvers.newton import newton
-from ldpstats.estimators.solvers.sampled import sampled, spread_out, starting_point
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
 from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.joint import Factor, JointRows
 
@@ -113,32 +106,6 @@ def test_a_part_of_the_rows(case: str) -> None:
     assert rows.select(np.zeros(len(dense), bool)).mix(np.ones(dense.shape[1])).shape == (0,)
 
 
-def test_a_slice_copies_nothing() -> None:
-    rows = example("two")
-    parts = rows.select(slice(10, 20)).factors
-    pairs = zip(parts, rows.factors, strict=True)
-    assert all(np.shares_memory(part.W, whole.W) for part, whole in pairs)
-
-
-@pytest.mark.parametrize("thin", [1, 1 << 20])
-@pytest.mark.parametrize("case", ["two", "table", "three, mixed", "three, table"])
-def test_one_variable_has_many_categories(
-    case: str, thin: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Pairs of its categories would be far more than the cells of a dense block."""
-    monkeypatch.setattr(module, "_BLOCK", 1 << 12)
-    monkeypatch.setattr(module, "_THIN", thin)
-    rng = np.random.default_rng(11)
-    for sizes in ((40, 2, 3), (2, 40, 3), (3, 2, 40)):
-        rows = JointRows(
-            tuple(factor(rng, 300, k, kind) for k, kind in zip(sizes, CASES[case], strict=False))
-        )
-        dense, v = kronecker(rows.factors), rng.random(300)
-        gram = rows.gram(v)
-        np.testing.assert_allclose(gram, (dense * v[:, None]).T @ dense, rtol=1e-12)
-        np.testing.assert_array_equal(gram, gram.T)
-
-
 def test_scales_add_up() -> None:
     rows = example("three, mixed")
     scales = [f.scale if f.index is None else f.scale[f.index] for f in rows.factors]
@@ -162,16 +129,6 @@ def test_sums_are_in_float64(dtype: npt.DTypeLike, indexed: bool) -> None:
     np.testing.assert_array_equal(rows.gram(n), (dense * n[:, None]).T @ dense)
 
 
-def test_cross_moments_of_features() -> None:
-    """adjoint is the sum of vec(a b'), whatever the signs, and gram that of vec vec'."""
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
-    rows = JointRows((Factor(a), Factor(b)))
-    np.testing.assert_allclose(rows.adjoint(np.ones(50)).reshape(3, 2), a.T @ b, rtol=1e-12)
-    vec = np.einsum("ki,kj->kij", a, b).reshape(50, 6)
-    np.testing.assert_allclose(rows.gram(np.ones(50)), vec.T @ vec, rtol=1e-12)
-
-
 def test_a_large_table_is_cheap() -> None:
     """1000 x 1000 categories, one count per pair of labels: never a row of a million entries."""
     k = 1000
@@ -188,9 +145,7 @@ def test_a_large_table_is_cheap() -> None:
     [
         (np.ones(3), None, None, "W"),
         (np.ones((3, 2)), np.array([0, 3]), None, "index"),
-        (np.ones((3, 2)), np.array([-1, 0]), None, "index"),
         (np.ones((3, 2)), np.array([0.0, 1.0]), None, "index"),
-        (np.ones((3, 2)), np.array([[0, 1]]), None, "index"),
         (np.ones((3, 2)), np.array([0, 1]), np.zeros(2), "scale"),
     ],
 )
@@ -252,8 +207,8 @@ def survey(
 
 
 @pytest.mark.parametrize("few", [True, False])
-@pytest.mark.parametrize("kinds", ["kk", "bb", "kb"])
-@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("kinds", ["kk", "kb"])
+@pytest.mark.parametrize("truth", ["dependent", "zeros"])
 def test_the_maximum_is_that_of_the_dense_rows(
     truth: str, kinds: str, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,47 +232,6 @@ def test_the_maximum_is_that_of_the_dense_rows(
     assert EM(tol=1e-7).solve(problem).gap <= 1e-7
 
 
-def test_three_variables() -> None:
-    truth = np.random.default_rng(9).dirichlet(np.ones(12)).reshape(2, 3, 2)
-    W, n = survey(truth, 2000, "kbk")
-    dense = Likelihood(kronecker(W.factors), n)
-    found, em = (how.solve(Likelihood(W, n)) for how in (MLE(tol=1e-10), EM(tol=1e-8)))
-    assert dense.gap(found.p) < 1e-9 and dense.gap(em.p) <= 1.1e-8
-    np.testing.assert_allclose(em.p, found.p, atol=1e-3)
-
-
-def test_counts_stand_for_repeated_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    W, _ = survey(TRUTHS["dependent"], 1500, "bb")
-    n = np.random.default_rng(2).integers(6, size=1500)
-    problem = Likelihood(W, n)
-    again = np.repeat(np.arange(1500), n)
-    each = JointRows(tuple(Factor(f.W[again]) for f in W.factors))
-    solution = MLE(tol=1e-10).solve(problem)
-    assert "sampled" in solution.message and solution.converged
-    assert Likelihood(each, np.ones(again.size)).gap(solution.p) < 1e-9
-
-
-def test_groups_of_respondents_are_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    groups = [survey(TRUTHS["dependent"], 1500, "bb", e, seed=i) for i, e in enumerate((1.0, 2.0))]
-    W = StackedRows(tuple(rows for rows, _ in groups))
-    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(3000)))
-    dense = np.concatenate([kronecker(rows.factors) for rows, _ in groups])
-    assert "sampled" in solution.message and solution.converged
-    assert Likelihood(dense, np.ones(3000)).gap(solution.p) < 1e-9
-
-
-@pytest.mark.parametrize("start", ["point", "zeros"])
-@pytest.mark.parametrize("few", [True, False])
-def test_any_start_will_do(few: bool, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not few:
-        monkeypatch.setattr(sampled_module, "SAMPLE", 400)
-    W, n = survey(TRUTHS["dependent"], 3000, "bb")
-    found, _ = maximise(W, n, 1e-10, False, start=TRUTHS[start].reshape(-1))
-    assert found.converged and Likelihood(W, n).gap(found.p) <= 1e-10
-
-
 def test_a_bad_sample_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve cells' curvature from five reports: the exact Hessian takes over."""
     monkeypatch.setattr(sampled_module, "SAMPLE", 5)
@@ -333,8 +247,7 @@ def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> Non
     assert solution.converged and solution.message.startswith("proximal Newton")
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.5, 4.0])
-@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize(("truth", "epsilon"), [("zeros", 0.5), ("independent", 1.5)])
 def test_tables_of_many_cells_go_without_a_hessian(
     truth: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,29 +287,6 @@ def test_three_variables_of_twenty_categories() -> None:
     assert MLE(tol=1e-12).solve(problem).converged
 
 
-def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:
-    W, n = survey(TRUTHS["dependent"], 2000, "kk")
-    start = starting_point(W, n)
-    few = interior_newton(W, n, start, 1e-10, max_iter=3)
-    assert not few.converged and few.gap > 1e-10 and few.n_iter == 3
-    assert few.gap == pytest.approx(Likelihood(W, n).gap(few.p))
-    assert interior_newton(W, n, start, 1e-10).converged
-    beyond = interior_newton(W, n, start, -1.0)  # no gap is that small: it stops on its own
-    assert not beyond.converged and beyond.gap < 1e-12 and beyond.n_iter < 60
-
-
-def test_exact_reports_of_some_categories(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A channel with zeros: rows that are impossible under most categories."""
-    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
-    rng = np.random.default_rng(3)
-    Q = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.2, 0.2, 0.6]])
-    y = rng.integers(3, size=(2, 2000))
-    W = JointRows(tuple(Factor(np.ascontiguousarray(Q.T[row])) for row in y))
-    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(2000)))
-    assert solution.converged
-    assert Likelihood(kronecker(W.factors), np.ones(2000)).gap(solution.p) < 1e-9
-
-
 def test_an_impossible_report_is_named() -> None:
     W = JointRows((Factor(np.array([[1.0, 2.0], [0.0, 0.0]])), Factor(np.ones((2, 2)))))
     with pytest.raises(InvalidArgument, match="impossible under every category"):
@@ -404,97 +294,3 @@ def test_an_impossible_report_is_named() -> None:
 
 
 # ---- its pieces
-
-
-def test_a_whole_sample_is_the_exact_hessian(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many more draws than reports, every report is drawn about as often as it should be."""
-    monkeypatch.setattr(sampled_module, "SAMPLE", 2_000_000)
-    W, n = survey(TRUTHS["dependent"], 500, "bb")
-    v = n / W.mix(np.full(12, 1 / 12)) ** 2 / 500
-    exact = W.gram(v)
-    np.testing.assert_allclose(sampled(W, n)(W, v).H, exact, rtol=5e-3, atol=5e-3 * exact.min())
-
-
-@pytest.mark.parametrize(("even", "found"), [(0.5, True), (1.0, False)])
-def test_a_sample_finds_the_reports_that_matter(
-    even: float, found: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """5 of 200,000 reports tell the last cell: drawn for what they say, not in an even sample."""
-    monkeypatch.setattr(sampled_module, "_EVEN", even)
-    rng = np.random.default_rng(1)
-    u = 200_000
-    W = rng.choice([0.5, 1.0, 1.5], size=(u, 3))
-    W[:, 2] = 0.01
-    W[rng.choice(u, 5, replace=False), 2] = 1000.0
-    rows = JointRows((Factor(W), Factor(np.ones((u, 1)))))
-    v = 1.0 / rows.mix(np.full(3, 1 / 3)) ** 2 / u
-    model, exact = sampled(rows, np.ones(u))(rows, v).H, rows.gram(v)
-    ratio = np.linalg.eigvals(np.linalg.solve(exact, model)).real
-    assert (0.9 < ratio.min() and ratio.max() < 1.1) == found
-
-
-def test_spread_out_draws_in_proportion() -> None:
-    weights = np.random.default_rng(2).exponential(size=1000)
-    weights[::10] = 0.0
-    drawn = np.bincount(spread_out(weights, 100_000), minlength=1000)
-    # a stretch of so many strata holds all whole ones, and at most one more at either end
-    assert np.abs(drawn - weights * 100_000 / weights.sum()).max() <= 2.0
-    assert not drawn[::10].any()
-
-
-def test_the_start_is_the_product_of_the_margins() -> None:
-    W, n = survey(TRUTHS["independent"], 60_000, "kb", epsilon=3.0)
-    # 60,000 reports give a cell to a standard error of 0.004
-    np.testing.assert_allclose(starting_point(W, n), TRUTHS["independent"].reshape(-1), atol=0.02)
-
-
-@pytest.mark.parametrize("singular", [False, True])
-def test_the_model_step_solves_its_quadratic_programme(singular: bool) -> None:
-    rng = np.random.default_rng(5)
-    for size in (1, 2, 5, 30) * 10:
-        A = rng.normal(size=(max(size // 2, 1) if singular else 2 * size, size))
-        p, g = np.maximum(rng.normal(size=size), 0.0), rng.normal(size=size)
-        if singular:
-            g = A.T @ rng.normal(size=len(A)) + 0.1  # bounded from below over x >= -p
-        model = DenseModel(A.T @ A)
-        x = model.step(p, g)
-        slope = g + model.H @ x
-        scale = np.abs(g).max() + np.abs(model.H).max() * np.abs(x).max()
-        assert np.all(x >= -p) and slope.min() >= -1e-8 * scale
-        assert np.all((x == -p) | (np.abs(slope) <= 1e-8 * scale))
-        if not singular:
-            np.testing.assert_allclose(x, model.least_squares(p, g), atol=1e-10)
-
-
-def test_newton_is_left_to_least_squares_where_pivoting_fails(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    W, n = survey(TRUTHS["zeros"], 1000, "bb")
-    H = W.gram(n / W.mix(np.full(12, 1 / 12)) ** 2)
-    p, g = np.full(12, 1 / 12), 1.0 - W.adjoint(n / W.mix(np.full(12, 1 / 12))) / 1000
-    assert DenseModel(H).pivoted(p, g) is not None
-    with_pivots = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    monkeypatch.setattr("ldpstats.estimators.solvers.dense._MOST_PIVOTS", 0)
-    assert DenseModel(H).pivoted(p, g) is None
-    without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    assert without.converged and with_pivots.converged
-    np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)
-
-
-def test_the_start_of_groups_is_the_mean_of_theirs() -> None:
-    rows, n = example("two"), np.arange(1, example("two").shape[0] + 1, dtype=np.float64)
-    dense, m = DenseRows(rows.dense()), np.ones(rows.shape[0])
-    alone, uniform = starting_point(rows, n), np.full(rows.shape[1], 1.0 / rows.shape[1])
-    both = starting_point(StackedRows((rows, dense)), np.append(n, m))
-    share = n.sum() / (n.sum() + m.sum())
-    np.testing.assert_allclose(both, share * alone + (1.0 - share) * uniform, rtol=1e-12)
-    np.testing.assert_array_equal(rows.start(n), uniform)  # without its margins
-
-
-@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
-def test_rough_gram_is_gram_to_about_seven_digits(scale: float) -> None:
-    rng = np.random.default_rng(1)
-    left, right = rng.random((300, 3)) * scale, rng.random((300, 5))
-    rows, v = JointRows((Factor(left), Factor(right))), rng.random(300) / scale**2
-    assert not rows.is_table
-    np.testing.assert_allclose(rows.rough_gram(v), rows.gram(v), rtol=3e-6)

@@ -8,7 +8,6 @@ from grid import all_reports
 
 import ldpstats as ldp
 from ldpstats.estimators.mle import MLE
-from ldpstats.mechanisms import CandidateMap
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import WithOther
 from ldpstats.problems.rows.other import other_law, other_rows
@@ -93,17 +92,6 @@ def expected_counts_of(mechanism: ldp.Mechanism, nobs: float) -> ldp.Counts:
     return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort)
 
 
-def test_labels_of_other_have_a_law() -> None:
-    orr = ldp.ORR(6, 5, epsilon=1.0)
-    reports = orr.privatize(list(WORDS[:10]) * 20, np.random.default_rng(2))
-    law = other_law(reports, list(WORDS[:2]), [0.1, 0.1])
-    np.testing.assert_allclose(law.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-    b = orr._krr.channel().b
-    assert law.min() >= b - 1e-15 and law.max() <= orr._krr.channel().a + b + 1e-15
-    column = other_rows(reports, list(WORDS[:2]), [0.1, 0.1])
-    np.testing.assert_allclose(column, law[reports.cohort, reports.y], rtol=0.2)  # of all others
-
-
 @pytest.mark.parametrize("n_cohorts", [4, 64, 1024])
 def test_other_does_not_draw_reports_from_the_candidates(n_cohorts: int) -> None:
     """Many rare others hash nearly evenly, however few reports a cohort has."""
@@ -120,16 +108,6 @@ def test_other_does_not_draw_reports_from_the_candidates(n_cohorts: int) -> None
     # four standard errors of the mean of twelve; taken as it is, what is left over would give Other
     # .40, .48 and .76
     assert abs(np.mean(shares) - 0.4) < 4.0 * np.std(shares, ddof=1) / np.sqrt(12.0)
-
-
-def test_the_law_of_other_where_nothing_is_left_but_noise() -> None:
-    # answers that are all candidates, and cohorts of one report or none
-    orr = ldp.ORR(4, 3, epsilon=1.0)
-    none = orr.counts([[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
-    law = other_law(none, [WORDS[0]], [0.5])
-    assert np.all(np.isfinite(law)) and np.allclose(law.sum(axis=1), 1.0)
-    alone = other_rows(none, [WORDS[0]], [0.5])
-    assert 0.15 < alone.item() <= 0.25 + 1e-12  # no other report says that the label is frequent
 
 
 def share_of_other(form: str) -> tuple[float, np.ndarray]:
@@ -151,18 +129,6 @@ def test_the_product_of_bits_gives_other_its_share_and_the_printed_form_none() -
     share, p = share_of_other("fpe16")
     assert share < 1e-3
     assert np.all(p > LAW[:3] + 0.1)
-
-
-def test_candidates_may_be_given_by_their_cells_or_from_an_alphabet() -> None:
-    reports = bloom_reports(500, 4)
-    given = CandidateMap(WORDS[:2], BLOOM.cells(list(WORDS[:2])) % 32)
-    assert other_rows(reports, given, [0.2, 0.1]).shape == (500,)
-    closed = ldp.ORAPPOR(4, 2, 2, epsilon=2.0, alphabet=WORDS[:6])
-    answers = closed.privatize(WORDS[:6], np.random.default_rng(1))
-    law = other_law(answers, ["word 4", "word 1"], [0.2, 0.1])
-    swapped = other_law(answers, ["word 1", "word 4"], [0.1, 0.2])
-    np.testing.assert_allclose(law, swapped, rtol=0, atol=1e-15)
-    assert other_law(answers, None, np.full(6, 0.1)).shape == (2, 4)
 
 
 def test_what_other_rows_refuse() -> None:
@@ -191,8 +157,3 @@ def test_what_other_rows_refuse() -> None:
     answers = certain.privatize(WORDS, np.random.default_rng(2))
     with pytest.raises(ldp.NotAvailable, match="noise"):
         other_rows(answers, list(WORDS[:2]), [0.1, 0.5])
-
-
-def test_probabilities_of_bits_stay_what_an_answer_can_give() -> None:
-    law = other_law(bloom_reports(100, 6), list(WORDS[:2]), [0.4, 0.4])
-    assert law.min() == 0.25 and law.max() == 0.75

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.estimators.solvers.low_rank import LowRankModel
-from ldpstats.estimators.solvers.proximal import DiagonalModel
-from ldpstats.kernels.bits import listed
-from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 
 
@@ -23,7 +18,7 @@ def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarra
 
 
 @pytest.mark.parametrize("spare", [0, 2])
-@pytest.mark.parametrize("density", [0.0, 0.01, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize("density", [0.0, 0.05, 0.4, 1.0])
 @pytest.mark.parametrize(("u", "k"), [(1, 1), (5, 9), (31, 64), (33, 70), (200, 129)])
 def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) -> None:
     packed = bits(u, k, density, 1, spare)
@@ -39,51 +34,7 @@ def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) 
     np.testing.assert_allclose(fast.log_scale, plain.log_scale, rtol=1e-12)
 
 
-def test_few_bits_are_listed_and_many_are_not() -> None:
-    sparse, dense = bits(100, 512, 0.02, 3), bits(100, 512, 0.3, 3)
-    found = listed(sparse)
-    assert found is not None and listed(dense) is None
-    starts, at = found
-    set_ = np.unpackbits(sparse, axis=1, bitorder="little")
-    for i, row in enumerate(set_):
-        np.testing.assert_array_equal(at[starts[i] : starts[i + 1]], np.flatnonzero(row))
-
-
 # -- the model of the Hessian of several sources -------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("rank", [1, 2, 3])
-def test_a_step_of_low_rank_is_the_minimum(rank: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    k = 12
-    model = LowRankModel(rng.random(k) + 0.1, rng.random((k, rank)))
-    p, g = rng.dirichlet(np.ones(k)), rng.normal(size=k)
-    found = model.step(p, g)
-    x = cp.Variable(k)
-    size = cp.sum_squares(cp.multiply(np.sqrt(model.D), x)) + cp.sum_squares(model.U.T @ x)
-    cp.Problem(cp.Minimize(g @ x + size / 2), [x >= -p]).solve(solver=cp.CLARABEL)
-
-    def value(y: np.ndarray) -> float:
-        return float(g @ y + y @ model.times(y) / 2)
-
-    assert (found >= -p).all()
-    assert value(found) <= value(np.maximum(x.value, -p)) + 1e-9
-    slope = g + model.times(found)
-    assert np.abs(slope[found > -p]).max(initial=0.0) < 1e-9 and slope.min() > -1e-9
-    if rank == 1:
-        other = DiagonalModel(model.D, model.U[:, 0]).step(p, g)
-        np.testing.assert_allclose(found, other, atol=1e-9)
-
-
-def test_the_model_of_stacked_rows_is_the_sum_of_theirs() -> None:
-    rng = np.random.default_rng(4)
-    parts = tuple(UnaryRows(bits(40, 10, 0.4, seed), 0.7, 0.2, 10) for seed in (1, 2))
-    v = rng.random(80)
-    model = LowRankModel.at(StackedRows(parts), v)
-    each = [DiagonalModel.at(part, w) for part, w in zip(parts, np.split(v, 2), strict=True)]
-    x = rng.normal(size=10)
-    np.testing.assert_allclose(model.times(x), sum(m.times(x) for m in each), rtol=1e-12)
 
 
 @pytest.mark.parametrize("other", ["krappor", "urr", "urap"])

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from grid import hidden, patterns
+from grid import hidden
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats.channels.combined import Mapped
-from ldpstats.channels.structured import Dense, Uniformised
-from ldpstats.estimators.mle import MLE, maximise
-from ldpstats.estimators.nnls import NNLS
+from ldpstats.channels.structured import Uniformised
+from ldpstats.estimators.mle import MLE
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.pooled import pool
@@ -98,13 +96,6 @@ def test_products_are_those_of_the_dense_rows(k: int, sensitive: tuple, ready: b
     np.testing.assert_allclose(fixed.mix(q), D @ np.append(0.75 * q, 0.25), rtol=1e-12)
 
 
-def test_what_was_never_revealed_is_pinned() -> None:
-    urap = ldp.URAP(5, (0, 3), epsilon=1.0)
-    W = urap.channel().rows(random_reports(urap, 50, seed=1).y)
-    pinned = W.pinned(np.array([0.0, 0.0, 0.5, 0.5, 0.0]))
-    assert pinned.tolist() == [False, True, False, False, True]
-
-
 @every_shape
 def test_others_taken_together_keep_the_likelihood(k: int, sensitive: tuple) -> None:
     # up to a constant: that of who was revealed, whose shares are known
@@ -140,9 +131,8 @@ def brute_maximum(W: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, float]:
     return best.x**2 / (best.x @ best.x), -float(best.fun)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", ["some", "one"])
-@pytest.mark.parametrize("theta", [None, 0.6])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("name", "theta"), [("some", None), ("some", 0.6), ("one", 0.6)])
 def test_mle_is_the_brute_force_maximum(name: str, theta: float | None, seed: int) -> None:
     k, sensitive = SHAPES[name]
     urap = ldp.URAP(k, sensitive, epsilon=0.8, theta=theta)
@@ -170,24 +160,8 @@ def test_certificate_is_that_of_all_rows(k: int, sensitive: tuple) -> None:
         assert solution.gap <= tol and solution.p.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_solution_that_is_no_maximum_has_a_gap() -> None:
-    # negative control of the certificate: the shares of two revealed answers exchanged
-    urap = ldp.URAP(5, (0, 3), epsilon=1.0)
-    problem = urap.likelihood(random_reports(urap, 400, seed=6).tally())
-    p = MLE().solve(problem).p
-    assert problem.gap(p[[0, 2, 1, 3, 4]]) > 1e-2
-
-
 def parsed(urap: ldp.URAP, *groups: tuple[str, int]) -> ldp.Counts:
     return urap.parse("report", [text for text, n in groups for _ in range(n)]).tally()
-
-
-def test_no_protected_report() -> None:
-    urap = ldp.URAP(4, (0, 2), epsilon=1.0)
-    counts = parsed(urap, ("0100", 6), ("1101", 0), ("1001", 2))
-    results = ldp.FrequencyModel(counts).fit()
-    np.testing.assert_allclose(results.params, [0, 0.75, 0, 0.25], atol=1e-15)
-    assert results.gap == 0.0
 
 
 def test_all_reports_protected() -> None:
@@ -207,30 +181,6 @@ def test_reports_that_tell_nothing_apart() -> None:
     for p in (np.eye(4)[1], np.eye(4)[2], np.full(4, 0.25)):
         assert problem.gap(p) == pytest.approx(0.0, abs=1e-15)
     assert MLE().solve(problem).converged
-
-
-def test_counts_of_zero_count_for_nothing() -> None:
-    urap = ldp.URAP(5, (0, 3), epsilon=1.0)
-    counts = random_reports(urap, 200, seed=7).tally()
-    listed = urap.channel().matrix().shape[1]
-    y = np.concatenate([counts.y, [[3, 0], [0, 1], [0, 2], [0, 3]]]).astype(np.uint8)
-    n = np.append(counts.n, np.zeros(4, dtype=np.int64))
-    more = ldp.Counts(y, n, urap, noise=counts.noise)
-    assert len(y) <= listed + 4
-    one, two = (MLE(tol=1e-12).solve(urap.likelihood(c)).p for c in (counts, more))
-    np.testing.assert_allclose(one, two, atol=1e-12)
-    for name in ("inversion", "em"):
-        a, b = (ldp.FrequencyModel(c).fit(name).params for c in (counts, more))
-        np.testing.assert_allclose(a, b, atol=1e-12)
-
-
-def test_maximum_from_a_given_start_is_the_same() -> None:
-    urap = ldp.URAP(6, (1, 4, 5), epsilon=1.0)
-    counts = random_reports(urap, 1000, seed=8).tally()
-    W, n = urap.channel().rows(counts.y), counts.n.astype(float)
-    start = np.full(6, 1 / 6)
-    merged, whole = (maximise(W, n, 1e-12, False, 200, s)[0] for s in (None, start))
-    np.testing.assert_allclose(merged.p, whole.p, atol=1e-8)
 
 
 # -- Q = a I + 1 b' ----------------------------------------------------------------------------
@@ -259,40 +209,7 @@ def test_rows_of_a_vector_background() -> None:
     np.testing.assert_allclose(stacked.mix(p), np.tile(D @ p, 2), atol=1e-15)
 
 
-@pytest.mark.parametrize("b", [0.1, [0.1, 0.0, 0.25, 0.0, 0.05], [0.0] * 5, [0.08] * 5])
-def test_classes_of_reports_are_those_of_the_matrix(b: object) -> None:
-    b = np.asarray(b) if isinstance(b, list) else b
-    structured = Uniformised(5, 1.0 - float(np.sum(np.broadcast_to(b, 5))), b)
-    one, two = structured.output_classes(), Dense(structured.matrix()).output_classes()
-    np.testing.assert_allclose(one.log_ratio, two.log_ratio, rtol=1e-12)
-    np.testing.assert_array_equal(one.sole, two.sole)
-    np.testing.assert_array_equal(one.size, two.size)
-    assert structured.epsilon() == pytest.approx(Dense(structured.matrix()).epsilon(), rel=1e-12)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_classes_of_reports_hold_the_largest_ratios(name: str) -> None:
-    k, sensitive = SHAPES[name]
-    channel = ldp.URAP(k, sensitive, epsilon=1.0, theta=0.35).channel()
-    one, two = channel.output_classes(), Dense(channel.matrix()).output_classes()
-    protected = [np.isfinite(c.log_ratio) for c in (one, two)]
-    worst = [c.log_ratio[at].max(initial=0.0) for c, at in zip((one, two), protected, strict=True)]
-    assert worst[0] == pytest.approx(worst[1], abs=1e-12)
-    for at in (0, 1):
-        protected[at] = protected[at] | ((one, two)[at].sole < 0)
-    sizes = [c.size[at].sum() for c, at in zip((one, two), protected, strict=True)]
-    assert sizes[0] == sizes[1]
-    np.testing.assert_array_equal(one.sole[~protected[0]], two.sole[~protected[1]])
-
-
-def test_epsilon_of_a_mapped_vector_background() -> None:
-    base = Uniformised(4, 0.5, np.array([0.1, 0.4, 0.0, 0.0]))
-    for codes in ([0, 1, 1], [0, 2], [3, 2, 2], [1, 1]):
-        mapped = Mapped(base, np.array(codes))
-        assert mapped.epsilon() == pytest.approx(Dense(mapped.matrix()).epsilon())
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_water_filling_is_the_maximum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 9))
@@ -307,22 +224,6 @@ def test_water_filling_is_the_maximum(seed: int) -> None:
     score = W.T @ (c[seen] / (W @ p)) / c.sum()
     assert score.max() <= 1.0 + 1e-12  # the certificate, by hand
     assert Likelihood(DenseRows(W), c[seen]).gap(p) <= 1e-12
-
-
-def test_water_filling_where_an_answer_is_certain() -> None:
-    a, b = 0.5, np.array([0.25, 0.0, 0.25, 0.0])
-    np.testing.assert_allclose(water_filling(np.array([0, 3, 0, 1]), a, b), [0, 0.75, 0, 0.25])
-    np.testing.assert_allclose(water_filling(np.array([0, 0, 7, 0]), a, b), [0, 0, 1, 0])
-    np.testing.assert_allclose(water_filling(np.array([2, 0, 2, 0]), a, b), [0.5, 0, 0.5, 0])
-    none = np.zeros(4)
-    np.testing.assert_allclose(
-        water_filling(np.array([2, 0, 1, 1]), 1.0, none), [0.5, 0, 0.25, 0.25]
-    )
-    same = np.full(4, 0.125)
-    counts = np.array([5, 0, 2, 9])
-    np.testing.assert_allclose(
-        water_filling(counts, 0.5, same), water_filling(counts, 0.5, 0.125), atol=1e-15
-    )
 
 
 # -- linear equations with a diagonal ----------------------------------------------------------
@@ -342,17 +243,6 @@ def diagonal_and_dense(seed: int) -> tuple[Equations, Equations]:
     return Equations(A, **common), Equations(np.diag(A), **common)
 
 
-def test_a_diagonal_design_is_a_dense_one() -> None:
-    one, two = diagonal_and_dense(1)
-    assert one.k == two.k == 4
-    np.testing.assert_allclose(one.estimate()[0], two.estimate()[0], atol=1e-14)
-    p = np.array([0.4, 0.3, 0.2, 0.1])
-    np.testing.assert_allclose(one.covariance(p).matrix(), two.covariance(p).matrix(), atol=1e-14)
-    a, b = (NNLS().solve(problem) for problem in (one, two))
-    assert a.p.shape == (4,) and a.p.min() >= 0.0
-    np.testing.assert_allclose(a.p, b.p, atol=1e-12)
-
-
 def test_pooled_diagonals_are_pooled_dense_ones() -> None:
     pairs = [diagonal_and_dense(seed) for seed in (1, 2, 3)]
     krr = ldp.KRR(4, epsilon=1.0)
@@ -368,20 +258,3 @@ def test_a_zero_on_the_diagonal_is_refused() -> None:
     one, _ = diagonal_and_dense(1)
     with pytest.raises(ldp.NotIdentified):
         replace(one, A=np.array([0.5, 0.0, 0.2, 0.1])).estimate()
-
-
-def test_stretched_covariance() -> None:
-    rng = np.random.default_rng(2)
-    factors, core = rng.normal(size=(5, 2)), np.array([[1.0, 0.2], [0.2, 0.5]])
-    g = rng.normal(size=5)
-    for V in (
-        Covariance(np.full(5, 2.0), core, factors),
-        Covariance.dense(np.diag([1.0, 2, 3, 4, 5])),
-    ):
-        for scale in (g, 0.7, -1.0):
-            G = np.diag(np.broadcast_to(scale, 5))
-            np.testing.assert_allclose(V.stretched(scale).matrix(), G @ V.matrix() @ G, atol=1e-14)
-
-
-def test_patterns_are_listed_in_the_order_of_the_matrix() -> None:
-    assert patterns(2).tolist() == [[False, False], [True, False], [False, True], [True, True]]

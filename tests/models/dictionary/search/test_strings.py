@@ -1,4 +1,4 @@
-"""Whole strings: paths through the graph, candidates, what they explain, and selected intervals."""
+"""Whole strings, and fast ways of discovery against the plain ones."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ import pytest
 from scipy import stats
 from shared.dictionary_stages import Array, table
 
+import ldpstats as ldp
 from ldpstats import KRR
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.selection import selected_intervals
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
 from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.search import evidence
+from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
+from ldpstats.models.dictionary.search import paths as search
 from ldpstats.models.dictionary.search.evidence import candidates, edges, log_ratio
 from ldpstats.models.dictionary.search.explained import clearly_held, search_again, without
+from ldpstats.models.dictionary.search.owners import OwnedCells
 from ldpstats.models.dictionary.search.pairs import PairTable
 from ldpstats.models.dictionary.search.paths import grow
-from ldpstats.models.dictionary.search.screening import ScreenedGrams
+from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.problems.hash_design import HashDesign
 
 # ---- strings
 
@@ -78,16 +83,6 @@ def test_where_there_are_too_many_strings_the_best_go_on(density: float) -> None
     grown = grow(*given, width=8)
     assert [tuple(m) for m in grown.members.tolist()] == [m for _, m in all_cliques(*given)[:8]]
     assert grown.n_cut == 12
-
-
-def test_a_large_graph_ends() -> None:
-    sizes = (100,) * 10
-    shapes = {pair: (100, 100) for pair in combinations(range(10), 2)}
-    allowed = {pair: np.ones(shape, dtype=bool) for pair, shape in shapes.items()}
-    zero = {pair: np.zeros(shape) for pair, shape in shapes.items()}
-    grown = grow(allowed, [np.zeros(size) for size in sizes], zero, width=500)
-    assert len(grown.members) == 500 and grown.n_cut > 0
-    assert grown.members[:, :8].max() == 0 and len(set(map(tuple, grown.members))) == 500
 
 
 # ---- what pairs say
@@ -152,27 +147,11 @@ def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> Non
     assert few.n_cut > 0 and set(strings(few.members)) <= set(texts)
 
 
-def test_candidates_without_grams_or_noise() -> None:
-    layout = GramLayout(4, 2, "ab", " ", 2)
-    kept, _ = invented(layout, 7)
-    none = replace(kept[1], grams=kept[1].grams[:0], estimate=np.empty(0), se=np.empty(0))
-    empty = {(0, 1): table(np.zeros((7, 0)), np.inf)}
-    unknown = {(0, 1): table(np.full((7, 7), 0.1), np.inf, 0)}
-    for own, tables in (([kept[0], none], empty), (kept, unknown)):
-        assert candidates(own, tables, layout, None, 100).members.shape == (0, 2)
-    for se in (1e-12, 1e-6, 1e-3, 0.02, 0.3):
-        levels = np.array(evidence._levels({(0, 1): table(np.full((7, 7), 0.4), se, 10**12)}, 0.0))
-        assert 0 < levels.size < 200 and levels[0] == min(0.4 + 2.0 * se, 1.0)
-        steps, ratio = -np.diff(levels), levels[:-1] / levels[1:]
-        assert np.all(steps <= 2.0 * np.maximum(se, levels[:-1] / 16.0) + 1e-15)
-        assert np.all(ratio <= np.sqrt(2.0) + 1e-12) and levels[-1] <= max(0.72 * se, 2e-12)
-
-
 # ---- intervals of what was selected
 
 
 def test_selected_intervals_cover_given_selection() -> None:
-    rng, R, least, alpha = np.random.default_rng(9), 20_000, 4.0, 0.05
+    rng, R, least, alpha = np.random.default_rng(9), 8_000, 4.0, 0.05
     band = 3.0 * np.sqrt(alpha * (1.0 - alpha) / R)
     for mean in (-30.0, 0.0, 3.0, 4.5, 7.0):
         x = mean + stats.norm.isf(rng.random(R) * stats.norm.sf(least - mean))
@@ -240,10 +219,7 @@ def test_what_is_clearly_held_is_told_from_mixtures() -> None:
     at, _ = clearly_held(rest, exact_tables(held, p, (3, 3, 3), 0.002))
     assert set(map(tuple, rest[at].tolist())) <= set(map(tuple, held.tolist()))
     # nothing is held where all is noise, where pairs are unknown, and among no strings
-    for tables in (
-        exact_tables(held, p, (3, 3, 3), 1.0),
-        exact_tables(held, p, (3, 3, 3), np.inf),
-    ):
+    for tables in (exact_tables(held, p, (3, 3, 3), 1.0), exact_tables(held, p, (3, 3, 3), np.inf)):
         assert clearly_held(everything, tables)[0].size == 0
     assert clearly_held(everything[:0], exact_tables(held, p, (3, 3, 3), 0.01))[0].size == 0
     assert (
@@ -282,3 +258,166 @@ def test_a_second_search_names_no_string_twice() -> None:
     rows = list(map(tuple, again.members.tolist()))
     assert len(rows) == len(set(rows)) and np.all(np.diff(again.score) <= 0.0)
     assert held.size and set(map(tuple, first.members[held].tolist())) <= set(rows)
+
+
+CLOSE = 1e-9
+NEVER = 1 << 62
+MECHANISMS = {
+    "labels, three cohorts a table": ldp.ORR(6, 10, epsilon=1.0),
+    "labels, two cohorts a table": ldp.ORR(16, 9, epsilon=1.0),
+    "bits, often the same": ldp.RAPPOR(4, 3, 6, f=0.0, p=0.25, q=0.75),
+    "bits": ldp.RAPPOR(128, 2, 5, f=0.0, p=0.25, q=0.75),
+    "bits of O-RAPPOR": ldp.ORAPPOR(32, 2, 6, epsilon=2.0),
+}
+GRAMS = [ldp.ORR(21, 64, epsilon=3.0), ldp.RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.6)]
+
+
+def words(n: int) -> Array:
+    return np.array([f"w{i}" for i in range(n)])
+
+
+def by_definition(mechanism: Any, strings: Array, v: Array) -> Array:
+    """Sums over distinct cells, one string and cohort at a time."""
+    cells = mechanism.cells(strings.tolist())
+    out = np.zeros((len(v), strings.size))
+    for k, c, x in np.ndindex(len(v), mechanism.n_cohorts, strings.size):
+        for y in set(cells[c, x].tolist()) - {mechanism.n_cells}:
+            out[k, x] += v[k, c, y]
+    return out
+
+
+# ---- sums over owned cells
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("limit", [0, NEVER], ids=["compiled", "numpy"])
+def test_sums_are_those_of_the_definition(
+    name: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owners, "_LARGE", limit)
+    mechanism = MECHANISMS[name]
+    shape = 3, mechanism.n_cohorts, mechanism.n_cells
+    v, strings = np.random.default_rng(1).normal(size=shape), words(515)[::3]
+    expected = by_definition(mechanism, strings, v)
+    assert np.abs(OwnedCells(mechanism, strings).sums(v) - expected).max() < CLOSE
+
+
+def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = ldp.ORR(6, 1024, epsilon=1.0)
+    strings = words(1025)  # more than the 2**20 cells that are stored
+    v = np.random.default_rng(3).normal(size=(2, 1024, 6))
+    stored = mechanism.cells(strings.tolist())
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("cells were stored")
+
+    monkeypatch.setattr(AnswerHash, "table", refuse)
+    fused = OwnedCells(mechanism, strings).sums(v)
+    expected = [HashDesign(stored, 6).owners(values.reshape(-1)) for values in v]
+    assert np.abs(fused - expected).max() < CLOSE
+
+
+# ---- screening
+
+
+def survey_of(mechanism: Any, seed: int = 5) -> tuple[Any, list[Any]]:
+    """A survey of four strings with grams of two characters, and the counts of its positions."""
+    survey = ldp.DictionarySurvey(6, 2, "abcdefgh", 9.0, gram_mechanism=mechanism)
+    rng = np.random.default_rng(seed)
+    strings = rng.choice(["abcabc", "bbcadd", "cahgef", "gg"], 20_000, p=[0.5, 0.3, 0.15, 0.05])
+    reports = survey.privatize(strings, rng)
+    return reports, ldp.DictionaryModel(reports)._positions
+
+
+def screened(mechanism: Any) -> tuple[Any, list[ScreenedGrams]]:
+    reports, counts = survey_of(mechanism)
+    survey = reports.survey
+    return reports, screen(survey.gram_mechanism, counts, survey.layout, 1.0, 30)
+
+
+@pytest.mark.parametrize("mechanism", GRAMS)
+def test_screening_is_the_same_on_both_paths(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for limit in (0, NEVER):
+        monkeypatch.setattr(owners, "_LARGE", limit)
+        found.append(screened(mechanism)[1])
+    for fused, plain in zip(*found, strict=True):
+        assert fused.grams.size and fused.grams.tolist() == plain.grams.tolist()
+        for name in ("estimate", "se", "z"):
+            assert np.abs(getattr(fused, name) - getattr(plain, name)).max() < CLOSE
+
+
+@pytest.mark.parametrize("mechanism", GRAMS)
+def test_grams_are_not_lost_by_leaving_out_scans(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports, counts = survey_of(mechanism, 1)
+    given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
+    scans: list[int] = []
+    scan = hashed_grams._scan
+
+    def counted(positions: Any, *others: Any) -> None:
+        scans.append(len(positions))
+        scan(positions, *others)
+
+    monkeypatch.setattr(hashed_grams, "_scan", counted)
+    few = screen(*given)
+    assert sum(scans) < 3 * hashed_grams._SCANS  # three positions
+    scans.clear()
+    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: False)
+    every = screen(*given)
+    assert scans == [3] * hashed_grams._SCANS
+    for one, other in zip(few, every, strict=True):
+        assert one.grams.tolist() == other.grams.tolist()
+        assert np.abs(one.z - other.z).max() < CLOSE
+
+
+# ---- pairs
+
+
+@pytest.mark.parametrize("mechanism", [ldp.ORR(5, 40, epsilon=3.0), "krr"], ids=["orr", "krr"])
+def test_tables_from_listed_reports_are_those_of_single_ones(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports, kept = screened(mechanism)
+    make, made = pairs._variable, []
+
+    def recorded(*given: Any) -> Any:
+        made.append(make(*given))
+        return made[-1]
+
+    monkeypatch.setattr(pairs, "_variable", recorded)
+    fast = pairs.pair_tables(reports, kept)
+    assert len(made) == 3 and all(variable.table is not None for variable in made)
+    monkeypatch.setattr(
+        pairs, "_variable", lambda *given: replace(make(*given), table=None, number=None)
+    )
+    slow = pairs.pair_tables(reports, kept)
+    for pair, own in fast.items():
+        assert own.estimate.size
+        assert np.abs(own.estimate - slow[pair].estimate).max() < CLOSE
+        assert np.abs(own.se - slow[pair].se).max() < CLOSE
+
+
+# ---- search
+
+
+@pytest.mark.parametrize("density", [0.02, 0.5])
+@pytest.mark.parametrize("width", [7, 10_000])
+def test_strings_grow_alike_where_few_and_many_are_possible(
+    density: float, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    sizes, found = (30, 25, 20, 30), []
+    places = [(a, b) for b in range(4) for a in range(b)]
+    allowed = {(a, b): rng.random((sizes[a], sizes[b])) < density for a, b in places}
+    scores = [rng.normal(size=g) for g in sizes]
+    pair_scores = {(a, b): rng.normal(size=(sizes[a], sizes[b])) for a, b in places}
+    for share in (0.0, 2.0):
+        monkeypatch.setattr(search, "_SPARSE", share)
+        found.append(search.grow(allowed, scores, pair_scores, width))
+    one, other = found
+    assert np.array_equal(one.members, other.members) and one.n_cut == other.n_cut
+    assert np.array_equal(one.score, other.score)

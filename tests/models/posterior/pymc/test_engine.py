@@ -50,10 +50,7 @@ def apart(first: Any, second: Any) -> float:
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")
 @pytest.mark.parametrize(
     ("mechanism", "prior"),
-    [
-        (ldp.KRR(10, 2.0), Dirichlet(0.5)),
-        (ldp.SubsetSelection(12, 1.0), None),
-    ],
+    [(ldp.KRR(10, 2.0), Dirichlet(0.5)), (ldp.SubsetSelection(12, 1.0), None)],
 )
 def test_both_engines_agree(mechanism: Any, prior: Any, pm: Any) -> None:
     """Posterior means within 4 Monte Carlo errors, standard deviations within 12 per cent."""

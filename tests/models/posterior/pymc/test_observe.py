@@ -101,16 +101,6 @@ def test_value_and_gradient_are_those_of_the_likelihood(key: str, pm: Any) -> No
     assert len(drawn(rows)) == N
 
 
-@pytest.mark.parametrize("key", ["krr-labels", "oue", "orr", "rappor", "hadamard", "urap"])
-def test_the_gradient_is_that_of_finite_differences(key: str, pm: Any) -> None:
-    rng = np.random.default_rng(6)
-    reports, candidates, labels = collected(MECHANISMS[key], rng)
-    p, step = rng.dirichlet(np.full(len(labels), 3.0)), rng.normal(size=len(labels)) * 1e-5
-    scored, _ = compiled(pm, p.shape, reports, candidates)
-    difference = scored(p + step)[0] - scored(p - step)[0]
-    assert difference == pytest.approx(2.0 * scored(p)[1] @ step, rel=1e-6)
-
-
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("key", ["krr-labels", "subsets", "orr", "rappor", "urap"])
 def test_predictions_have_the_law_of_reports(key: str, rows: bool, pm: Any) -> None:
@@ -226,26 +216,6 @@ def test_columns_of_a_frame_are_matched_by_label(pm: Any) -> None:
         with pm.Model() as model:
             observe("y", p, reports)
         assert model.compile_logp()({}) == pytest.approx(np.log(law).sum())
-
-
-@pytest.mark.parametrize("shape", [(3, 2), (1, 2), (2, 3), (3,)])
-def test_a_shape_that_is_known_late_is_refused_when_it_is_known(shape: Any, pm: Any) -> None:
-    """Rows of p would be those of other respondents, and columns of other categories."""
-    reports = ldp.Warner(epsilon=1.0).privatize(["no", "yes"], np.random.default_rng(1))
-    with pm.Model() as model:
-        observe("y", pm.Data("p", np.full(shape, 0.5)), reports)
-    with pytest.raises(AssertionError, match="expected"):
-        model.compile_logp()({})
-
-
-def test_dimensions_have_the_names_of_their_model(pm: Any) -> None:
-    with pm.Model() as model:
-        for name, categories in (("one", ("a", "b")), ("two", ("u", "v"))):
-            with pm.Model(name=name):
-                observe("y", [0.5, 0.5], ldp.KRR(categories, 1.0).counts([3, 4]))
-    assert model.coords["two::y_report"] == ("u", "v")
-    with pm.Model(coords={"y_report": [1]}), pytest.raises(InvalidArgument, match="y_report"):
-        observe("y", [0.5, 0.5], ldp.Warner(epsilon=1.0).counts([3, 4]))
 
 
 def test_what_is_wrong_is_said(pm: Any) -> None:
