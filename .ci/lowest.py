@@ -1,6 +1,7 @@
 """Print the lowest versions that pyproject.toml declares, as requirements of exactly these.
 
-Of the extra "test" only what runs tests: linters and type checkers look at the code, not at the
+Those of the package, of the extra "collect", and of what in "docs" runs code: a theme does not. Of
+the extra "test" only what runs tests: linters and type checkers look at the code, not at the
 versions that it meets.
 """
 
@@ -9,10 +10,15 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+LOOKS = ("pydata-sphinx-theme", "sphinx-copybutton", "sphinx-design")  # of pages, in "docs"
+
 
 def lowest(project: dict) -> list[str]:
     """The requirements of a project's table, each with its lower bound as the version."""
-    runs = [name for name in project["optional-dependencies"]["test"] if name.startswith("pytest")]
+    extras = project["optional-dependencies"]
+    runs = [name for name in extras["test"] if name.startswith("pytest")]
+    runs += extras["collect"]
+    runs += [name for name in extras["docs"] if not name.startswith(LOOKS)]
     return [name.replace(">=", "==") for name in [*project["dependencies"], *runs]]
 
 

@@ -9,6 +9,7 @@ and above it.
 
 from __future__ import annotations
 
+import math
 from base64 import b64decode, b64encode
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["array_from_json", "array_to_json", "number_from_json", "number_to_js
 
 Array = npt.NDArray[Any]
 
+_REPEATED = 10**9
 _LISTED = 1000  # numbers, up to which people may want to read them
 _KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
 
@@ -61,6 +63,8 @@ def array_from_json(document: Any, kind: str | None = "float64") -> Array:
         return np.array(document, dtype=kind)
     shape = tuple(document["shape"])
     if "repeated" in document:
+        if math.prod(shape) > _REPEATED:
+            raise ValueError(f"{shape} is more than any array has")
         return np.full(shape, document["repeated"], dtype=kind)
     entries = np.frombuffer(b64decode(document["base64"], validate=True), _KINDS[document["dtype"]])
     if "triangle" not in document:

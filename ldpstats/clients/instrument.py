@@ -133,8 +133,10 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
             How many reports it may make, each of which spends epsilon: all together are
             reports x epsilon private. None lifts the limit; their epsilon is then unbounded.
         state : path-like, optional
-            File that keeps the count, so that it outlives the process; it is made if there is none.
-            It holds no answer. Without it the count is in memory, and a restart begins anew.
+            File that keeps the count, so that it outlives the process; it is made if there is none,
+            for its user alone, and one that others may read or change is refused. It holds no
+            answer. Restoring an older copy of it gives the budget again. Without it the count is in
+            memory, and a restart begins anew.
 
         Raises
         ------

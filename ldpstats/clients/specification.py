@@ -54,19 +54,27 @@ def check_format(document: object, name: str) -> dict[str, Any]:
     return document
 
 
-def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
-    """Refuse a specification without its fingerprint, or with that of another."""
+def check_fingerprint(
+    document: dict[str, Any],
+    fingerprint: str,
+    what: str = "specification",
+    how: str = "to_dict() or --write-spec",
+) -> None:
+    """Refuse a specification, or what else a document is, without its own fingerprint.
+
+    `how` says what writes it anew.
+    """
     if "fingerprint" not in document:
         raise InvalidArgument(
             "fingerprint",
             None,
-            "is missing from the specification: write it again, with to_dict() or --write-spec; or "
+            f"is missing from the {what}: write it again, with {how}; or "
             f'add "fingerprint": "{fingerprint}" if all of its fields are right',
         )
     if repr(document["fingerprint"]) != repr(fingerprint):
         raise InvalidArgument(
             "fingerprint",
             document["fingerprint"],
-            f"is not that of the other fields, {fingerprint}: the specification was changed or "
+            f"is not that of the other fields, {fingerprint}: the {what} was changed or "
             "damaged; get it anew, or write it anew if the change is meant",
         )

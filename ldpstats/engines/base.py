@@ -144,6 +144,11 @@ class Source(ABC):
         return None
 
     @property
+    def files(self) -> Sequence[str]:
+        """Parquet files that it reads."""
+        return ()
+
+    @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Files that are not counted, and why."""
         return ()

@@ -88,8 +88,14 @@ def _reader(frame: Any, rows: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Embedded(DuckDB):
-    """A database of our own in memory, which begins with the first query of a process."""
+    """A database of our own in memory, which begins with the first query of a process.
 
+    Beside `databases`, which somebody else made, it reads no other file than `files`: their views
+    would read any.
+    """
+
+    databases: tuple[Path, ...] = ()
+    files: tuple[str, ...] = ()
     _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def session(self) -> Session:
@@ -99,7 +105,8 @@ class Embedded(DuckDB):
         return Session(_quiet(self._open[process].cursor()))
 
     def __reduce__(self) -> Any:
-        return Embedded, ()  # a copy, here or in another process, has a database of its own
+        # a copy, here or in another process, has a database of its own
+        return Embedded, (self.databases, self.files)
 
     def _connected(self) -> Any:
         import duckdb
@@ -112,6 +119,14 @@ class Embedded(DuckDB):
         }
         connection = duckdb.connect(":memory:", config=settings)
         weakref.finalize(self, _end, connection, folder, os.getpid())
+        for path in self.databases:
+            file = _escaped(str(path))
+            connection.execute(f"ATTACH '{file}' AS {_name(path)} (READ_ONLY)")
+        if self.databases:
+            names = {name for file in self.files for name in (file, _literal(file))}
+            allowed = ", ".join(f"'{_escaped(name)}'" for name in sorted(names))
+            connection.execute(f"SET allowed_paths = [{allowed}]")
+            connection.execute("SET enable_external_access = false")
         return connection
 
 
@@ -149,10 +164,8 @@ class Session(DuckDB):
 
     def stored_table(self, path: Path, schema: str, table: str) -> Any:
         """A table of a database file."""
-        where = _attach(self.connection, path)
-        return self.seen(
-            self.connection.sql(f"SELECT * FROM {where}.{_quoted(schema)}.{_quoted(table)}")
-        )
+        where = f"{_name(path)}.{_quoted(schema)}.{_quoted(table)}"
+        return self.seen(self.connection.sql(f"SELECT * FROM {where}"))
 
 
 def _literal(file: str) -> str:
@@ -174,12 +187,13 @@ def _unbounded(name: str, kind: str) -> str:
     return f"CASE WHEN random() >= 0 THEN {column} END AS {column}" if floats else column
 
 
-def _attach(connection: Any, path: Path) -> str:
-    """Attach a database file for reading, if that is not yet done; return what it is called."""
-    name = "d" + hashlib.sha256(bytes(path)).hexdigest()[:16]
-    file = str(path).replace("'", "''")
-    connection.execute(f"ATTACH IF NOT EXISTS '{file}' AS {name} (READ_ONLY)")
-    return name
+def _escaped(file: str) -> str:
+    return file.replace("'", "''")
+
+
+def _name(path: Path) -> str:
+    """What a database file is called where it is attached."""
+    return "d" + hashlib.sha256(bytes(path)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,12 +218,13 @@ class Database(Source):
 
 def database(name: str, path: Path, table: str | None) -> Database:
     """A table of a database file; `table` may be left out where there is one."""
-    engine, path = Embedded(), path.absolute()
+    path = path.absolute()
+    engine = Embedded(databases=(path,))
     with reading(path, regular=True):
         path.stat()
     with running(name, str(path)):
         connection = engine.session().connection
-        where = _attach(connection, path)
+        where = _name(path)
         found = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() "
             f"WHERE database_name = '{where}' AND NOT internal UNION ALL "

@@ -30,6 +30,11 @@ _REMEDIES = (  # words of a message, in lower case, and what helps
     ("could not set lock", "another process writes to it: wait, or copy the file"),
     ("unique file handle", "it is open in this process: pass a relation of that connection"),
     ("different configuration", "it is open in this process: pass a relation of that connection"),
+    (
+        "operations are disabled by configuration",
+        "a view of a database may read no other file: CREATE TABLE of what it shows, or pass a "
+        "relation of a connection of your own",
+    ),
     ("no space left", "the disk is full: free some space"),
     ("file too large", "the disk is full: free some space"),
     ("maxresultsize", "raise spark.driver.maxResultSize, or ask for fewer columns at a time"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from ldpstats.engines.base import Engine, Source, picked
+from ldpstats.engines.database import Embedded
 from ldpstats.engines.failures import EngineFailure
 from ldpstats.errors import InvalidArgument, NotAvailable
 
@@ -43,9 +45,19 @@ class Joined(Source):
             remedy = f"would name two columns {twice or self.id!r}: choose others"
             raise InvalidArgument("suffixes", self.suffixes, remedy)
 
-    @property
+    @cached_property
     def engine(self) -> Engine:  # type: ignore[override]
-        return self.left.source.engine
+        left, right = self.left.source, self.right.source
+        both = left.engine, right.engine
+        if isinstance(both[0], Embedded) and isinstance(both[1], Embedded):
+            databases = dict.fromkeys([*both[0].databases, *both[1].databases])
+            if databases:  # one that reads both sides, and nothing else
+                return Embedded(tuple(databases), tuple(self.files))
+        return both[0]
+
+    @property
+    def files(self) -> Sequence[str]:
+        return [*self.left.source.files, *self.right.source.files]
 
     @property
     def ordered(self) -> bool:  # type: ignore[override]

@@ -49,7 +49,9 @@ class Ledger(Specified):
     state : path-like, optional
         A file that keeps the ledger. It is made if there is none. If it exists, its entries and its
         limit hold. An entry is on the disk before `spend` returns, and all that use the file spend
-        together. Without a file, the ledger ends with the process.
+        together; it is its user's alone, and one that others may read or change is refused.
+        Restoring an older copy of the file gives the budget again. Without a file, the ledger ends
+        with the process.
 
     Raises
     ------

@@ -210,6 +210,7 @@ class LedgerFile(StateFile):
             if not os.path.lexists(self.path):
                 self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
             found, kept = self._parsed(self._read())
+            self.refuse_shared()
         if entries and kept[: len(entries)] != entries:
             raise self.refusal("has other entries: give entries only for a file that is new")
         if limit is not None and found != limit:

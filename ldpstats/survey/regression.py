@@ -37,6 +37,7 @@ def survey_design(
     offset: object = None,
     candidates: object = None,
     memoised: object = None,
+    unsafe: object = False,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
     """The arrays of a regression on a survey.
@@ -47,7 +48,7 @@ def survey_design(
     Parameters
     ----------
     survey : SurveyRows
-    formula, model, marginal, scores, offset, candidates, memoised
+    formula, model, marginal, scores, offset, candidates, memoised, unsafe
         As for `Survey.regression`.
     outside : mapping, optional
         Other names that the formula may use.
@@ -55,7 +56,7 @@ def survey_design(
     held, sheet = survey.data, survey.questionnaire
     public = [name for name in held.public_columns if name not in sheet]
     asked = Request.of(
-        formula, sheet.questions, public, outside or {}, model, marginal, scores, candidates
+        formula, sheet.questions, public, outside or {}, model, marginal, scores, candidates, unsafe
     )
     for name in asked.questions:
         _refuse_kind(name, sheet[name])

@@ -211,6 +211,7 @@ class SeveralQuestions(SingleQuestions):
         offset: str | None = None,
         candidates: Mapping[str, Any] | None = None,
         memoised: bool | None = None,
+        unsafe: bool = False,
     ) -> Any:
         """A regression of or on the true answers to questions, see `ldpstats.regression`.
 
@@ -222,7 +223,7 @@ class SeveralQuestions(SingleQuestions):
         ----------
         formula : str
             As for statsmodels; its names are questions and public columns.
-        model, marginal, scores, candidates, memoised
+        model, marginal, scores, candidates, memoised, unsafe
             As for `ldpstats.regression`.
         offset : str, optional
             A public column of numbers.
@@ -251,7 +252,7 @@ class SeveralQuestions(SingleQuestions):
         from ldpstats.models.regression.front import model_of
         from ldpstats.survey.regression import survey_design
 
-        how = model, marginal, scores, offset, candidates, memoised
+        how = model, marginal, scores, offset, candidates, memoised, unsafe
         return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
 
     # -- inside --------------------------------------------------------------------------------

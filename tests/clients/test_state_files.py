@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +103,49 @@ def test_many_that_make_one_state_at_once_share_it(tmp_path: Path, hasty: None) 
         assert len(set(in_forks(lambda p=path: BARE.client(state=p).report("a")))) == 1  # type: ignore[misc]
         assert os.listdir(tmp_path) == [f"state {i}"]
         path.unlink()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o666, 0o602, 0o644])
+@pytest.mark.parametrize("kind", ["count", "secret", "ledger", "portable"])
+def test_a_file_that_others_may_read_is_refused(tmp_path: Path, kind: str, mode: int) -> None:
+    path = tmp_path / "state"
+
+    def opened() -> Any:
+        if kind == "ledger":
+            return ldp.privacy.Ledger(limit=1.0, state=path)
+        if kind == "portable":
+            return ldpstats_client.Client(KRR.client_document(), state=path)
+        return (KRR if kind == "count" else BARE).client(state=path)
+
+    opened()
+    assert path.stat().st_mode & 0o777 == 0o600
+    before = path.read_bytes()
+    path.chmod(mode)
+    with pytest.raises(ValueError, match=rf"has the mode {mode:o}.*chmod 600"):
+        opened()
+    assert path.read_bytes() == before
+    path.chmod(0o600)
+    opened()
+
+
+@pytest.mark.parametrize("restore", [False, True])
+def test_restoring_a_file_gives_the_budget_again_as_the_pages_say(
+    tmp_path: Path, restore: bool
+) -> None:
+    path = tmp_path / "state"
+    client = KRR.client(state=path, reports=1)
+    copy = path.read_bytes()
+    client.report("yes")
+    if restore:
+        path.write_bytes(copy)
+        KRR.client(state=path, reports=1).report("yes")
+    else:
+        with pytest.raises(ldp.BudgetSpent):
+            KRR.client(state=path, reports=1).report("yes")
+    for promise in (ldp.privacy.Ledger, ldp.KRR.client, ldp.RAPPOR.client):
+        words = " ".join((promise.__doc__ or "").split())
+        assert re.search(r"[Rr]estoring an older copy .*gives the budget again", words)
 
 
 def test_a_file_system_without_links(

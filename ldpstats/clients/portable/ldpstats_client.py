@@ -1202,7 +1202,18 @@ class StateFile:
                 raise self.refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(json.dumps(fresh()).encode("ascii") + b"\n")
-            return self._split(self._read())
+            found = self._split(self._read())
+            self.refuse_shared()
+            return found
+
+    def refuse_shared(self) -> None:
+        """Refuse a file that others than its user may read or change, where a system says so."""
+        mode = os.stat(self.path).st_mode & 0o777
+        if os.name == "posix" and mode & 0o077:
+            raise self.refusal(
+                f"has the mode {mode:o}, and others may read or change it: chmod 600 it, and make "
+                "a new one if somebody may have"
+            )
 
     @contextlib.contextmanager
     def counting(self, document: dict[str, Any]) -> Iterator[tuple[int, Callable[[int], None]]]:

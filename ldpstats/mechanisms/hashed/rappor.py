@@ -205,7 +205,8 @@ class RAPPOR(HashedBits):
             The device's secret, from a key store of its own.
         state : path-like, optional
             File that keeps the secret and the cohort, made (for its user alone) if there is none;
-            no answer or trace of one is in it.
+            no answer or trace of one is in it. One that others may read or change is refused.
+            Where it counts (at f = 0), restoring an older copy gives the budget again.
         max_epsilon : float, optional
             The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
             report.

@@ -48,6 +48,7 @@ def regression(
     offset: Any = None,
     candidates: Mapping[str, Any] | None = None,
     memoised: bool | None = None,
+    unsafe: bool = False,
 ) -> Any:
     """A regression with a privatised answer as response, as predictor, or both.
 
@@ -79,6 +80,10 @@ def regression(
         The possible answers to questions over an open alphabet.
     memoised : bool, optional
         As for `AssociationModel`: False says that devices drew each report afresh.
+    unsafe : bool
+        Whether the formula may run any Python, for one that you wrote yourself. By default it has
+        columns, your variables that are arrays or numbers, arithmetic, and mathematical functions
+        of numpy and of formula engines, such as ``np.log``, ``C``, ``center`` and ``bs``.
 
     Returns
     -------
@@ -88,7 +93,8 @@ def regression(
     Raises
     ------
     InvalidArgument
-        For a formula that names no question or an unknown column, a function of a private response,
+        For a formula that names no question or an unknown column, or runs another function than
+        `unsafe` says, a function of a private response,
         reports that are not as many as rows, and a model that does not suit the response.
     NotAvailable
         Where two reports of a person may come from one permanent response.
@@ -107,7 +113,7 @@ def regression(
     np.float64(0.9)
     """
     outside = caller_names(1)
-    how = model, marginal, scores, weights, freq_weights, offset, candidates, memoised
+    how = model, marginal, scores, weights, freq_weights, offset, candidates, memoised, unsafe
     return model_of(design_of(formula, data, reports, *how, outside=outside))
 
 
@@ -123,6 +129,7 @@ def design_of(
     offset: object = None,
     candidates: object = None,
     memoised: object = None,
+    unsafe: object = False,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
     """The arrays of `regression`; `outside` are other names that the formula may use.
@@ -147,6 +154,7 @@ def design_of(
         marginal,
         scores,
         candidates,
+        unsafe,
     )
     for name in groups:
         if name not in asked.questions:

@@ -53,6 +53,10 @@ class Tabulated(ABC):
     def _subject(self) -> str:
         """What was estimated, for the head of a column."""
 
+    @abstractmethod
+    def summary(self) -> Summary:
+        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
+
     def glance(self) -> pd.DataFrame:
         """What there is once, as a table of one row.
 

@@ -31,6 +31,8 @@ __all__ = ["FittedResults", "tidy_names"]
 
 Array = npt.NDArray[Any]
 
+_ROUNDING = 1e-6  # of frequencies that sum to one
+
 
 @dataclass(frozen=True, eq=False)
 class FittedResults(Stored, Presented):
@@ -307,6 +309,12 @@ class FittedResults(Stored, Presented):
                 "upper": intervals["upper"],
             }
         )
+
+    def _contradiction(self) -> str:
+        total = float(self.fitted.estimate.sum())
+        if self.is_maximum and not -_ROUNDING < 1.0 - total:
+            return f"its frequencies sum to {total:.6g}"
+        return super()._contradiction()
 
     # -- presentation ------------------------------------------------------------------------
 

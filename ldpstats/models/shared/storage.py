@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
-from ldpstats.errors import InvalidArgument
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.clients.specification import check_fingerprint
+from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, cut
+from ldpstats.models.shared.presentation import Tabulated
 from ldpstats.problems.estimates import Uncertain
 
 __all__ = [
@@ -25,6 +30,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+_ROUNDING = 1e-6  # of estimates by iteration
 _SHARED = "linear"  # in place of a covariance that is written once, with the linear estimate
 
 
@@ -61,7 +67,7 @@ def record(kind: type[T], given: Mapping[str, Any]) -> T:
     return kind(**{name: given[name] for name in names if name in given})
 
 
-class Stored(ABC):
+class Stored(Tabulated):
     """What is written as a JSON document, and read again.
 
     A class names its document by `_format` and `_version`, and the fields that it must have by
@@ -83,8 +89,13 @@ class Stored(ABC):
         """Inverse of `_stored`; what is damaged in a document may raise any error."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The results as plain JSON types; no report is in them."""
-        return {"format": self._format, "version": self._version} | self._stored()
+        """The results as plain JSON types; no report is in them.
+
+        The document carries its own fingerprint, which reading checks: against accidents, not
+        forgers, who would compute another.
+        """
+        document = {"format": self._format, "version": self._version} | self._stored()
+        return document | {"fingerprint": portable.fingerprint(document)}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
@@ -93,22 +104,49 @@ class Stored(ABC):
         Raises
         ------
         InvalidArgument
-            For another document, one of another version, and a damaged one.
+            For another document, one of another version, and a damaged or edited one.
+
+        Warns
+        -----
+        LDPWarning
+            If the document has no fingerprint, as those of ldpstats 0.2.0: what contradicts itself
+            is refused, but other changes are not seen.
         """
         cls._check(document)
+        whole = "fingerprint" in document
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                if not whole:  # its parts have none either, and the warning below is for all
+                    warnings.simplefilter("ignore")
                 results = cls._restored(document)
                 repr(results)  # what it is made of is there
-        except InvalidArgument:
+                for name in cls._whole:
+                    positive_integer(name, getattr(results, name), 0)
+                if whole:
+                    own = results.to_dict()["fingerprint"]
+                    check_fingerprint(document, own, "document", "to_json()")
+                else:
+                    if fault := results._contradiction():
+                        raise InvalidArgument("document", cls._format, f"is damaged: {fault}")
+                    str(results.summary()), results.to_json()  # both can be made
+        except LDPError:
             raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except Exception as error:  # whatever a damaged document leads to
             why = " ".join(f"{type(error).__name__}: {error}".split())
             what = document.get("format")
-            raise InvalidArgument("document", what, f"is damaged ({why})") from error
-        for name in cls._whole:
-            positive_integer(name, getattr(results, name), 0)
+            raise InvalidArgument("document", what, f"is damaged ({cut(why, 200)})") from error
+        if not whole:
+            warnings.warn(
+                f"this document of {cls._format} has no fingerprint, as those of ldpstats 0.2.0: "
+                "small changes of its numbers would not be seen; write it again with to_json()",
+                LDPWarning,
+                stacklevel=2,
+            )
         return results
+
+    def _contradiction(self) -> str:
+        """What cannot stand beside the rest, in words; "" if nothing."""
+        return _outside(self._coefficients())
 
     @classmethod
     def _check(cls, document: object) -> None:
@@ -142,6 +180,27 @@ class Stored(ABC):
         """Read what `to_json` wrote."""
         try:
             document = json.loads(text)
-        except (json.JSONDecodeError, TypeError) as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise InvalidArgument("text", text, f"is not JSON ({error})") from None
         return cls.from_dict(document)
+
+
+def _outside(frame: pd.DataFrame) -> str:
+    """An estimate that is not where its interval is, in words; "" if there is none."""
+    estimate, lower, upper = (
+        frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
+    )
+    if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
+        return "it holds an infinite number"
+    linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
+    width = upper - lower
+    # the interval is that of the linear estimate; another one is near it
+    off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
+    inside = np.abs(off[0]) <= _ROUNDING
+    inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
+    good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
+    if good.all():
+        return ""
+    row = int(np.argmin(good))
+    ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
+    return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"

@@ -164,7 +164,8 @@ def test_functions_and_variables_of_the_caller(engine: str) -> None:
         return x / 2
 
     outside = {"halved": halved, "shift": 3.0}
-    found = design_of("ill ~ I(halved(age) + shift)", table(), reports("ill"), outside=outside)
+    how = {"outside": outside, "unsafe": True}
+    found = design_of("ill ~ I(halved(age) + shift)", table(), reports("ill"), **how)
     np.testing.assert_allclose(found.designs[0][:, 1], table()["age"].dropna() / 2 + 3)
 
 
@@ -403,7 +404,13 @@ BAD: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
     ("visits ~ center(level)", ("level",), {}, "learns from the answers to 'level'"),
     ("ill ~ np.log(age - 40)", ("ill",), {}, "missing values|is nan in the row|leave such rows"),
     ("ill ~ np.log(visits)", ("ill",), {}, "is -inf in the row"),
-    ("ill ~ age.nothing", ("ill",), {}, "cannot use it"),
+    (
+        "ill ~ age.nothing",
+        ("ill",),
+        {},
+        "takes age.nothing: .* column .*unsafe=True",
+    ),
+    ("ill ~ age.nothing", ("ill",), {"unsafe": True}, "cannot use it"),
     ("job ~ 0 + age", ("job",), {"model": "ordered"}, "take 0 \\+ or - 1 away"),
     ("job ~ 1", ("job",), {"model": "ordered"}, "thresholds alone"),
     ("ill ~ age", ("ill",), {"model": "logistic"}, "did you mean 'logit'"),

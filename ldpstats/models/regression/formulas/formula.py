@@ -17,13 +17,16 @@ import numpy as np
 
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, cut
+from ldpstats.models.regression.formulas.safety import CONTRASTS, NUMPY, TYPES, fault_of, is_plain
 
 __all__ = [
     "Factor",
     "Formula",
+    "Terms",
     "caller_names",
     "known_names",
     "names_in",
+    "names_of",
     "one_sided",
     "refusal",
     "terms_of",
@@ -31,7 +34,6 @@ __all__ = [
 
 _EXAMPLE = 'must be text such as "ill ~ age + region"'
 _QUOTES = "'\"`"
-_CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # that engines know, as C(x, Sum)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,9 @@ class Factor:
         return _quoted(self.code) if self.names == {self.code} else self.code
 
 
+Terms = tuple[tuple[Factor, ...], ...]
+
+
 @dataclass(frozen=True)
 class Formula:
     """A formula with a response on the left.
@@ -79,7 +84,7 @@ class Formula:
     right: str
     engine: str
     response: Factor
-    terms: tuple[tuple[Factor, ...], ...]
+    terms: Terms
     intercept: bool
 
     @classmethod
@@ -117,13 +122,17 @@ class Formula:
     @property
     def names(self) -> frozenset[str]:
         """Names on the right side that stand for values, not for functions alone."""
-        return frozenset(name for term in self.terms for f in term for name in f.names)
+        return names_of(self.terms)
+
+    @property
+    def factors(self) -> list[Factor]:
+        """Those of both sides."""
+        return [self.response, *(factor for term in self.terms for factor in term)]
 
     @property
     def functions(self) -> frozenset[str]:
         """Names on both sides that are called, or of which an attribute is taken."""
-        factors = [f for term in self.terms for f in term]
-        return frozenset(name for f in [self.response, *factors] for name in f.functions)
+        return frozenset(name for factor in self.factors for name in factor.functions)
 
     def without(self, private: Iterable[str]) -> str:
         """The right side of a formula of the same terms, without factors that hold these names.
@@ -139,8 +148,8 @@ class Formula:
         return " + ".join(["1", *dict.fromkeys(kept)])
 
 
-def one_sided(argument: str, text: object, engine: str) -> tuple[str, frozenset[str]]:
-    """The right side of a formula such as "~ age" or "age", and the names in it."""
+def one_sided(argument: str, text: object, engine: str) -> tuple[str, Terms]:
+    """The right side of a formula such as "~ age" or "age", and its terms."""
     example = 'must be text such as "~ age + region", or "1"'
     if not isinstance(text, str):
         raise InvalidArgument(argument, text, example)
@@ -154,7 +163,12 @@ def one_sided(argument: str, text: object, engine: str) -> tuple[str, frozenset[
     if not intercept:
         remedy = "has no intercept, which it needs: leave 0 + or - 1 out"
         raise InvalidArgument(argument, text, remedy)
-    return right, frozenset(name for term in terms for factor in term for name in factor.names)
+    return right, terms
+
+
+def names_of(terms: Terms) -> frozenset[str]:
+    """Names that stand for values."""
+    return frozenset(name for term in terms for factor in term for name in factor.names)
 
 
 def caller_names(depth: int) -> dict[str, Any]:
@@ -164,23 +178,42 @@ def caller_names(depth: int) -> dict[str, Any]:
 
 
 def known_names(
-    formula: Formula, also: Iterable[str], columns: Iterable[str], outside: Mapping[str, Any]
+    formula: Formula,
+    marginal: Terms,
+    columns: Iterable[str],
+    outside: Mapping[str, Any],
+    unsafe: bool = False,
 ) -> dict[str, Any]:
     """What names in a formula mean that are no columns; refuse those that mean nothing.
 
-    `also` are names that stand in a formula beside it, such as ``marginal=``.
+    Unless it may be `unsafe`, refuse what is not on the lists of `safety` too: what is evaluated
+    later consists of the factors that are seen here. `marginal` are terms beside the formula.
     """
     there = {*columns}
-    own = {*_CONTRASTS, *dir(builtins)}
-    values = {*formula.names, *formula.response.names, *also} - there
-    for name in sorted(values):
+    own = {*CONTRASTS, *(dir(builtins) if unsafe else TYPES)}
+    values = formula.names | formula.response.names | names_of(marginal)
+    for name in sorted(values - there):
         if name not in outside and name not in own:
             shown = ", ".join(map(repr, sorted(there)[:20])) + ", ..." * (len(there) > 20)
             hint = did_you_mean(name, there)
             remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
             raise InvalidArgument("formula", formula.text, remedy)
-    wanted = values | (formula.functions - there)
-    return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
+    factors = [*formula.factors, *(factor for term in marginal for factor in term)]
+    functions = formula.functions - there
+    if unsafe:
+        wanted = (values - there) | functions
+        return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
+    for factor in factors:
+        fault = fault_of(factor.written, formula.engine, there, outside)
+        if fault is not None:
+            remedy = (
+                f"{factor.code!r} {fault}: add what you need as a column of the table, or pass "
+                "unsafe=True, which runs a formula as code and is for formulas of your own"
+            )
+            raise InvalidArgument("formula", formula.text, remedy)
+    found = {name: getattr(np, name) for name in functions if name in NUMPY} | {"np": np}
+    plain = {name for name in (values - there) & {*outside} if is_plain(outside[name])}
+    return found | {name: outside[name] for name in plain}
 
 
 def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -223,9 +256,7 @@ def _sides(text: str) -> list[str]:
     return sides
 
 
-def terms_of(
-    argument: str, engine: str, right: str, text: str
-) -> tuple[tuple[tuple[Factor, ...], ...], bool]:
+def terms_of(argument: str, engine: str, right: str, text: str) -> tuple[Terms, bool]:
     """The terms of the right side of a formula, and whether it has an intercept."""
     try:
         if engine == "patsy":

@@ -10,10 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import boolean
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.formulas.design import Design
-from ldpstats.models.regression.formulas.formula import Formula, known_names, one_sided
+from ldpstats.models.regression.formulas.formula import (
+    Formula,
+    Terms,
+    known_names,
+    names_of,
+    one_sided,
+)
 from ldpstats.models.regression.formulas.predictors import PrivateColumn
 from ldpstats.models.regression.formulas.responses import (
     Response,
@@ -122,6 +129,7 @@ class Request:
         marginal: object = None,
         scores: object = None,
         candidates: object = None,
+        unsafe: object = False,
     ) -> Request:
         """Read the arguments of a regression.
 
@@ -131,6 +139,8 @@ class Request:
             Names of the questions, and of the public columns of the table.
         outside : mapping
             What other names mean to the caller.
+        unsafe : bool
+            Whether the formula may be any code.
         """
         parsed = Formula.parse(formula)
         known, table = list(questions), [*columns]
@@ -140,12 +150,13 @@ class Request:
             remedy = "names no question: fit a model of public columns with statsmodels"
             hint = f"; questions are {', '.join(map(repr, known[:20]))}" if known else ""
             raise InvalidArgument("formula", parsed.text, remedy + hint)
-        text, also = None, frozenset[str]()
+        text, terms = None, Terms()
         if marginal is not None:
-            text, also = one_sided("marginal", marginal, parsed.engine)
-            _refuse_marginal(str(marginal), also, parsed, asked, known)
+            text, terms = one_sided("marginal", marginal, parsed.engine)
+            _refuse_marginal(str(marginal), names_of(terms), parsed, asked, known)
         every = {*known, *table}
-        names = known_names(parsed, also, every, outside)
+        names = known_names(parsed, terms, every, outside, boolean("unsafe", unsafe))
+        also = names_of(terms)
         wanted = right | parsed.response.names | parsed.response.functions | also
         public = tuple(sorted({name for name in table if name in wanted} - {*asked}))
         for option, given in (("scores", scores), ("candidates", candidates)):

@@ -59,9 +59,10 @@ class Spec:
         shown = right if text is None else text
         made, matrix, columns = _evaluated(argument, shown, engine, right, frame, names)
         terms, _ = terms_of(argument, engine, right, shown)
-        there = {name for term in terms for factor in term for name in factor.names}
+        factors = [factor for term in terms for factor in term]
+        there = frozenset().union(*(factor.names | factor.functions for factor in factors))
         needs = there & {*map(str, frame.columns)}
-        return cls(argument, shown, engine, columns, made, names, frozenset(needs)), matrix
+        return cls(argument, shown, engine, columns, made, names, needs), matrix
 
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
