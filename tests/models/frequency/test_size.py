@@ -61,7 +61,7 @@ PAIRS = [  # one mechanism for both, different epsilons, different mechanisms
     ((("oue", 1.0), ("oue", 3.0)), 5, 100_000),
     ((("rectangular", 3.0), ("rectangular", 3.0)), 20, 20_000),
     ((("krr", 1.0), ("oue", 3.0)), 5, 2000),
-    ((("rappor", 3.0), ("rectangular", 1.0)), 20, 2000),
+    ((("rappor", 3.0), ("rectangular", 1.0)), 20, 100_000),
 ]
 
 
@@ -148,7 +148,7 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
                 first = as_counts(mechanisms[0], a, nobs[0])
                 second = as_counts(mechanisms[1], b, nobs[1])
                 test = ldp.two_sample_test(first, second, method)
-                if all(isinstance(m, ldp.CustomMechanism) for m in mechanisms):
+                if any(isinstance(m, ldp.CustomMechanism) for m in mechanisms):
                     # its covariance is that at the maximum, which is near the projection here
                     assert test.statistic == pytest.approx(value, rel=0.1)
                 else:
