@@ -67,10 +67,9 @@ def survey(mechanism: ldp.Mechanism, p: Array, seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("truth", [smooth, spiked])
-@pytest.mark.parametrize("k", [16, 64])
 @pytest.mark.parametrize(
-    ("kind", "epsilon"), [("square", 1.0), ("square", 2.0), ("geometric", 1.0)]
+    ("kind", "epsilon", "k", "truth"),
+    [("square", 1.0, 16, smooth), ("square", 2.0, 64, spiked), ("geometric", 1.0, 16, spiked)],
 )
 def test_coverage(
     kind: str,

@@ -208,8 +208,10 @@ def test_edges_far_in_the_tail(tally: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [50, 200, 1000])
-@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [("revealing", 50), ("finite epsilon", 200), ("split k-RR", 1000), ("nearly k-RR", 50)],
+)
 def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
     """The worst positive cell: .935, or .92 at n = 50, less three Monte Carlo standard errors."""
     R, ends, wald = replications(2000, least=250), [], []
@@ -226,9 +228,10 @@ def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [50, 200])
 @pytest.mark.parametrize(
-    "other", [ldp.KRR(5, 1.0), ldp.CustomMechanism(split(3.0)), ldp.KRAPPOR(5, 2.0)], ids=str
+    ("other", "n"),
+    [(ldp.KRR(5, 1.0), 50), (ldp.CustomMechanism(split(3.0)), 200), (ldp.KRAPPOR(5, 2.0), 50)],
+    ids=str,
 )
 def test_coverage_in_mixtures(
     other: ldp.Mechanism, n: int, replications: Callable[..., int]
@@ -248,17 +251,16 @@ def test_coverage_in_mixtures(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [200, 2000])
-@pytest.mark.parametrize(("seed", "l"), [(0, 5), (2, 5), (1, 7), (4, 5)])
+@pytest.mark.parametrize(("seed", "l", "n"), [(0, 5, 200), (2, 5, 200), (1, 7, 2000)])
 def test_size_of_wald_tests(
     seed: int,
     l: int,  # noqa: E741
     n: int,
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
     """Condition 115 to 140: at most .065, and three standard errors."""
     Q, p = ill_conditioned(seed, l)
-    R, rejected = replications(2000), np.zeros(3)
+    R, rejected = replications(2000, least=250), np.zeros(3)
     one, three = np.array([[1.0, -1, 0, 0, 0]]), np.eye(5)[:3]
     for model in surveys([ldp.CustomMechanism(Q)], p, n, R, seed=3):
         fit = model.fit()
@@ -268,12 +270,12 @@ def test_size_of_wald_tests(
         old, df = tests_.wald(three, three @ p, fit.linear_params, V)
         rejected[2] += stats.chi2.sf(old, df) < 0.05
     assert (rejected[:2] / R < 0.065 + 3 * np.sqrt(0.065 * 0.935 / R)).all(), rejected / R
-    if (seed, n) in ((0, 200), (2, 200)):
+    if n == 200:
         assert rejected[2] / R > 0.3  # control: the variance at the projected estimate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_size_of_t_tests_of_revealed_categories(
     epsilon: float, replications: Callable[[int], int]
 ) -> None:
@@ -294,12 +296,9 @@ def test_size_of_t_tests_of_revealed_categories(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("k", "epsilon", "n"), [(10, 0.5, 500), (100, 1.0, 5000)])
-def test_no_interval_has_width_zero(
-    k: int, epsilon: float, n: int, replications: Callable[[int], int]
-) -> None:
-    R, krr = replications(5000), ldp.KRR(k, epsilon)
-    p = 0.8 ** np.arange(k)
+def test_no_interval_has_width_zero(replications: Callable[..., int]) -> None:
+    R, krr, n = replications(5000), ldp.KRR(10, 0.5), 500
+    p = 0.8 ** np.arange(10)
     points = 0
     for model in surveys([krr], p / p.sum(), n, R, seed=5):
         fit = model.fit()

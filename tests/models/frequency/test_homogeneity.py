@@ -155,8 +155,16 @@ def pvalue(makers: list[ldp.Mechanism], p: Array, q: Array, rng: np.random.Gener
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["interior", "sparse"])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("krr, eight groups", "sparse"),
+        ("krr, hardly noisy", "sparse"),
+        ("several epsilon", "interior"),
+        ("bits", "sparse"),
+        ("sensitive", "interior"),
+    ],
+)
 def test_size(name: str, where: str, replications: Callable[..., int]) -> None:
     R, p = replications(2000), INTERIOR if where == "interior" else SPARSE
     rng = np.random.default_rng([16, list(MAKERS).index(name), where == "sparse"])
@@ -249,12 +257,13 @@ def test_groups_whose_reports_are_all_alike_do_not_differ() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[50, 400], [50] * 6, [100] * 10, [200, 200]])
-@pytest.mark.parametrize("sums", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "sums"), [([50, 400], True), ([50] * 6, False), ([100] * 10, False)]
+)
 def test_size_of_small_groups_of_bits(
-    sizes: list[int], sums: bool, replications: Callable[[int], int]
+    sizes: list[int], sums: bool, replications: Callable[..., int]
 ) -> None:
-    R = replications(1000)
+    R = replications(1000, least=200)
     pvalues = small_groups([BITS] * len(sizes), sizes, R, sums)
     for alpha in (0.05, 0.01):
         assert at_most(size(pvalues, alpha), 1.1 * alpha, R, errors=4.0)

@@ -167,12 +167,8 @@ def in_issue_a(theta: float | None, epsilon: float, where: str) -> Setting:
 
 SETTINGS = [
     Setting(ldp.URAP(5, {0, 1}, 1.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000),
-    Setting(ldp.URAP(5, {0, 1}, 4.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000, control=1.05),
-    Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 10_000),
     Setting(ldp.KRAPPOR(10, 2.0), tuple(HEAD), 1000),
-    Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 1000),
     Setting(ldp.KRAPPOR(10, 6.0), tuple(HEAD), 2000),
-    in_issue_a(None, 1.0, "zeros"),
     in_issue_a(0.5, 3.0, "near"),
 ]
 
@@ -211,9 +207,9 @@ def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_power_of_the_two_sample_test(replications: Callable[[int], int]) -> None:
+def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
     """k-RAPPOR, epsilon 4, 2,000 each: as the likelihood ratio; bit by bit it is much less."""
-    R, mechanism, n = replications(1000), ldp.KRAPPOR(8, 4.0), 2000
+    R, mechanism, n = replications(1000, least=250), ldp.KRAPPOR(8, 4.0), 2000
     p = np.array([0.3] + 7 * [0.1])
     q = p + 0.022 * np.array([-1, 1, 1, -1, 1, -1, 1, -1])
     rng, rejected = np.random.default_rng(7), np.zeros(4)
@@ -235,16 +231,15 @@ def test_power_of_the_two_sample_test(replications: Callable[[int], int]) -> Non
 @pytest.mark.parametrize(
     ("mechanism", "p", "n"),
     [
-        (ldp.KRAPPOR(10, 2.0), HEAD, 2000),
         (ldp.KRAPPOR(10, 6.0), HEAD, 2000),
         (ldp.URAP(8, {0, 1, 2}, 1.0), np.array([0.3, 0.01, 0, 0.6, 0.05, 0.03, 0.01, 0]), 2000),
     ],
     ids=str,
 )
 def test_sizes(
-    mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[[int], int]
+    mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[..., int]
 ) -> None:
-    R, rng, rejected = replications(2000), np.random.default_rng(9), np.zeros(4)
+    R, rng, rejected = replications(2000, least=300), np.random.default_rng(9), np.zeros(4)
     rows = np.eye(p.size)[1:4]
     for _ in range(R):
         model = ldp.FrequencyModel(survey(mechanism, p, n, rng))

@@ -213,7 +213,6 @@ P10 = np.array([0.3, 0.2, 0.15, 0.1, 0.08, 0.06, 0.05, 0.03, 0.02, 0.01])
 SETTINGS: dict[str, tuple[ldp.Mechanism, Array, int]] = {
     "krr, few": (ldp.KRR(5, 0.5), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 200),
     "krr, skewed": (ldp.KRR(10, 3.0), P10, 200),
-    "krr, many": (ldp.KRR(10, 1.0), P10, 10_000),
     "urr": (ldp.URR(5, {0, 2, 4}, 1.0), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 500),
 }
 
@@ -223,7 +222,7 @@ SETTINGS: dict[str, tuple[ldp.Mechanism, Array, int]] = {
 def test_coverage(name: str, replications: Callable[..., int]) -> None:
     """A value is in the interval of the mean where neither tail rejects it."""
     mechanism, p, n = SETTINGS[name]
-    R, rng = replications(2000), np.random.default_rng([9, list(SETTINGS).index(name)])
+    R, rng = replications(2000, least=300), np.random.default_rng([9, list(SETTINGS).index(name)])
     scores, steps = np.arange(p.size, dtype=float), p.cumsum()
     qs = (0.25, 0.5, 0.9)
     true = [int(np.argmax(steps >= q - 1e-12)) for q in qs]
@@ -295,7 +294,6 @@ def test_two_answers_that_nobody_gave_can_be_compared() -> None:
 
 RARE: dict[str, ldp.Mechanism] = {
     "observed": OBSERVED,
-    "krr": ldp.KRR(("a", "b", "c"), 6.0),
     "urr": ldp.URR(("a", "b", "c"), {"a"}, 4.0),
     "bits": ldp.KRAPPOR(("a", "b", "c"), 8.0),
 }
@@ -304,7 +302,7 @@ RARE: dict[str, ldp.Mechanism] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RARE)
 def test_coverage_of_rare_tails(name: str, replications: Callable[..., int]) -> None:
-    p, n, R = np.array([0.02, 0.96, 0.02]), 60, replications(1000)
+    p, n, R = np.array([0.02, 0.96, 0.02]), 60, replications(1000, least=300)
     rng = np.random.default_rng([11, list(RARE).index(name)])
 
     # so few reports of so few kinds repeat: what differs is fitted once

@@ -54,9 +54,9 @@ def test_rare_categories_are_not_rejected_together(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["projective", "oue", "urap", "krr"])
 def test_sizes(name: str, replications: Callable[..., int]) -> None:
-    R = replications(1000)
+    R = replications(1000, least=200)
     assert at_most(rejected(name, R, 0.05), 0.05, R)
     assert at_most(rejected(name, R, 0.01), 0.012, R)
 
@@ -150,12 +150,12 @@ def covered(mechanism: ldp.Mechanism, n: int, R: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "n"),
-    [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000), (SETTINGS["hadamard"][0], 300)],
+    [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000)],
     ids=str,
 )
 def test_coverage_of_ratios(
     mechanism: ldp.Mechanism, n: int, replications: Callable[..., int]
 ) -> None:
     """Fieller's set covered .88 of the first and .91 of the second."""
-    R = replications(1000)
+    R = replications(1000, least=200)
     assert at_least(covered(mechanism, n, R), 0.94, R, errors=3.0)

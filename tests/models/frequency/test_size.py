@@ -148,11 +148,9 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
                 first = as_counts(mechanisms[0], a, nobs[0])
                 second = as_counts(mechanisms[1], b, nobs[1])
                 test = ldp.two_sample_test(first, second, method)
-                if any(isinstance(m, ldp.CustomMechanism) for m in mechanisms):
-                    # its covariance is that at the maximum, which is near the projection here
-                    assert test.statistic == pytest.approx(value, rel=0.1)
-                else:
-                    same(test, value)
+                # dense covariances are those at the maximum, which is near the projection here
+                dense = any(isinstance(m, ldp.CustomMechanism) for m in mechanisms)
+                assert test.statistic == pytest.approx(value, rel=0.1 if dense else 1e-3)
         if pair == (("krr", 1.0), ("krr", 3.0)):  # control: Pearson's test needs one channel
             assert size(chi2_pvalue(*pearson.two_sample_pearson(*surveys))) > 0.9
 
