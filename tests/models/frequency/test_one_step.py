@@ -48,14 +48,10 @@ def survey(mechanism: ldp.Mechanism, p: Array, n: int, rng: np.random.Generator)
 
 
 SMALL = [
-    ldp.KRAPPOR(5, 2.0),
     ldp.KRAPPOR(4, 0.1),
     ldp.KRAPPOR(4, 8.0, theta=0.3),
-    ldp.KRAPPOR(3, 20.0),
-    LumpedUnary(("a", "b", "c", "Other"), 0.75, 0.2),
     LumpedUnary(("a", "b", "Other"), 0.2, 0.6),
     ldp.URAP(6, {1, 4}, 1.0),
-    ldp.URAP(5, {0, 1, 4}, 4.0),
     ldp.URAP(4, {0, 1, 2, 3}, 1.0),
 ]
 
@@ -72,7 +68,7 @@ def test_information_and_moments_equal_sums_over_all_patterns(mechanism: ldp.Mec
         np.testing.assert_allclose(found, summed, rtol=1e-11, atol=1e-12 * np.abs(summed).max())
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 30.0])
 def test_wide_reports(epsilon: float) -> None:
     """300 bits: J p = 1 holds at every p, and no pattern is listed."""
     channel, p = ldp.KRAPPOR(300, epsilon).channel(), 0.98 ** np.arange(300)
@@ -80,7 +76,7 @@ def test_wide_reports(epsilon: float) -> None:
     np.testing.assert_allclose(channel.information(p) @ p, 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", SMALL[:6], ids=str)
+@pytest.mark.parametrize("mechanism", SMALL[:3], ids=str)
 def test_expected_counts_give_back_the_frequencies(mechanism: ldp.Mechanism) -> None:
     """The estimate is unbiased from any reference point, not from the truth alone."""
     packed, Q = patterns(mechanism)

@@ -55,7 +55,7 @@ def test_two_samples_with_a_frequent_unlisted_answer(other: ldp.Mechanism, repli
     assert rejected / R < 0.05 + 3 * np.sqrt(0.05 * 0.95 / R)
 
 
-@pytest.mark.parametrize("method", ["mle", "em", "projected", "normalized", "thresholded", "cvxpy"])
+@pytest.mark.parametrize("method", ["mle", "projected", "cvxpy"])
 def test_an_estimate_that_assumes_a_complete_list_says_so(method: str) -> None:
     full = ldp.FrequencyModel(complete(5_000, 4), candidates=WORDS).fit(method)
     assert full.assumes_complete and not full.is_incomplete
@@ -71,7 +71,7 @@ def test_an_estimate_that_assumes_a_complete_list_says_so(method: str) -> None:
 def test_standard_errors_of_a_list_that_is_known_to_be_incomplete_always_grow() -> None:
     # few others: the test does not find them, and standard errors stay as they are
     seen = {}
-    for seed in range(40):
+    for seed in range(20):
         usual = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS)
         known = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS, incomplete=True)
         a, b = usual.fit("inversion"), known.fit("inversion")
@@ -80,7 +80,7 @@ def test_standard_errors_of_a_list_that_is_known_to_be_incomplete_always_grow() 
             # cohorts differ in size by chance: their weights move, and the estimates hardly
             np.testing.assert_allclose(a.params, b.params, atol=0.2 * a.bse.min())
             np.testing.assert_allclose(b.bse / a.bse, np.sqrt(b.dispersion), rtol=5e-3)
-    assert min(seen.values()) == 1.0 and len(set(seen.values())) > 10  # never below one
+    assert min(seen.values()) == 1.0 and len(set(seen.values())) > 5  # never below one
     assert np.mean(list(seen.values())) < 1.1
 
 
@@ -128,11 +128,11 @@ def test_bootstrap_over_candidates() -> None:
         model.fit().conf_int(method="bootstrap", model=model, rng=rng, n_boot=39)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("n", [1, 3])
 def test_a_handful_of_reports(n: int) -> None:
     rng = np.random.default_rng(n)
     for mechanism in (ORR, RAPPOR):
-        for _ in range(30):
+        for _ in range(10):
             reports = mechanism.privatize(["c0"] * n, rng)
             results = ldp.FrequencyModel(reports, candidates=["c0"]).fit()
             assert np.isfinite(results.params).all() and np.isfinite(results.bse).all()

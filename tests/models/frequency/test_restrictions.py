@@ -47,7 +47,7 @@ def rejected(name: str, R: int, alpha: float) -> float:
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("name", ["projective", "oue", "krr"])
+@pytest.mark.parametrize("name", ["oue", "krr"])
 def test_rare_categories_are_not_rejected_together(name: str) -> None:
     """At .01, in 25 surveys: 0.2.0 rejected .12 to .26. Three Monte Carlo errors are allowed."""
     assert at_most(rejected(name, 25, 0.01), 0.01, 25)
@@ -159,3 +159,15 @@ def test_coverage_of_ratios(
     """Fieller's set covered .88 of the first and .91 of the second."""
     R = replications(1000, least=200)
     assert at_least(covered(mechanism, n, R), 0.94, R, errors=3.0)
+
+
+def test_a_share_among_some_is_a_function_of_the_odds() -> None:
+    """Fieller's set of a / (a + b) is that of a / b, mapped by r / (1 + r)."""
+    krr = ldp.KRR(("low", "high", "refused"), epsilon=1.5)
+    results = ldp.FrequencyModel(krr.counts([620, 410, 270])).fit()
+    odds, share = results.ratio("low", "high"), results.ratio("low", ["low", "high"])
+    assert share.low == pytest.approx(odds.low / (1 + odds.low), rel=1e-9)
+    assert share.high == pytest.approx(odds.high / (1 + odds.high), rel=1e-9)
+    assert 0.5 < share.low < share.high < 1.0
+    again = results.ratio(["low"], ["high"])
+    assert (again.low, again.high) == (odds.low, odds.high)

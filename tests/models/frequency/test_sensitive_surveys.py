@@ -470,20 +470,6 @@ def test_a_category_that_p0_rules_out_is_proved_by_one_report(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["urr-levels", "urap"])
-def test_what_neither_sample_reports_takes_no_part(name: str) -> None:
-    setting = Setting(name, 20, 0.4, 1.0, 1000)
-    a, b = (setting.counts(x) for x in setting.draw(2, stream=9))
-    wald = ldp.two_sample_test(a, b, "wald")
-    assert 0.001 < wald.pvalue < 1 and wald.df < 19
-    assert 0.001 < ldp.two_sample_test(a, b).pvalue < 1
-    other = ldp.URR(20, setting.mechanism.sensitive, 1.5)
-    c = other.draw(setting.p, 1000, np.random.default_rng(10))
-    assert 0.001 < ldp.two_sample_test(a, c).pvalue < 1
-    fit = ldp.FrequencyModel([a, c]).fit("inversion").goodness_of_fit
-    assert fit is not None and fit.pvalue > 0.001
-
-
-@pytest.mark.parametrize("name", ["urr-levels", "urap"])
 def test_the_plug_in_leaves_what_is_known_well_where_it_was_seen(name: str) -> None:
     """It is the nearest distribution in standard errors: max(v - mu variances, 0)."""
     setting = Setting(name, 50, 0.2, 0.3, 10_000)
