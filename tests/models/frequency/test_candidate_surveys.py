@@ -50,12 +50,7 @@ def check_coverage(decoded: Decoded, p: Array) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "n"),
-    [
-        (RAPPOR, 20_000),
-        (ldp.ORR(256, 16, epsilon=4.0), 5_000),
-    ],
-    ids=str,
+    ("mechanism", "n"), [(RAPPOR, 20_000), (ldp.ORR(256, 16, epsilon=4.0), 5_000)], ids=str
 )
 def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
     surveys = Surveys(mechanism, zipf(15, 60), n, [1, n])
@@ -88,13 +83,7 @@ def test_normal_tails_are_short_where_labels_are_reported_rarely() -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism",
-    [
-        RAPPOR,
-        ldp.ORR(64, 16, epsilon=3.0),
-        ldp.ORAPPOR(64, 1, 8, epsilon=3.0),
-    ],
-    ids=str,
+    "mechanism", [RAPPOR, ldp.ORR(64, 16, epsilon=3.0), ldp.ORAPPOR(64, 1, 8, epsilon=3.0)], ids=str
 )
 def test_users_get_what_is_simulated(mechanism: Any, without_goodness: None) -> None:
     for seed in range(2):

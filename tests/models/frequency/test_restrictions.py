@@ -149,9 +149,7 @@ def covered(mechanism: ldp.Mechanism, n: int, R: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mechanism", "n"),
-    [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000)],
-    ids=str,
+    ("mechanism", "n"), [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000)], ids=str
 )
 def test_coverage_of_ratios(
     mechanism: ldp.Mechanism, n: int, replications: Callable[..., int]

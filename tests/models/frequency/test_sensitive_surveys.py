@@ -373,8 +373,7 @@ def test_dropping_categories_at_zero_loses_coverage() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "method"),
-    [("urr", "mle"), ("urr-levels", "em"), ("urap", "em"), ("urap-half", "mle")],
+    ("name", "method"), [("urr", "mle"), ("urr-levels", "em"), ("urap", "em"), ("urap-half", "mle")]
 )
 def test_standard_errors_of_estimators(
     name: str, method: str, replications: Callable[..., int]

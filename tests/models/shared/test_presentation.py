@@ -275,12 +275,6 @@ def test_labels_in_latex_are_escaped() -> None:
         results.to_maketables(latex="yes")
 
 
-def test_infinite_epsilon_is_a_word() -> None:
-    exact = ldp.CustomMechanism(np.eye(2), ("a", "b"))
-    model = ldp.FrequencyModel(exact.counts([30, 70])).fit().to_maketables()
-    assert model.__maketables_stat__("epsilon") == "infinite"
-
-
 def test_maketables_sets_results_side_by_side() -> None:
     maketables = pytest.importorskip("maketables", reason="maketables is not installed")
     chosen = [RESULTS[kind] for kind in ("frequency", "inversion", "association")]
