@@ -14,7 +14,6 @@ import pytest
 from surveys import quiet
 
 import ldpstats as ldp
-from ldpstats.privacy import uldp
 from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
@@ -39,9 +38,7 @@ def one_side() -> ldp.JointCounts:
     "call",
     [
         lambda: sum([ldp.Warner(epsilon=1.0).counts([HALF, 10])] * 2),
-        lambda: ldp.Warner(epsilon=1.0).counts([HALF, HALF]),
         lambda: ldp.KRR(5000, 1.0).counts(np.full(5000, HALF)),  # wraps around at 2**63
-        lambda: sum([ldp.KRAPPOR(3, 1.0).counts([1, 1, 1], nobs=HALF)] * 2),
         lambda: ldp.ORAPPOR(8, 2, 4000, epsilon=1.0).counts(
             np.ones((4000, 8), int), np.full(4000, HALF)
         ),
@@ -76,7 +73,7 @@ def test_sums_below_the_limit_are_exact() -> None:
 @pytest.mark.parametrize("n", [10**3, 10**13, 10**15])
 def test_certificates_bound_what_exact_arithmetic_finds(n: int) -> None:
     rng, beyond = np.random.default_rng(5), 0
-    for _ in range(20):
+    for _ in range(8):
         Q = rng.dirichlet(np.full(6, 0.5), size=4)
         counts = rng.multinomial(n, rng.dirichlet(np.ones(4)) @ Q)
         seen = counts > 0
@@ -156,12 +153,3 @@ def test_condition_of_square_channels(mechanism: ldp.Mechanism) -> None:
     counts = mechanism.counts([10] * mechanism.k)
     exact = np.linalg.cond(mechanism.channel().matrix())
     assert mechanism.moments(counts).condition == pytest.approx(exact, rel=1e-9)
-
-
-def test_reports_of_bits_have_no_positions() -> None:
-    certificate = uldp(ldp.URAP(ABC, {"a"}, 1.0))
-    for which in ("protected", "invertible"):
-        with pytest.raises(ldp.NotAvailable) as raised:
-            getattr(certificate, which)
-        assert "too many" not in str(raised.value)  # of two
-        assert "n_protected (2) and n_invertible (2)" in str(raised.value)

@@ -33,7 +33,7 @@ ONES = BITS.counts([50, 40, 30], nobs=100)
 MODEL = ldp.FrequencyModel(COUNTS)
 
 
-FITTED = MODEL.fit()
+FITTED, WIDELY = MODEL.fit(), ldp.FrequencyModel(WIDE.counts([5, 4, 3])).fit()
 
 
 def fit(counts: Any, method: Any = None, **how: Any) -> ldp.FrequencyResults:

@@ -20,7 +20,6 @@ from surveys import assert_cut
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.tails import continuity
 from ldpstats.problems.simplex import project_simplex
 
 # of a thousand simulated surveys one looks as if it did not fit
@@ -277,21 +276,3 @@ def test_size_of_t_tests_of_revealed_categories(
             rejected[i] += float(np.ravel(fit.t_test((row, row @ p)).pvalue)[0]) < 0.05
     assert (rejected / R < 0.065 + 3 * np.sqrt(0.065 * 0.935 / R)).all(), rejected / R
     assert (rejected / R > 0.025).all()
-
-
-@pytest.mark.slow
-def test_no_interval_has_width_zero(replications: Callable[..., int]) -> None:
-    R, krr, n = replications(5000), ldp.KRR(10, 0.5), 500
-    p = 0.8 ** np.arange(10)
-    points = 0
-    for model in surveys([krr], p / p.sum(), n, R, seed=5):
-        fit = model.fit()
-        ends = fit.conf_int()
-        assert (ends.lower < ends.upper).all()
-        uncut = fit.conf_int(clip=False)
-        points += int((uncut.upper <= 0).any() or (uncut.lower >= 1).any())
-    assert points > 0  # control: the intersection alone would have given some
-
-
-def test_the_correction_of_a_count_is_a_quarter() -> None:
-    assert continuity(2.0) == pytest.approx(0.5, rel=0.01)

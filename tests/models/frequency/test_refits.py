@@ -48,15 +48,6 @@ def test_a_shared_hessian_leaves_the_maximum_where_it_is(kind: str) -> None:
     assert np.sqrt(3000 * apart @ model.times(apart)) < 1e-3
 
 
-def test_a_model_of_refits_is_for_small_structured_problems() -> None:
-    few = ldp.CustomMechanism([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]).counts([30, 20, 50])
-    W, n = observed(ldp.FrequencyModel(few).likelihood())
-    assert model_of_refits(W, n, np.array([0.5, 0.5])) is None
-    wide = ldp.KRAPPOR(65, 2.0).privatize(np.arange(65), np.random.default_rng(2))
-    W, n = observed(ldp.FrequencyModel(wide).likelihood())
-    assert model_of_refits(W, n, np.full(65, 1 / 65)) is None
-
-
 def drawn(kind: str, seed: int, n: int, n_boot: int) -> list[Any]:
     """Simulated surveys of n respondents."""
     mechanism, candidates = MECHANISMS[kind]

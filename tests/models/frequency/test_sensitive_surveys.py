@@ -153,13 +153,6 @@ def halved_ends(tally: Array, n: int, offset: float, scale: float) -> Array:
     return intervals.wald((m - offset) / scale, np.sqrt(m * (1 - m) / n) / scale / 2)
 
 
-def krr_ends(tally: Array, n: int, offset: float, scale: float, krr: ldp.KRR) -> Array:
-    """Control: the standard error of k-RR at the same epsilon."""
-    p, channel = (tally / n - offset) / scale, krr.channel()
-    m = np.clip(channel.b + channel.a * p, 0, 1)
-    return intervals.wald(p, np.sqrt(m * (1 - m) / n) / channel.a)
-
-
 @cache
 def cell_coverage(
     n: int, p: float, m: float, offset: float, scale: float, ends: Callable[..., Array]
@@ -212,11 +205,6 @@ def test_coverage_of_default_intervals(name: str) -> None:
     some = [Setting(name, 20, 0.4, epsilon, n) for epsilon in (0.3, 1.0) for n in (10_000, 100_000)]
     halved = pd.concat([summed_coverage(setting, halved_ends) for setting in some])
     assert halved.uncut[halved.expected >= 50].max() < 0.75
-    wider = pd.concat(
-        [summed_coverage(s, partial(krr_ends, krr=ldp.KRR(20, s.epsilon))) for s in some]
-    )
-    wider = wider[~wider.sensitive & (wider.expected >= 50)]
-    assert len(outside(wider, "uncut")) == len(wider) >= 10
 
 
 # ---- and in surveys: coverage, bias, standard errors, contrasts and detection of the same reports
@@ -341,34 +329,6 @@ def test_a_euclidean_projection_would_lose_what_is_known_well() -> None:
     cells = calibration(setting, setting.draw(1000))
     check_calibration(cells)
     assert (1 - cells.euclidean).max() > 0.05 + 4 * cells.error.max()
-
-
-@pytest.mark.parametrize("name", ["urr-levels", "urap"])
-def test_coverage_of_reports_privatised_one_by_one(name: str) -> None:
-    """The law of the tallies is that of the mechanism's own reports."""
-    R, setting = 1000, Setting(name, 5, 0.4, 1.0, 200)
-    rng = np.random.default_rng([3, len(name)])
-    reports = setting.mechanism.privatize(rng.choice(5, R * setting.n, p=setting.p), rng)
-    if setting.mechanism.n_bits:
-        seen = setting.mechanism.format.unpack(reports.y)
-    else:
-        seen = np.eye(5, dtype=bool)[reports.y]
-    check_coverage(setting, seen.reshape(R, setting.n, 5).sum(axis=1))
-
-
-@pytest.mark.usefixtures("without_goodness")
-def test_dropping_categories_at_zero_loses_coverage() -> None:
-    """Control: the information of the MLE without the sensitive categories that it puts at zero."""
-    R, setting = 200, Setting("urr", 20, 0.8, 1.0, 10_000)
-    urr, small = setting.mechanism, setting.is_sensitive & (setting.n * setting.p <= 100)
-    counts = setting.draw(R)
-    mle = np.array([ldp.FrequencyModel(urr.counts(survey)).fit().params for survey in counts])
-    offset, scale = setting.law
-    m = np.where(mle > 0, offset + scale * mle, 0.0)
-    dropped = np.sqrt(m * (1 - m / m.sum(axis=1, keepdims=True)) / setting.n) / scale
-    band = 4 * error(ALPHA, R)  # a wide one for the mean of several categories
-    assert small.sum() > 3
-    assert coverage(intervals.wald(mle, dropped), setting.p)[small].mean() < 0.95 - band
 
 
 @pytest.mark.slow
@@ -579,7 +539,7 @@ def fit_pvalues(made: ldp.Mechanism, taken_for: ldp.Mechanism, surveys: Array, n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", [SETTINGS[1], SETTINGS[2], SETTINGS[4], SETTINGS[7]], ids=str)
+@pytest.mark.parametrize("setting", [SETTINGS[1], SETTINGS[4]], ids=str)
 def test_reports_of_the_mechanism_fit_it(
     setting: Setting, replications: Callable[..., int]
 ) -> None:
@@ -593,10 +553,8 @@ MISTAKES = {
     "k-RR as URR": (ldp.KRR(20, 1.0), ldp.URR(20, S4, 1.0)),
     "URR as k-RR": (ldp.URR(20, S4, 1.0), ldp.KRR(20, 1.0)),
     "URR of a larger epsilon": (ldp.URR(20, S4, 2.0), ldp.URR(20, S4, 1.0)),
-    "URR of others": (ldp.URR(20, (1, 5, 10, 16), 1.0), ldp.URR(20, S4, 1.0)),
     "URAP of a larger epsilon": (ldp.URAP(20, S4, 2.0), ldp.URAP(20, S4, 1.0)),
     "URAP of a smaller epsilon": (ldp.URAP(20, S4, 1.0), ldp.URAP(20, S4, 2.0)),
-    "URAP of another theta": (ldp.URAP(20, S4, 1.0, theta=0.5), ldp.URAP(20, S4, 1.0)),
     "URAP as k-RAPPOR": (ldp.URAP(20, S4, 1.0), ldp.KRAPPOR(20, 1.0)),
 }
 
@@ -610,10 +568,9 @@ def test_reports_of_another_mechanism_do_not_fit(mistake: str) -> None:
     assert np.sum(fit_pvalues(made, taken_for, surveys, 10_000) < 0.05) >= 40
 
 
-@pytest.mark.parametrize("made", [ldp.KRAPPOR(20, 1.0), ldp.URAP(20, (1, 2, 3), 1.0)], ids=str)
-def test_bits_that_no_report_can_have_are_refused(made: ldp.Mechanism) -> None:
+def test_bits_that_no_report_can_have_are_refused() -> None:
     """Of categories that are not sensitive, no report reveals two."""
-    survey = draw(made, np.full(20, 0.05), 10_000, 1, np.random.default_rng(1))[0]
+    survey = draw(ldp.KRAPPOR(20, 1.0), np.full(20, 0.05), 10_000, 1, np.random.default_rng(1))[0]
     with pytest.raises(ldp.InvalidArgument, match="reveals one at most"):
         ldp.URAP(20, S4, 1.0).counts(survey, 10_000)
 
