@@ -152,26 +152,7 @@ def test_an_incomplete_list_is_called_doubtful() -> None:
     assert set(lacking.detected()) <= set(WORDS[:10])
 
 
-def test_two_samples_and_a_given_distribution() -> None:
-    rng = np.random.default_rng(8)
-    same = [RAPPOR.draw(law(6), 40_000, rng, WORDS[:6]) for _ in range(2)]
-    other = RAPPOR.draw(law(6)[::-1], 40_000, rng, WORDS[:6])
-    assert ldp.two_sample_test(*same, candidates=WORDS[:8]).pvalue > 0.001
-    assert ldp.two_sample_test(same[0], other, candidates=WORDS[:8]).pvalue < 1e-6
-    model = ldp.FrequencyModel(same[0], candidates=WORDS[:6])
-    assert model.test_distribution(law(6)).pvalue > 0.001
-    assert model.test_distribution(law(6)[::-1]).pvalue < 1e-6
-
-
 # -- identification --------------------------------------------------------------------------
-
-
-def test_candidates_with_the_same_hashes_are_named() -> None:
-    orr = ldp.ORR(2, 2, epsilon=1.0)
-    words = [f"w{i}" for i in range(6)]  # more than the 2^2 different tuples of hashes
-    counts = orr.counts([[50, 50], [50, 50]])
-    with pytest.raises(ldp.NotIdentified, match="same hashes in every cohort: 'w"):
-        ldp.FrequencyModel(counts, candidates=words).fit()
 
 
 def test_the_rank_bound_is_said() -> None:
@@ -184,23 +165,6 @@ def test_the_rank_bound_is_said() -> None:
     closed = ldp.ORR(3, 4, epsilon=1.0, alphabet=10)
     with pytest.raises(ldp.NotIdentified, match="at most 9"):
         ldp.FrequencyModel(closed.draw(law(10), 10_000, np.random.default_rng(1))).fit("inversion")
-    reached = ldp.ORR(3, 4, epsilon=1.0, alphabet=9)
-    rank = np.linalg.matrix_rank(reached.channel().matrix())
-    draws = reached.draw(law(9), 10_000, np.random.default_rng(1))
-    if rank == 9:
-        ldp.FrequencyModel(draws).fit("inversion")
-    else:
-        with pytest.raises(ldp.NotIdentified):
-            ldp.FrequencyModel(draws).fit("inversion")
-
-
-def test_an_empty_cohort_gives_no_equation() -> None:
-    counts = ORR.draw(law(5), 200_000, np.random.default_rng(9), WORDS[:5])
-    table = counts.vector()
-    table[3] = 0
-    results = ldp.FrequencyModel(ORR.counts(table), candidates=WORDS[:5]).fit()
-    assert np.abs((results.params - law(5)) / results.bse).max() < 4.0
-    assert np.isfinite(results.bse).all()
 
 
 def test_more_candidates_than_bits_are_refused_at_once() -> None:

@@ -113,16 +113,6 @@ def test_cumulants_equal_sums_over_reports() -> None:
         assert skewness == pytest.approx((u**3 @ m) / (u**2 @ m) ** 1.5 / np.sqrt(n), rel=1e-8)
 
 
-def test_k_rr_typed_in_by_hand_is_recognised() -> None:
-    krr, counts = ldp.KRR(4, 1.0), [300, 250, 250, 200]
-    Q = krr.channel().matrix() + 1e-12 * np.random.default_rng(1).uniform(-1, 1, (4, 4))
-    Q /= Q.sum(axis=1, keepdims=True)
-    exact = ldp.FrequencyModel(krr.counts(counts)).fit().conf_int()
-    typed = ldp.FrequencyModel(ldp.CustomMechanism(Q).counts(counts)).fit()
-    np.testing.assert_allclose(typed.conf_int(), exact, rtol=1e-9)
-    assert "exact" in typed.summary().as_text()
-
-
 def test_outputs_that_no_category_makes_are_dropped() -> None:
     krr, counts = ldp.KRR(3, 1.0), np.array([300, 250, 150])
     Q = np.insert(krr.channel().matrix(), [0, 2], 0.0, axis=1)

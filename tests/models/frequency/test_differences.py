@@ -85,8 +85,6 @@ def test_two_categories_mirror_each_other() -> None:
         ("alpha=", lambda t: t.differences(0.0)),
         ("conf_level=0.9: is called alpha", lambda t: t.differences(conf_level=0.9)),
         ("document=", lambda t: ldp.TwoSampleResult.from_dict({})),
-        ("document=", lambda t: ldp.TwoSampleResult.from_dict(None)),
-        ("document=", lambda t: ldp.TwoSampleResult.from_dict(t.to_dict() | {"more": 1})),
         ("groups=", lambda t: ldp.TwoSampleResult("a", 1.0, 1.0, 0.5, "b", "", (1, 2))),
         ("pvalue=", lambda t: ldp.TwoSampleResult("a", 1.0, 1.0, 1.5, "b", "", t.groups)),
     ],

@@ -300,10 +300,6 @@ def test_bootstrap_wants_the_estimator_that_was_used() -> None:
         results.conf_int(method="wald-mle")
 
 
-def test_a_design_that_protects_nobody_says_so() -> None:
-    assert ldp.Mangat(p=1e-20).epsilon == np.inf
-
-
 def test_clients_refuse_a_sampler_that_leaks() -> None:
     # P(yes | no) = 1e-13 is not held to nine digits by 64-bit thresholds
     design = ldp.ForcedResponse(p_truth=0.999999999999, p_yes=1e-13)

@@ -130,13 +130,6 @@ def test_unlisted_answers_are_no_misfit(others: dict[str, float]) -> None:
     quiet(lambda: ldp.FrequencyModel(counts, candidates=WORDS).fit("lasso"))
 
 
-def test_an_estimate_that_takes_the_list_for_complete_is_a_misfit() -> None:
-    counts = held(ldp.RAPPOR(f=0.0, **RAPPOR), {"x": 0.3, "y": 0.2}, 20_000, 0)
-    with pytest.warns(ldp.MisfitWarning, match="other answers are held"):
-        ldp.FrequencyModel(counts, candidates=WORDS).fit("projected")
-    quiet(lambda: ldp.FrequencyModel(counts, candidates=WORDS, incomplete=True).fit("projected"))
-
-
 @pytest.mark.parametrize(("f", "incomplete"), [(0.25, True), (0.5, False)])
 def test_wrong_parameters_are_a_misfit_even_of_a_list_that_is_incomplete(
     f: float, incomplete: bool

@@ -168,12 +168,3 @@ def test_sources_that_disagree_are_not_blamed_on_the_list_alone() -> None:
         both = ldp.FrequencyModel([first, second], candidates=WORDS[:2]).fit()
     assert both.goodness_of_fit.pvalue < 1e-6
     assert "all sources have the same distribution" in both.goodness_of_fit.null
-
-
-def test_a_client_that_remembers_does_not_answer_for_many() -> None:
-    client = RAPPOR.client()
-    with pytest.raises(ldp.NotAvailable, match="collector"):
-        client.privatize(["a"])
-    assert len(RAPPOR.collector().privatize(["a", "b"])) == 2
-    with pytest.raises(ldp.InvalidArgument, match="f="):
-        ldp.RAPPOR(8, 1, 2, f=1e-12, p=0.2, q=1.0)

@@ -237,12 +237,6 @@ def test_what_nobody_said_may_be_true() -> None:
     assert results.quantile(0.99).tolist() == ["b", "b", "c"]
 
 
-def test_both_ends_are_alike() -> None:
-    one, other = observed(3, 29, 0).cumulative(), observed(0, 29, 3).cumulative()
-    expected = 1.0 - other.loc[["b", "a"], ["upper", "lower"]].to_numpy()
-    np.testing.assert_allclose(one.loc[["a", "b"], ["lower", "upper"]], expected, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [((2, 194, 4, 0), 2.0), ((2, 195, 3, 0), 3**0.5), ((3, 190, 6, 1), 5 / 7**0.5)],

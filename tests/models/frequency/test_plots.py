@@ -208,19 +208,6 @@ def test_axes_in_a_part_of_a_figure() -> None:
         short().plot(ax=figure)
 
 
-def test_labels_of_small_axes_are_small() -> None:
-    ax = plt.subplots(figsize=(4.0, 2.6))[1]
-    fitted(40, [100] * 40).plot(ax=ax)
-    renderer = drawn(ax)
-    labels = ax.get_yticklabels()
-    assert len(labels) == 26 and labels[0].get_fontsize() < 8
-    # five points are the smallest: less is not readable
-    assert labels[0].get_fontsize() >= 5.0
-    ax = fitted(40, [100] * 40).plot(most=40)
-    renderer = drawn(ax)
-    assert not overlapping([t.get_window_extent(renderer) for t in ax.get_yticklabels()])
-
-
 @pytest.mark.parametrize(
     "truth",
     [

@@ -79,7 +79,7 @@ def test_moments_are_those_of_all_samples() -> None:
     assert found.third == pytest.approx(chance @ (T - mean) ** 3)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["projective", "oue", "krr"])
 def test_results_from_a_file_say_the_same(name: str) -> None:
     mechanism, n, which = SETTINGS[name]
     results = survey(mechanism, n, np.random.default_rng(3))

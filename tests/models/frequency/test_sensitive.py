@@ -11,7 +11,6 @@ from grid import distribution, expected_counts, report_codes
 from shared.sensitive_surveys import JOBS, MECHANISMS, dense, each, survey
 
 import ldpstats as ldp
-from ldpstats.errors import BoundaryWarning
 from ldpstats.estimators.mle import MLE
 
 # -- estimates, intervals and tests --------------------------------------------------------------
@@ -151,22 +150,6 @@ def test_several_sources_have_one_likelihood(mechanisms: tuple[Any, ...]) -> Non
     W, n = W[n > 0], n[n > 0]
     assert (W.T @ (n / (W @ a.params.to_numpy()))).max() / n.sum() - 1 <= 1e-11
     assert one.fit().goodness_of_fit.pvalue > 1e-3
-
-
-def test_another_source_sharpens_the_estimate() -> None:
-    groups = [survey(m, 2000, seed=30) for m in SOURCES["urr-krr"]]
-    alone = [ldp.FrequencyModel(r).fit() for r in groups]
-    both = ldp.FrequencyModel(groups).fit()
-    for single in alone:
-        assert np.all(both.bse < single.bse)
-        assert np.all(both.linear_bse < single.linear_bse)
-
-
-def test_intervals_on_the_boundary_warn() -> None:
-    p = np.array([0.5, 0.5, 0, 0, 0])
-    model = ldp.FrequencyModel(survey(MECHANISMS["urap"], 500, seed=19, p=p))
-    with pytest.warns(BoundaryWarning, match="zero"):
-        model.fit().conf_int(method="profile", model=model)
 
 
 @pytest.mark.parametrize("kind", [ldp.URR, ldp.URAP])

@@ -215,12 +215,6 @@ def test_groups_are_stored_without_data() -> None:
     assert type(again.labels[0][1]) is bool
 
 
-def test_rows_are_shown_up_to_a_number() -> None:
-    text = fitted().summary(max_rows=1).as_text()
-    assert "Shown: the 1 largest of 3 estimates in each group" in text
-    assert "driver" in text and "teacher" not in text
-
-
 def test_a_plot_of_one_category_has_a_line_for_each_group() -> None:
     import matplotlib.pyplot as plt
 
