@@ -143,7 +143,7 @@ def check_lasso(mechanism: Any, p: Array, n: int, R: int, least: float, seed: in
 
 def test_lasso_of_a_small_list(without_goodness: None) -> None:
     # inversion detects 16.4 on average
-    check_lasso(ldp.ORR(64, 32, epsilon=2.0), zipf(20, 180), 10**5, R=40, least=15.5, seed=16)
+    check_lasso(ldp.ORR(64, 32, epsilon=2.0), zipf(20, 180), 10**5, R=25, least=15.5, seed=16)
 
 
 @pytest.mark.slow
@@ -234,8 +234,8 @@ INCOMPLETE = [
 
 def test_incomplete_lists() -> None:
     case = Incomplete(RAPPOR, 0.4, 5, n=20_000)
-    case.check(60, [9])
-    case.control(20, [10])
+    case.check(40, [9])
+    case.control(12, [10])
 
 
 @pytest.mark.slow
@@ -280,7 +280,7 @@ def check_size(case: Incomplete, R: int, seed: Any) -> None:
 
 
 def test_complete_lists_fit() -> None:
-    check_size(COMPLETE[0], 100, [13])
+    check_size(COMPLETE[0], 60, [13])
 
 
 @pytest.mark.slow
@@ -327,7 +327,7 @@ def test_hosts_of_the_paper(q: float, epsilon: float, found: int) -> None:
     It does not say how many cohorts it took; here there are 64. Of the three budgets the second is
     a third of the first; q = .32 is what the paper prints for it.
     """
-    R = 60
+    R = 40
     mechanism = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=q)
     assert abs(mechanism.epsilon - epsilon) < 0.005
     p = VISITS / VISITS.sum()

@@ -179,7 +179,6 @@ def check(setting: Setting, R: int, fits: int) -> None:
 
 def test_coverage_of_a_few_surveys() -> None:
     check(SETTINGS[4], R=2000, fits=5)
-    check(SETTINGS[6], R=80, fits=2)
 
 
 @pytest.mark.slow

@@ -216,7 +216,7 @@ def fit_pvalues(draw, R: int) -> np.ndarray:  # type: ignore[no-untyped-def]
 
 def test_square_channels_are_seldom_doubted_without_reason() -> None:
     # most frequencies are zero, where estimates are negative half of the time; 4 standard errors
-    krr, rng, R = ldp.KRR(20, 3.0), np.random.default_rng(6), 300
+    krr, rng, R = ldp.KRR(20, 3.0), np.random.default_rng(6), 150
     p = np.zeros(20)
     p[:3] = 0.5, 0.3, 0.2
     pvalues = fit_pvalues(lambda: krr.draw(p, 108, rng), R)
@@ -225,7 +225,7 @@ def test_square_channels_are_seldom_doubted_without_reason() -> None:
 
 
 def test_sources_that_agree_are_seldom_doubted() -> None:
-    a, b, rng, R = ldp.KRR(30, 3.0), ldp.KRR(30, 2.0), np.random.default_rng(6), 120
+    a, b, rng, R = ldp.KRR(30, 3.0), ldp.KRR(30, 2.0), np.random.default_rng(6), 80
     p = np.full(30, 1 / 30)
     pvalues = fit_pvalues(lambda: [a.draw(p, 200, rng), b.draw(p, 200, rng)], R)
     assert np.mean(pvalues < 0.05) < 0.05 + 4 * np.sqrt(0.05 / R)
@@ -289,7 +289,7 @@ def test_a_distribution_on_the_boundary_is_tested() -> None:
 def test_bootstrap_wants_the_estimator_that_was_used() -> None:
     estimator = MLE(constraints=lambda p: [p[0] == 0.3])
     results = MODEL.fit(estimator)
-    options = {"method": "bootstrap", "model": MODEL, "n_boot": 39}
+    options = {"method": "bootstrap", "model": MODEL, "n_boot": 9, "alpha": 0.2}
     with pytest.raises(ldp.InvalidArgument, match="estimator"):
         results.conf_int(rng=np.random.default_rng(1), **options)
     ci = results.conf_int(rng=np.random.default_rng(1), estimator=estimator, **options)

@@ -232,7 +232,7 @@ def small_groups(
 @pytest.mark.parametrize("sums", [False, True], ids=["reports", "sums"])
 def test_small_groups_of_bits_are_not_found_to_differ(sums: bool) -> None:
     # six groups of 50 were told apart at .05 in a quarter of all surveys, at .001 in a fifth
-    R = 25
+    R = 15
     pvalues = small_groups([BITS] * 6, [50] * 6, R, sums)
     assert at_most(size(pvalues), 0.06, R) and at_most(size(pvalues, 0.001), 0.002, R)
 

@@ -186,7 +186,7 @@ def test_even_cohorts_detect_as_much(replications: Callable[..., int]) -> None:
 
 
 def test_uneven_cohorts_in_short() -> None:
-    rates = simulated(UNEVEN["orr"], 25, seed=4, old=25)
+    rates = simulated(Case(rappor(16), uneven(16)), 25, seed=4, old=25)
     assert rates.false < 0.2 and rates.held > 0.93
     assert rates.old[1] < 0.8  # three quarters missed is the rule, see above
 
@@ -238,13 +238,13 @@ def test_groups_with_other_cohorts_are_compared() -> None:
     # unlisted answers cancel in the difference only where both groups weigh cohorts alike
     here, rejected, control = Case(rappor(8), uneven(8), (0.5,), 20, 20, 20_000), 0, 0
     there = replace(here, shares=uneven(8)[::-1])
-    for r in range(30):
+    for r in range(16):
         (first, names), (second, _) = here.survey(7, r), there.survey(7, r)
         rejected += ldp.two_sample_test(first, second, candidates=names).pvalue < ALPHA
         a, b = (ldp.FrequencyModel(x, candidates=names).moments() for x in (first, second))
         gap, V = a.estimate()[0] - b.estimate()[0], a.covariance() + b.covariance()
         control += chi2_pvalue(*tests_.wald(np.eye(20), np.zeros(20), gap, V)) < ALPHA
-    assert rejected <= 6 and control > 15  # of 30: at .05 more than 6 have a chance of .0006
+    assert rejected <= 4 and control > 8  # of 16: at .05 more than 4 have a chance of .0009
 
 
 # ---- what the numbers rest on
@@ -275,7 +275,7 @@ def incomplete(case: Case, seed: int, r: int) -> CohortMoments:
 
 
 def test_collisions_are_the_sum_of_the_squares() -> None:
-    case = UNEVEN["orr"]
+    case = Case(rappor(16), uneven(16))
     found = np.array([incomplete(case, 8, r).collisions for r in range(20)])
     true = sum(u * u for u in case.unlisted)
     assert abs(found.mean() - true) < 4 * found.std() / np.sqrt(20)

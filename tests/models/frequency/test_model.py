@@ -266,14 +266,14 @@ def test_missing_answers_are_reported() -> None:
     assert "Missing:" in results.summary().as_text()
 
 
-def test_million_categories() -> None:
-    krr = ldp.KRR(1_000_000, epsilon=4.0)
-    p = np.zeros(1_000_000)
+def test_many_categories() -> None:
+    krr = ldp.KRR(300_000, epsilon=4.0)
+    p = np.zeros(300_000)
     p[:100] = 0.01
     results = ldp.FrequencyModel(krr.draw(p, 10_000_000, np.random.default_rng(1))).fit()
     assert results.gap < 1e-12 and results.converged
     assert np.all(np.abs(results.linear_params[:100] - 0.01) < 5 * results.linear_bse[:100])
-    assert results.bse.shape == (1_000_000,)
+    assert results.bse.shape == (300_000,)
     with pytest.raises(ldp.NotAvailable, match="GB"):
         results.cov_params()
 

@@ -106,31 +106,6 @@ def given_distribution(R: int, fits: int) -> Iterator[Size]:
             assert size(chi2_pvalue(naive, mechanism.k - 1)) > 0.1
 
 
-def linear_restrictions(R: int, fits: int) -> Iterator[Size]:
-    """`wald_test` of one contrast and of four: a score test for labels, Wald's for sums of bits.
-
-    Channels without a count for each category are in test_dense_channels.py.
-    """
-    for i, design, mechanism, p, n in settings():
-        if isinstance(mechanism, ldp.CustomMechanism):
-            continue
-        counts = draw(mechanism, p, n, R, generator(2, i))
-        estimate, _ = estimates(mechanism, counts, n)
-        V = observed_covariances(mechanism, counts, n)
-        adjacent = np.diff(np.eye(mechanism.k), axis=0)
-        ends = np.eye(mechanism.k)[[0]] - np.eye(mechanism.k)[[-1]]
-        for what, rows in (("one contrast", ends), ("four contrasts", adjacent[:4])):
-            if mechanism.n_bits:
-                statistic = quadratic_forms(estimate - p, V, rows)
-            else:
-                statistic = score_forms(mechanism, counts, n, rows, rows @ p)
-            pvalue = chi2_pvalue(statistic, len(rows))
-            yield Size(f"Wald, {what}", design, mechanism.k, n, size(pvalue))
-            for survey, value in zip(counts[:fits], statistic, strict=False):
-                results = ldp.FrequencyModel(as_counts(mechanism, survey, n)).fit("inversion")
-                same(results.wald_test((rows, rows @ p)), value)
-
-
 def two_samples(R: int, fits: int) -> Iterator[Size]:
     """Samples of n and 2 n."""
     for i, (pair, k, n) in enumerate(PAIRS):
@@ -199,7 +174,7 @@ def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any
 # ---- sizes
 
 
-FAMILIES = (given_distribution, linear_restrictions, two_samples, channel_fits)
+FAMILIES = (given_distribution, two_samples, channel_fits)
 
 
 def check(found: pd.DataFrame, R: int) -> None:
