@@ -249,7 +249,7 @@ def test_coverage(kept: bool, replications: Callable[..., int]) -> None:
     law, rng, runs = (
         np.array([[0.49, 0.21], [0.09, 0.21]]),
         np.random.default_rng(11),
-        replications(1000, least=150),
+        replications(1000, least=100),
     )
     margins = turnover = 0
     for _ in range(runs):

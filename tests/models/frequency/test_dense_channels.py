@@ -209,7 +209,7 @@ def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
 def test_coverage_in_mixtures(
     other: ldp.Mechanism, n: int, replications: Callable[..., int]
 ) -> None:
-    R, ends = replications(2000, least=250), []
+    R, ends = replications(1500, least=150), []
     rng = np.random.default_rng([2, n])
     part = ldp.CustomMechanism(revealing())
     for _ in range(R):

@@ -109,7 +109,7 @@ def test_selected_candidates_are_not_compared() -> None:
 @pytest.mark.parametrize("name", ["bits", "sensitive", "candidates"])
 def test_coverage(name: str, replications: Callable[..., int]) -> None:
     """The true difference is in the interval where it is not rejected; k-RR is tested by arrays."""
-    R, rng = replications(2000, least=300), np.random.default_rng([23, list(MAKERS).index(name)])
+    R, rng = replications(2000, least=200), np.random.default_rng([23, list(MAKERS).index(name)])
     truth = P - Q
 
     def survey(_: int) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) -> None:
     """Coverage .935, less three Monte Carlo standard errors; width as Wald's of the maximum."""
-    R, p = replications(2000, least=250), np.array(setting.p)
+    R, p = replications(2000, least=200), np.array(setting.p)
     ends = simulated(setting, R)
     cut = ends.pop("cut")
     share = coverage(ends["ours"], p)
@@ -205,7 +205,7 @@ def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) 
 @pytest.mark.slow
 def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
     """k-RAPPOR, epsilon 4, 2,000 each: as the likelihood ratio; bit by bit it is much less."""
-    R, mechanism, n = replications(1000, least=250), ldp.KRAPPOR(8, 4.0), 2000
+    R, mechanism, n = replications(1000, least=200), ldp.KRAPPOR(8, 4.0), 2000
     p = np.array([0.3] + 7 * [0.1])
     q = p + 0.022 * np.array([-1, 1, 1, -1, 1, -1, 1, -1])
     rng, rejected = np.random.default_rng(7), np.zeros(4)
@@ -235,7 +235,7 @@ def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
 def test_sizes(
     mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[..., int]
 ) -> None:
-    R, rng, rejected = replications(2000, least=300), np.random.default_rng(9), np.zeros(4)
+    R, rng, rejected = replications(2000, least=200), np.random.default_rng(9), np.zeros(4)
     rows = np.eye(p.size)[1:4]
     for _ in range(R):
         model = ldp.FrequencyModel(survey(mechanism, p, n, rng))
