@@ -153,7 +153,10 @@ def channel_fits(R: int, fits: int) -> Iterator[Size]:
         for survey, value in zip(counts[:fits], statistic, strict=False):
             fit = ldp.FrequencyModel(as_counts(mechanism, survey, n)).fit("inversion")
             assert fit.goodness_of_fit is not None
-            same(fit.goodness_of_fit, value)
+            # the distance from a dense channel's laws is X^2 to the first order
+            dense = isinstance(mechanism, ldp.CustomMechanism)
+            tolerance = 0.03 if dense else 1e-7
+            assert fit.goodness_of_fit.statistic == pytest.approx(value, rel=tolerance)
 
 
 def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any) -> Array:
