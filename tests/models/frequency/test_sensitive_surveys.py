@@ -481,7 +481,7 @@ def test_sizes(setting: Sparse, replications: Callable[..., int]) -> None:
     Two samples are two groups, whose test leaves out what `two_sample_test` adds: a fit of each,
     which takes most of its time. Of the first survey both are compared.
     """
-    R, mechanism, p, n = replications(FULL, least=300), setting.mechanism, setting.p, setting.n
+    R, mechanism, p, n = replications(5000, least=500), setting.mechanism, setting.p, setting.n
     krr, m, rng = ldp.KRR(setting.k, setting.epsilon), n * setting.ratio, np.random.default_rng(77)
     drawn = [(x, i, draw(x, p, i, R, rng)) for x, i in ((mechanism, n), (mechanism, m), (krr, m))]
 
@@ -499,7 +499,7 @@ def test_sizes(setting: Sparse, replications: Callable[..., int]) -> None:
             assert ldp.two_sample_test(a, c).pvalue == found["k-RR in the other"].pvalue
         return {name: test.pvalue for name, test in found.items()}
 
-    band = 0.015 + (0.0 if R >= FULL else 4 * error(ALPHA, R))
+    band = 0.015 + (0.0 if R >= 5000 else 4 * error(ALPHA, R))
     for name, pvalues in repeat(R, survey).items():
         assert abs(size(pvalues) - 0.05) <= band, name
 
