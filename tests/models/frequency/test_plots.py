@@ -264,13 +264,8 @@ def of_candidates(names: list[str]) -> ldp.FrequencyResults:
 HOST = "a-rather-long-host-name-{}.department.example.org"
 
 
-@pytest.mark.parametrize(
-    "names",
-    [[HOST.format(i) for i in range(40)], [f"{'W' * 80}{i}" for i in range(5)]],
-    ids=["long", "wide"],
-)
-def test_everything_is_inside_the_figure(names: list[str]) -> None:
-    ax = of_candidates(names).plot()
+def test_everything_is_inside_the_figure() -> None:
+    ax = of_candidates([HOST.format(i) for i in range(40)]).plot()
     renderer = drawn(ax)
     title = ax.title.get_window_extent(renderer)
     assert title.x0 >= 0 and title.x1 <= ax.figure.bbox.width
@@ -280,8 +275,3 @@ def test_everything_is_inside_the_figure(names: list[str]) -> None:
     legend = ax.get_legend().get_window_extent(renderer)
     assert legend.x0 >= 0 and legend.x1 <= ax.figure.bbox.width
     assert ax.get_title().replace("\n", " ").startswith("RAPPOR(n_bits=128, n_hashes=2,")
-
-
-def test_labels_of_the_same_ends_are_told_apart() -> None:
-    ax = of_candidates([HOST.format(i) for i in range(40)]).plot(most=40)
-    assert len({text.get_text() for text in ax.get_yticklabels()}) == 40

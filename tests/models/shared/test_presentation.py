@@ -245,13 +245,6 @@ def test_results_follow_the_protocol_of_maketables(kind: str) -> None:
             getattr(results.to_maketables(), name)
 
 
-def test_cells_that_would_share_a_name_are_quoted() -> None:
-    first, second = ldp.KRR(("a", "a:b"), 1.0), ldp.KRR(("b:c", "c"), 1.0)
-    pairs = ldp.JointCounts.from_table([[30, 20], [10, 40]], (first, second))
-    table = ldp.AssociationModel(pairs).fit().to_maketables().__maketables_coef_table__
-    assert list(table.index) == ["'a':'b:c'", "'a':'c'", "'a:b':'b:c'", "'a:b':'c'"]
-
-
 def test_labels_in_latex_are_escaped() -> None:
     counts = ldp.KRR(("50% & more", "a_b", "$10 to $20"), 1.0).counts([420, 330, 250])
     results = ldp.FrequencyModel(counts, name="x#1").fit()
