@@ -106,17 +106,16 @@ def test_quantiles_invert_the_tests(name: str) -> None:
     """The interval against the definition, test by test."""
     results = FITS[name]
     sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)[:-1]
-    for q in (0.05, 0.5, 0.95):
-        for alpha in (0.01, 0.2)[:: 1 if q == 0.5 else 2]:
-            found = results.quantile(q, alpha)
-            at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
-            assert at["lower"] <= at["estimate"] <= at["upper"]
-            reach = [one.pvalue(q, upper=False) >= alpha / 2 for one in sums] + [True]
-            below = [one.pvalue(q, upper=True) >= alpha / 2 for one in sums] + [False]
-            assert at["lower"] == reach.index(True)
-            assert at["upper"] == max([x + 1 for x in range(4) if below[x]], default=0)
-            cumulative = results.cumulative()["estimate"].to_numpy()
-            assert at["estimate"] == int(np.argmax(cumulative >= q))
+    for q, alpha in ((0.05, 0.2), (0.5, 0.01), (0.5, 0.2), (0.95, 0.2)):
+        found = results.quantile(q, alpha)
+        at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
+        assert at["lower"] <= at["estimate"] <= at["upper"]
+        reach = [one.pvalue(q, upper=False) >= alpha / 2 for one in sums] + [True]
+        below = [one.pvalue(q, upper=True) >= alpha / 2 for one in sums] + [False]
+        assert at["lower"] == reach.index(True)
+        assert at["upper"] == max([x + 1 for x in range(4) if below[x]], default=0)
+        cumulative = results.cumulative()["estimate"].to_numpy()
+        assert at["estimate"] == int(np.argmax(cumulative >= q))
 
 
 def test_several_quantiles_are_a_table() -> None:

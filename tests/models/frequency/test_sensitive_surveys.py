@@ -531,7 +531,7 @@ def test_what_is_tested_together_is_still_tested() -> None:
 # ---- goodness of fit
 
 
-def fit_pvalues(made: ldp.Mechanism, taken_for: ldp.Mechanism, surveys: Array, n: int) -> Array:
+def fit_pvalues(taken_for: ldp.Mechanism, surveys: Array, n: int) -> Array:
     counts = [as_counts(taken_for, survey, n) for survey in surveys]
     found = [goodness_of_fit([one], [taken_for.moments(one)]) for one in counts]
     assert ldp.FrequencyModel(counts[-1]).fit("inversion").goodness_of_fit == found[-1]
@@ -544,7 +544,7 @@ def test_reports_of_the_mechanism_fit_it(
     setting: Setting, replications: Callable[..., int]
 ) -> None:
     R, mechanism = replications(FULL), setting.mechanism
-    pvalues = fit_pvalues(mechanism, mechanism, setting.draw(R, stream=4), setting.n)
+    pvalues = fit_pvalues(mechanism, setting.draw(R, stream=4), setting.n)
     assert at_most(size(pvalues), ALPHA, R, errors=4)
 
 
@@ -565,7 +565,7 @@ def test_reports_of_another_mechanism_do_not_fit(mistake: str) -> None:
     made, taken_for = MISTAKES[mistake]
     p = 0.85 ** np.arange(20)
     surveys = draw(made, p / p.sum(), 10_000, 50, np.random.default_rng(6))
-    assert np.sum(fit_pvalues(made, taken_for, surveys, 10_000) < 0.05) >= 40
+    assert np.sum(fit_pvalues(taken_for, surveys, 10_000) < 0.05) >= 40
 
 
 def test_bits_that_no_report_can_have_are_refused() -> None:
