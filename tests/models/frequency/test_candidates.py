@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import ldpstats as ldp
+from ldpstats.estimators import Lasso
 
 WORDS = tuple(f"w{i}" for i in range(40))
 RAPPOR = ldp.RAPPOR(n_bits=32, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
@@ -147,39 +152,7 @@ def test_an_incomplete_list_is_called_doubtful() -> None:
     assert set(lacking.detected()) <= set(WORDS[:10])
 
 
-def test_several_mechanisms_over_the_same_candidates() -> None:
-    rng = np.random.default_rng(7)
-    parts = [m.draw(law(6), 60_000, rng, WORDS[:6]) for m in (RAPPOR, ORR)]
-    both = ldp.FrequencyModel(parts, candidates=WORDS[:8]).fit()
-    alone = [ldp.FrequencyModel(part, candidates=WORDS[:8]).fit() for part in parts]
-    assert np.all(both.bse < np.minimum(alone[0].bse, alone[1].bse))
-    truth = np.append(law(6), [0.0, 0.0])
-    assert np.abs((both.params - truth) / both.bse).max() < 4.0
-    closed = ldp.ORR(4, 6, epsilon=2.0, alphabet=("a", "b", "c")), ldp.KRR(("a", "b", "c"), 1.0)
-    mixed = ldp.FrequencyModel([m.draw(law(3), 50_000, rng) for m in closed]).fit("inversion")
-    assert np.abs((mixed.params - law(3)) / mixed.bse).max() < 4.0
-
-
-def test_two_samples_and_a_given_distribution() -> None:
-    rng = np.random.default_rng(8)
-    same = [RAPPOR.draw(law(6), 40_000, rng, WORDS[:6]) for _ in range(2)]
-    other = RAPPOR.draw(law(6)[::-1], 40_000, rng, WORDS[:6])
-    assert ldp.two_sample_test(*same, candidates=WORDS[:8]).pvalue > 0.001
-    assert ldp.two_sample_test(same[0], other, candidates=WORDS[:8]).pvalue < 1e-6
-    model = ldp.FrequencyModel(same[0], candidates=WORDS[:6])
-    assert model.test_distribution(law(6)).pvalue > 0.001
-    assert model.test_distribution(law(6)[::-1]).pvalue < 1e-6
-
-
 # -- identification --------------------------------------------------------------------------
-
-
-def test_candidates_with_the_same_hashes_are_named() -> None:
-    orr = ldp.ORR(2, 2, epsilon=1.0)
-    words = [f"w{i}" for i in range(6)]  # more than the 2^2 different tuples of hashes
-    counts = orr.counts([[50, 50], [50, 50]])
-    with pytest.raises(ldp.NotIdentified, match="same hashes in every cohort: 'w"):
-        ldp.FrequencyModel(counts, candidates=words).fit()
 
 
 def test_the_rank_bound_is_said() -> None:
@@ -192,23 +165,6 @@ def test_the_rank_bound_is_said() -> None:
     closed = ldp.ORR(3, 4, epsilon=1.0, alphabet=10)
     with pytest.raises(ldp.NotIdentified, match="at most 9"):
         ldp.FrequencyModel(closed.draw(law(10), 10_000, np.random.default_rng(1))).fit("inversion")
-    reached = ldp.ORR(3, 4, epsilon=1.0, alphabet=9)
-    rank = np.linalg.matrix_rank(reached.channel().matrix())
-    draws = reached.draw(law(9), 10_000, np.random.default_rng(1))
-    if rank == 9:
-        ldp.FrequencyModel(draws).fit("inversion")
-    else:
-        with pytest.raises(ldp.NotIdentified):
-            ldp.FrequencyModel(draws).fit("inversion")
-
-
-def test_an_empty_cohort_gives_no_equation() -> None:
-    counts = ORR.draw(law(5), 200_000, np.random.default_rng(9), WORDS[:5])
-    table = counts.vector()
-    table[3] = 0
-    results = ldp.FrequencyModel(ORR.counts(table), candidates=WORDS[:5]).fit()
-    assert np.abs((results.params - law(5)) / results.bse).max() < 4.0
-    assert np.isfinite(results.bse).all()
 
 
 def test_more_candidates_than_bits_are_refused_at_once() -> None:
@@ -217,3 +173,151 @@ def test_more_candidates_than_bits_are_refused_at_once() -> None:
     counts = rappor.privatize(words * 5, np.random.default_rng(0)).tally(bits=True)
     with pytest.raises(ldp.NotIdentified, match="4 cohorts with reports, of 8 bits each"):
         ldp.FrequencyModel(counts, candidates=words).fit("inversion")
+
+
+# -- the Lasso ---------------------------------------------------------------------------------
+
+
+def bad(call) -> str:  # type: ignore[no-untyped-def]
+    with pytest.raises(ldp.LDPError) as raised:
+        call()
+    return str(raised.value)
+
+
+def test_lasso_estimates_the_selected_and_tests_all() -> None:
+    words = [f"w{i}" for i in range(3_000)]  # more than the 16 x 32 equations
+    counts = RAPPOR.draw(law(8), 50_000, np.random.default_rng(1), words[:8])
+    model = ldp.FrequencyModel(counts, candidates=words)
+    with pytest.raises(ldp.NotIdentified):
+        model.fit()
+    results = model.fit("lasso")
+    at = results.linear.at
+    assert results.converged and 5 <= at.size < 60
+    assert results.params[results.params != 0].index.isin(results.categories[at]).all()
+    # the level is divided by all candidates: p-values of the others are 1, and they count
+    p = results.presence_pvalues()
+    assert (np.delete(p.to_numpy(), at) == 1.0).all()
+    rejected = p.index[p.to_numpy() <= 0.05 / len(words)]
+    assert list(results.detected(alpha=0.05)) == list(rejected)
+    assert set(rejected) <= set(words[:8]) and len(rejected) >= 5
+    # the selected have the estimates and, but for the dispersion, the covariance of a fit of theirs
+    alone = ldp.FrequencyModel(counts, candidates=list(results.categories[at])).fit()
+    np.testing.assert_allclose(results.params.iloc[at], alone.params, rtol=0, atol=1e-12)
+    V = results.linear_cov / results.dispersion
+    np.testing.assert_allclose(V, alone.linear_cov / alone.dispersion, rtol=1e-9)
+    assert "had been chosen in advance" in str(results.summary())
+    assert np.isnan(np.delete(results.conf_int().to_numpy(), at, axis=0)).all()
+    assert results.t_test("w0 = w1").pvalue < 0.05
+    with pytest.raises(ldp.NotAvailable, match="not selected"):
+        results.t_test(np.eye(3_000)[[int(np.setdiff1d(np.arange(3_000), at)[0])]])
+    again = ldp.FrequencyResults.from_json(results.to_json())
+    assert str(again.summary()) == str(results.summary())
+    results.plot()
+
+
+def test_lasso_may_select_nothing() -> None:
+    many = [f"x{i}" for i in range(500)]
+    counts = RAPPOR.draw(np.full(500, 1 / 500), 20_000, np.random.default_rng(3), many)
+    nothing = ldp.FrequencyModel(counts, candidates=WORDS).fit(Lasso(false_selections=1e-9))
+    assert nothing.linear.at.size == 0 and not len(nothing.detected())
+    assert float(nothing.unexplained) == 1.0
+    again = ldp.FrequencyResults.from_json(nothing.to_json())
+    assert str(again.summary()) == str(nothing.summary())
+
+
+def test_bad_lasso() -> None:
+    assert "penalty" in bad(lambda: Lasso(penalty="bic"))
+    assert "false_selections" in bad(lambda: Lasso(false_selections=0.0))
+    krr = ldp.KRR(3, 1.0).counts([5, 3, 2])
+    assert "hash" in bad(lambda: ldp.FrequencyModel(krr).fit("lasso"))
+    one = RAPPOR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
+    two = ORR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
+    several = ldp.FrequencyModel([one, two], candidates=WORDS)
+    assert "one mechanism" in bad(lambda: several.fit("lasso"))
+    assert "cov_type" in bad(
+        lambda: ldp.FrequencyModel(one, candidates=WORDS).fit("lasso", cov_type="fpe16")
+    )
+
+
+# -- what may be a list of candidates ----------------------------------------------------------
+
+HASHED = ldp.ORR(n_outputs=8, n_cohorts=16, epsilon=4.0)
+HELD = HASHED.privatize(["b", "a", "b"] * 200, np.random.default_rng(1)).tally()
+
+GOOD: dict[str, Callable[[], Any]] = {
+    "a list": lambda: ["b", "a"],
+    "an array": lambda: np.array(["b", "a"]),
+    "a Series": lambda: pd.Series(["b", "a"], index=[7, 3]),
+    "keys of a dict": lambda: {"b": 1, "a": 2}.keys(),
+    "a Categorical": lambda: pd.Categorical(["b", "a"], categories=["a", "b", "c"]),
+    "a Series of categories": lambda: pd.Series(["b", "a"], dtype="category"),
+    "a map": lambda: ldp.CandidateMap(["b", "a"], HASHED.cells(["b", "a"])),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_values_count_in_their_order(name: str) -> None:
+    results = ldp.FrequencyModel(HELD, candidates=GOOD[name]()).fit()
+    assert results.categories.tolist() == ["b", "a"]
+    expected = ldp.FrequencyModel(HELD, candidates=["b", "a"]).fit()
+    np.testing.assert_allclose(results.params, expected.params, rtol=1e-12)
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a table": (lambda: pd.DataFrame({"b": [1], "a": [2]}), "table"),
+    "twice": (lambda: ["b", "a", "b"], "twice"),
+    "twice in a Categorical": (lambda: pd.Categorical(["b", "a", "b"]), "twice"),
+    "missing in a Categorical": (lambda: pd.Categorical(["b", None]), "missing"),
+    "a type of categories": (lambda: pd.CategoricalDtype(["b", "a"]), "list of strings"),
+    "a generator": (lambda: (name for name in "ba"), r"list\("),
+    "a dict": (lambda: {"b": 1, "a": 2}, "list"),
+    "a set": (lambda: {"b", "a"}, "order"),
+    "bytes": (lambda: b"ba", "list"),
+    "bytes in a list": (lambda: [b"b", b"a"], "strings"),
+    "text": (lambda: "ba", "list"),
+    "lines of a table": (lambda: np.array([["b"], ["a"]]), "strings"),
+    "a number": (lambda: 2, "list of strings"),
+    "numbers": (lambda: [0, 1], "string"),
+    "none of them": (lambda: [], "at least 1"),
+    "missing": (lambda: ["b", None], "missing"),
+    "masked": (lambda: np.ma.array(["b", "a"], mask=[False, True]), "missing"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_other_lists_are_refused(name: str) -> None:
+    make, says = BAD[name]
+    for use in (
+        lambda: ldp.FrequencyModel(HELD, candidates=make()).fit(),
+        lambda: HASHED.cells(make()),
+        lambda: ldp.CandidateMap(make(), np.zeros((16, 2, 1), dtype=int)),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=says) as caught:
+            use()
+        assert str(caught.value).startswith("candidates")
+
+
+CELLS: dict[str, Any] = {
+    "ragged": [[[0], [1]], [[0, 1], [1]]],
+    "of floats": np.zeros((16, 2, 1)),
+    "flat": np.zeros((16, 2), dtype=int),
+    "of one candidate": np.zeros((16, 1, 1), dtype=int),
+    "none": None,
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_other_cells_are_refused(name: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="cells="):
+        ldp.CandidateMap(("b", "a"), CELLS[name])
+
+
+@pytest.mark.parametrize("value", ["x", None, [1], np.inf, np.nan, 0.0, True, 10**400])
+def test_false_selections_are_a_number(value: Any) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="false_selections"):
+        ldp.estimators.Lasso(false_selections=value)
+
+
+def test_false_selections_of_any_type_of_number() -> None:
+    for value in (2, 2.0, np.float32(2.0), np.int64(2)):
+        assert ldp.estimators.Lasso(false_selections=value) == ldp.estimators.Lasso("quantile", 2.0)

@@ -1,15 +1,13 @@
 """Coverage of nominal 95 % intervals in simulated surveys, and what point estimates are worth.
 
-The full simulation takes 100,000 surveys a setting: among the 1,200 cells of the 96 settings some
-have a true coverage of .960 or .945, and with 10,000 surveys (Monte Carlo standard error .0022)
-luck alone would carry one of them over a limit. Then the limits hold as they stand; with fewer
-surveys they are widened by four standard errors.
-`PYTHONPATH=tests python tests/models/frequency/test_coverage.py` prints the table.
+The full simulation takes 100,000 surveys a setting: some cells have a true coverage of .960 or
+.945, and with 10,000 surveys (Monte Carlo standard error .0022) luck alone would carry one of them
+over a limit. Then the limits hold as they stand; with fewer surveys they are widened by four
+standard errors.
 """
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,10 +83,14 @@ class Setting:
 
 
 SETTINGS = [
-    Setting(*values)
-    for values in itertools.product(
-        MECHANISMS, (5, 20), (1.0, 3.0), (2000, 100_000), ("interior", "zeros", "near")
-    )
+    Setting("krr", 5, 1.0, 2000, "zeros"),
+    Setting("krr", 20, 3.0, 100_000, "near"),
+    Setting("rappor", 20, 1.0, 100_000, "zeros"),
+    Setting("rappor", 5, 3.0, 2000, "near"),
+    Setting("oue", 5, 3.0, 2000, "zeros"),
+    Setting("oue", 20, 1.0, 2000, "interior"),
+    Setting("rectangular", 5, 1.0, 2000, "zeros"),
+    Setting("rectangular", 20, 3.0, 100_000, "near"),
 ]
 
 
@@ -143,9 +145,20 @@ def exact_coverage(setting: Setting) -> Array:
     return np.array(shares)
 
 
+def check_estimates(setting: Setting, counts: Array) -> None:
+    """Unbiased; the mean of the claimed variances is the variance, whose error is sqrt(2 / R)."""
+    estimate, variance = estimates(setting.mechanism, counts, setting.n)
+    assert np.abs(bias(estimate, setting.p)).max() < 4
+    ratio = variance.mean(axis=0) / estimate.var(axis=0)
+    np.testing.assert_allclose(ratio, 1, rtol=0, atol=4.5 * np.sqrt(2 / len(counts)))
+    if setting.where == "zeros":  # control: cut at zero, they are biased
+        assert bias(np.maximum(estimate, 0), setting.p)[setting.p == 0].min() > 4
+
+
 def check(setting: Setting, R: int, fits: int) -> None:
     """Default intervals cover, simulation agrees with theory, and users get the same intervals."""
     R = min(R, setting.most)
+    check_estimates(setting, setting.draw(R))
     cells = coverages(setting, R)
     for column in ("uncut", "cut"):
         wrong = outside(cells, column, R)
@@ -164,29 +177,21 @@ def check(setting: Setting, R: int, fits: int) -> None:
         assert_cut(results.conf_int(), uncut)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [s for s in SETTINGS if str(s) in ("oue-5-3-2000-zeros", "rectangular-20-3-2000-near")],
-    ids=str,
-)
-def test_coverage_of_two_settings(setting: Setting) -> None:
-    R = min(2000, setting.most // 8)
-    check(setting, R, fits=R // 100)
+def test_coverage_of_a_few_surveys() -> None:
+    check(SETTINGS[4], R=2000, fits=5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
-    R = replications(setting.most, least=125)
-    check(setting, R, fits=max(4, R // 500))
+def test_coverage(setting: Setting, replications: Callable[..., int]) -> None:
+    check(setting, replications(setting.most, least=125), fits=5)
 
 
-@pytest.mark.parametrize("where", ["interior", "near"])
-def test_dropping_cells_at_zero_loses_coverage(where: str) -> None:
+def test_dropping_cells_at_zero_loses_coverage() -> None:
     """Control: the information of the MLE without the categories that it puts at zero."""
-    k, n, R, epsilon = 20, 10_000, 500, 1.0
+    k, n, R, epsilon = 20, 10_000, 300, 1.0
     krr = ldp.KRR(k, epsilon)
-    p = frequencies(where, krr, n)
+    p = frequencies("near", krr, n)
     counts = draw(krr, p, n, R, np.random.default_rng(1))
     mle = np.array([ldp.FrequencyModel(krr.counts(survey)).fit().params for survey in counts])
     a, b = krr.channel().a, krr.channel().b
@@ -229,11 +234,10 @@ def named_coverage(where: str, method: str, R: int) -> tuple[Array, int, int]:
 @pytest.mark.parametrize(
     ("method", "full"), [("wald-mle", 2000), ("profile", 150), ("bootstrap", 300)]
 )
-def test_named_intervals(method: str, full: int, replications: Callable[[int], int]) -> None:
-    R = replications(full)
-    # The mean over five nearly independent categories has a standard error of .008 at most.
+def test_named_intervals(method: str, full: int, replications: Callable[..., int]) -> None:
+    R = replications(full, least=100)
     interior, boundary, warned = named_coverage("interior", method, R)
-    assert 0.93 < interior.mean() < 0.97
+    assert near(interior.mean(), 0.95, 5 * R)  # categories are nearly independent
     assert boundary == warned < R / 4
     shares, boundary, warned = named_coverage("zeros", method, R)
     assert boundary == warned > R / 2  # they say so where they may fail
@@ -245,26 +249,11 @@ def test_named_intervals(method: str, full: int, replications: Callable[[int], i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("where", ["interior", "zeros"])
-def test_inversion_is_unbiased(name: str, where: str, replications: Callable[[int], int]) -> None:
-    R, setting = replications(10_000), Setting(name, 5, 1.0, 2000, where)
-    estimate, variance = estimates(setting.mechanism, setting.draw(R), setting.n)
-    assert np.abs(bias(estimate, setting.p)).max() < 4
-    # The mean of the claimed variances is the variance, whose relative SE is sqrt(2/R).
-    ratio = variance.mean(axis=0) / estimate.var(axis=0)
-    np.testing.assert_allclose(ratio, 1, rtol=0, atol=4 * np.sqrt(2 / R))
-    # Control: cut at zero, the estimate is biased where frequencies are zero.
-    if where == "zeros":
-        assert bias(np.maximum(estimate, 0), setting.p)[3:].min() > 4
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["krr", "rectangular"])
 def test_the_mle_is_closer_than_inversion_at_zero(
-    name: str, replications: Callable[[int], int]
+    name: str, replications: Callable[..., int]
 ) -> None:
-    R, setting = replications(2000), Setting(name, 5, 1.0, 2000, "zeros")
+    R, setting = replications(2000, least=200), Setting(name, 5, 1.0, 2000, "zeros")
     counts = setting.draw(R)
     models = [ldp.FrequencyModel(as_counts(setting.mechanism, c, setting.n)) for c in counts]
     mle = np.array([model.fit("mle").params for model in models])
@@ -273,39 +262,3 @@ def test_the_mle_is_closer_than_inversion_at_zero(
     ratio = rmse[0] / rmse[1]
     assert ratio[3:].max() < 0.75  # positivity is worth much at zero, and costs nothing elsewhere
     assert ratio[:3].max() < 1.05
-
-
-# ---- the table
-
-
-def table(R: int = FULL) -> pd.DataFrame:
-    """Smallest and largest coverage of each setting, by kind of cell."""
-    rows = []
-    for setting in SETTINGS:
-        cells = coverages(setting, R)
-        zero = cells.p == 0
-        kinds = {
-            "positive": cells.uncut[~zero],
-            "zero uncut": cells.uncut[zero],
-            "zero cut": cells.cut[zero],
-        }
-        row: dict[str, Any] = {
-            "mechanism": setting.name,
-            "k": setting.k,
-            "epsilon": setting.epsilon,
-            "n": setting.n,
-            "p": setting.where,
-            "expected": round(cells.expected.min()),
-        }
-        for kind, shares in kinds.items():
-            row[f"{kind} min"], row[f"{kind} max"] = shares.min(), shares.max()
-        row["outside"] = sum(len(outside(cells, column, R)) for column in ("uncut", "cut"))
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-if __name__ == "__main__":
-    found = table()
-    print(found.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
-    limits = {c: c[-3:] for c in found.columns if c.endswith(("min", "max"))}
-    print(found.groupby("mechanism", sort=False).agg(limits).round(4).to_string(na_rep="-"))

@@ -20,7 +20,6 @@ from surveys import assert_cut
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.tails import continuity
 from ldpstats.problems.simplex import project_simplex
 
 # of a thousand simulated surveys one looks as if it did not fit
@@ -114,17 +113,6 @@ def test_cumulants_equal_sums_over_reports() -> None:
         assert skewness == pytest.approx((u**3 @ m) / (u**2 @ m) ** 1.5 / np.sqrt(n), rel=1e-8)
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-12])
-def test_k_rr_typed_in_by_hand_is_recognised(off: float) -> None:
-    krr, counts = ldp.KRR(4, 1.0), [300, 250, 250, 200]
-    Q = krr.channel().matrix() + off * np.random.default_rng(1).uniform(-1, 1, (4, 4))
-    Q /= Q.sum(axis=1, keepdims=True)
-    exact = ldp.FrequencyModel(krr.counts(counts)).fit().conf_int()
-    typed = ldp.FrequencyModel(ldp.CustomMechanism(Q).counts(counts)).fit()
-    np.testing.assert_allclose(typed.conf_int(), exact, rtol=1e-9)
-    assert "exact" in typed.summary().as_text()
-
-
 def test_outputs_that_no_category_makes_are_dropped() -> None:
     krr, counts = ldp.KRR(3, 1.0), np.array([300, 250, 150])
     Q = np.insert(krr.channel().matrix(), [0, 2], 0.0, axis=1)
@@ -140,7 +128,7 @@ def test_redundant_restrictions_are_removed() -> None:
     rng = np.random.default_rng(3)
     row, ones = np.array([1.0, -1, 0, 0]), np.ones(4)
     for mechanism in (ldp.KRR(4, 0.5), ldp.KRR(4, 3.0), ldp.CustomMechanism(split(1.0, 4))):
-        for _ in range(60):
+        for _ in range(8):
             fit = ldp.FrequencyModel(mechanism.draw([0.4, 0.3, 0.2, 0.1], 500, rng)).fit()
             alone = fit.wald_test((row, [0.1]))
             R = np.array([row, 0 * row, row, 3 * row, ones])
@@ -189,27 +177,14 @@ def test_no_interval_is_a_point() -> None:
             assert (found.lower < found.upper).all()
 
 
-@pytest.mark.parametrize("tally", [0, 3, 1000, 99_000])
-def test_edges_far_in_the_tail(tally: int) -> None:
-    """Where the binomial tail underflows, the signed root of the deviance takes its place."""
-    uncut = intervals.exact_binomial([tally], 100_000, 0.25, 0.5)
-    if uncut[0, 1] < 0:
-        (low, high), *_ = intervals.edge_binomial(uncut, [tally], 100_000, 0.25, 0.5)
-        assert low == 0 < high < 0.01
-        root = lambda m: stats.binom.logcdf(tally, 100_000, m)  # noqa: E731
-        if np.isfinite(root(0.25)):
-            assert root(0.25 + high / 2) - root(0.25) == pytest.approx(np.log(0.025), rel=1e-6)
-    else:
-        low, high = intervals.edge_binomial(uncut, [tally], 100_000, 0.25, 0.5)[0]
-        assert 0.99 < low < high == 1
-
-
 # ---- simulations
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [50, 200, 1000])
-@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [("revealing", 50), ("finite epsilon", 200), ("split k-RR", 1000), ("nearly k-RR", 50)],
+)
 def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
     """The worst positive cell: .935, or .92 at n = 50, less three Monte Carlo standard errors."""
     R, ends, wald = replications(2000, least=250), [], []
@@ -226,14 +201,15 @@ def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [50, 200])
 @pytest.mark.parametrize(
-    "other", [ldp.KRR(5, 1.0), ldp.CustomMechanism(split(3.0)), ldp.KRAPPOR(5, 2.0)], ids=str
+    ("other", "n"),
+    [(ldp.KRR(5, 1.0), 50), (ldp.CustomMechanism(split(3.0)), 200), (ldp.KRAPPOR(5, 2.0), 50)],
+    ids=str,
 )
 def test_coverage_in_mixtures(
     other: ldp.Mechanism, n: int, replications: Callable[..., int]
 ) -> None:
-    R, ends = replications(2000, least=250), []
+    R, ends = replications(1500, least=150), []
     rng = np.random.default_rng([2, n])
     part = ldp.CustomMechanism(revealing())
     for _ in range(R):
@@ -248,17 +224,16 @@ def test_coverage_in_mixtures(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [200, 2000])
-@pytest.mark.parametrize(("seed", "l"), [(0, 5), (2, 5), (1, 7), (4, 5)])
+@pytest.mark.parametrize(("seed", "l", "n"), [(0, 5, 200), (2, 5, 200), (1, 7, 2000)])
 def test_size_of_wald_tests(
     seed: int,
     l: int,  # noqa: E741
     n: int,
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
     """Condition 115 to 140: at most .065, and three standard errors."""
     Q, p = ill_conditioned(seed, l)
-    R, rejected = replications(2000), np.zeros(3)
+    R, rejected = replications(2000, least=250), np.zeros(3)
     one, three = np.array([[1.0, -1, 0, 0, 0]]), np.eye(5)[:3]
     for model in surveys([ldp.CustomMechanism(Q)], p, n, R, seed=3):
         fit = model.fit()
@@ -268,12 +243,12 @@ def test_size_of_wald_tests(
         old, df = tests_.wald(three, three @ p, fit.linear_params, V)
         rejected[2] += stats.chi2.sf(old, df) < 0.05
     assert (rejected[:2] / R < 0.065 + 3 * np.sqrt(0.065 * 0.935 / R)).all(), rejected / R
-    if (seed, n) in ((0, 200), (2, 200)):
+    if n == 200:
         assert rejected[2] / R > 0.3  # control: the variance at the projected estimate
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_size_of_t_tests_of_revealed_categories(
     epsilon: float, replications: Callable[[int], int]
 ) -> None:
@@ -291,24 +266,3 @@ def test_size_of_t_tests_of_revealed_categories(
             rejected[i] += float(np.ravel(fit.t_test((row, row @ p)).pvalue)[0]) < 0.05
     assert (rejected / R < 0.065 + 3 * np.sqrt(0.065 * 0.935 / R)).all(), rejected / R
     assert (rejected / R > 0.025).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("k", "epsilon", "n"), [(10, 0.5, 500), (100, 1.0, 5000)])
-def test_no_interval_has_width_zero(
-    k: int, epsilon: float, n: int, replications: Callable[[int], int]
-) -> None:
-    R, krr = replications(5000), ldp.KRR(k, epsilon)
-    p = 0.8 ** np.arange(k)
-    points = 0
-    for model in surveys([krr], p / p.sum(), n, R, seed=5):
-        fit = model.fit()
-        ends = fit.conf_int()
-        assert (ends.lower < ends.upper).all()
-        uncut = fit.conf_int(clip=False)
-        points += int((uncut.upper <= 0).any() or (uncut.lower >= 1).any())
-    assert points > 0  # control: the intersection alone would have given some
-
-
-def test_the_correction_of_a_count_is_a_quarter() -> None:
-    assert continuity(2.0) == pytest.approx(0.5, rel=0.01)

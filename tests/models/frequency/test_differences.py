@@ -85,8 +85,6 @@ def test_two_categories_mirror_each_other() -> None:
         ("alpha=", lambda t: t.differences(0.0)),
         ("conf_level=0.9: is called alpha", lambda t: t.differences(conf_level=0.9)),
         ("document=", lambda t: ldp.TwoSampleResult.from_dict({})),
-        ("document=", lambda t: ldp.TwoSampleResult.from_dict(None)),
-        ("document=", lambda t: ldp.TwoSampleResult.from_dict(t.to_dict() | {"more": 1})),
         ("groups=", lambda t: ldp.TwoSampleResult("a", 1.0, 1.0, 0.5, "b", "", (1, 2))),
         ("pvalue=", lambda t: ldp.TwoSampleResult("a", 1.0, 1.0, 1.5, "b", "", t.groups)),
     ],
@@ -108,10 +106,10 @@ def test_selected_candidates_are_not_compared() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in MAKERS if name != "krr"])
+@pytest.mark.parametrize("name", ["bits", "sensitive", "candidates"])
 def test_coverage(name: str, replications: Callable[..., int]) -> None:
     """The true difference is in the interval where it is not rejected; k-RR is tested by arrays."""
-    R, rng = replications(2000), np.random.default_rng([23, list(MAKERS).index(name)])
+    R, rng = replications(2000, least=200), np.random.default_rng([23, list(MAKERS).index(name)])
     truth = P - Q
 
     def survey(_: int) -> dict[str, Any]:

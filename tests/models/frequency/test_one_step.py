@@ -48,14 +48,10 @@ def survey(mechanism: ldp.Mechanism, p: Array, n: int, rng: np.random.Generator)
 
 
 SMALL = [
-    ldp.KRAPPOR(5, 2.0),
     ldp.KRAPPOR(4, 0.1),
     ldp.KRAPPOR(4, 8.0, theta=0.3),
-    ldp.KRAPPOR(3, 20.0),
-    LumpedUnary(("a", "b", "c", "Other"), 0.75, 0.2),
     LumpedUnary(("a", "b", "Other"), 0.2, 0.6),
     ldp.URAP(6, {1, 4}, 1.0),
-    ldp.URAP(5, {0, 1, 4}, 4.0),
     ldp.URAP(4, {0, 1, 2, 3}, 1.0),
 ]
 
@@ -72,7 +68,7 @@ def test_information_and_moments_equal_sums_over_all_patterns(mechanism: ldp.Mec
         np.testing.assert_allclose(found, summed, rtol=1e-11, atol=1e-12 * np.abs(summed).max())
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 30.0])
 def test_wide_reports(epsilon: float) -> None:
     """300 bits: J p = 1 holds at every p, and no pattern is listed."""
     channel, p = ldp.KRAPPOR(300, epsilon).channel(), 0.98 ** np.arange(300)
@@ -80,7 +76,7 @@ def test_wide_reports(epsilon: float) -> None:
     np.testing.assert_allclose(channel.information(p) @ p, 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", SMALL[:6], ids=str)
+@pytest.mark.parametrize("mechanism", SMALL[:3], ids=str)
 def test_expected_counts_give_back_the_frequencies(mechanism: ldp.Mechanism) -> None:
     """The estimate is unbiased from any reference point, not from the truth alone."""
     packed, Q = patterns(mechanism)
@@ -167,12 +163,8 @@ def in_issue_a(theta: float | None, epsilon: float, where: str) -> Setting:
 
 SETTINGS = [
     Setting(ldp.URAP(5, {0, 1}, 1.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000),
-    Setting(ldp.URAP(5, {0, 1}, 4.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000, control=1.05),
-    Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 10_000),
     Setting(ldp.KRAPPOR(10, 2.0), tuple(HEAD), 1000),
-    Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 1000),
     Setting(ldp.KRAPPOR(10, 6.0), tuple(HEAD), 2000),
-    in_issue_a(None, 1.0, "zeros"),
     in_issue_a(0.5, 3.0, "near"),
 ]
 
@@ -199,7 +191,7 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) -> None:
     """Coverage .935, less three Monte Carlo standard errors; width as Wald's of the maximum."""
-    R, p = replications(2000, least=250), np.array(setting.p)
+    R, p = replications(2000, least=200), np.array(setting.p)
     ends = simulated(setting, R)
     cut = ends.pop("cut")
     share = coverage(ends["ours"], p)
@@ -211,9 +203,9 @@ def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) 
 
 
 @pytest.mark.slow
-def test_power_of_the_two_sample_test(replications: Callable[[int], int]) -> None:
+def test_power_of_the_two_sample_test(replications: Callable[..., int]) -> None:
     """k-RAPPOR, epsilon 4, 2,000 each: as the likelihood ratio; bit by bit it is much less."""
-    R, mechanism, n = replications(1000), ldp.KRAPPOR(8, 4.0), 2000
+    R, mechanism, n = replications(1000, least=200), ldp.KRAPPOR(8, 4.0), 2000
     p = np.array([0.3] + 7 * [0.1])
     q = p + 0.022 * np.array([-1, 1, 1, -1, 1, -1, 1, -1])
     rng, rejected = np.random.default_rng(7), np.zeros(4)
@@ -235,16 +227,15 @@ def test_power_of_the_two_sample_test(replications: Callable[[int], int]) -> Non
 @pytest.mark.parametrize(
     ("mechanism", "p", "n"),
     [
-        (ldp.KRAPPOR(10, 2.0), HEAD, 2000),
         (ldp.KRAPPOR(10, 6.0), HEAD, 2000),
         (ldp.URAP(8, {0, 1, 2}, 1.0), np.array([0.3, 0.01, 0, 0.6, 0.05, 0.03, 0.01, 0]), 2000),
     ],
     ids=str,
 )
 def test_sizes(
-    mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[[int], int]
+    mechanism: ldp.Mechanism, p: Array, n: int, replications: Callable[..., int]
 ) -> None:
-    R, rng, rejected = replications(2000), np.random.default_rng(9), np.zeros(4)
+    R, rng, rejected = replications(2000, least=200), np.random.default_rng(9), np.zeros(4)
     rows = np.eye(p.size)[1:4]
     for _ in range(R):
         model = ldp.FrequencyModel(survey(mechanism, p, n, rng))

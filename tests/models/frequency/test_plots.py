@@ -25,8 +25,8 @@ def fitted(labels: Any, counts: list[int], method: str | None = None) -> ldp.Fre
 # -- plots ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [3, 60])
-def test_estimates_outside_the_unit_interval_are_within_the_limits(k: int) -> None:
+def test_estimates_outside_the_unit_interval_are_within_the_limits() -> None:
+    k = 60
     with pytest.warns(ldp.MisfitWarning):
         results = fitted(k, [9_000, 900, *[10] * (k - 2)], "inversion")
     assert results.params.min() < 0 and results.params.max() > 1
@@ -51,7 +51,7 @@ def test_markers_at_zero_are_not_cut() -> None:
     assert ax.bbox.x0 < centre - radius
 
 
-@pytest.mark.parametrize("k", [2, 5, 40, 41])
+@pytest.mark.parametrize("k", [2, 41])
 def test_the_legend_lies_below_the_axes_and_inside_the_figure(k: int) -> None:
     ax = fitted(k, [100] * k).plot(truth=np.full(k, 1 / k))
     renderer = drawn(ax)
@@ -62,28 +62,11 @@ def test_the_legend_lies_below_the_axes_and_inside_the_figure(k: int) -> None:
     assert ax.bbox.height > 0.3 * ax.figure.bbox.height
 
 
-def surveys() -> dict[str, ldp.FrequencyResults]:
-    exact = ldp.CustomMechanism(np.eye(3)).counts([570, 320, 110])
-    noisy = ldp.KRR(3, epsilon=1.0).counts([420, 330, 250])
-    many = ldp.KRR(3, epsilon=1.0).counts([4 * 10**15, 3 * 10**15, 2 * 10**15])
-    return {
-        "short": fitted(("a", "b", "c"), [420, 330, 250]),
-        "long labels": fitted(LONG, [420, 330, 250, 300]),
-        "infinite epsilon": ldp.FrequencyModel(exact).fit(),
-        "constrained": ldp.FrequencyModel(noisy).fit(constraints=lambda p: [p[0] == 0.4]),
-        "several": ldp.FrequencyModel([noisy, exact]).fit(),
-        "many reports": ldp.FrequencyModel(many).fit("inversion"),
-    }
+def short() -> ldp.FrequencyResults:
+    return fitted(("a", "b", "c"), [420, 330, 250])
 
 
-def test_the_legend_is_below_axes_of_the_callers_own() -> None:
-    ax = surveys()["short"].plot(ax=plt.subplots()[1])
-    renderer = drawn(ax)
-    label = ax.xaxis.label.get_window_extent(renderer)
-    assert ax.get_legend().get_window_extent(renderer).y1 <= label.y0 + 1
-
-
-@pytest.mark.parametrize("labels", [LONG, SPECIAL, tuple(f"category {i}" for i in range(40))])
+@pytest.mark.parametrize("labels", [LONG, SPECIAL])
 def test_labels_are_drawn_as_they_are(labels: tuple[str, ...]) -> None:
     ax = fitted(labels, [100] * len(labels)).plot(most=40)
     renderer = drawn(ax)
@@ -119,9 +102,7 @@ def test_of_many_categories_the_largest_are_named() -> None:
     assert len(rows(results.plot(most=60))) == 61
 
 
-@pytest.mark.parametrize(
-    ("sort", "order"), [(True, "bca"), (False, "abc"), ("none", "abc"), (np.True_, "bca")]
-)
+@pytest.mark.parametrize(("sort", "order"), [(True, "bca"), ("none", "abc"), (np.True_, "bca")])
 def test_rows_are_sorted_by_the_estimate(sort: Any, order: str) -> None:
     results = fitted(("a", "b", "c"), [250, 420, 330])
     ax = results.plot(sort=sort)
@@ -140,20 +121,18 @@ def test_ties_at_zero_are_in_order_of_the_unconstrained_estimate() -> None:
     ("given", "match"),
     [
         ({"sort": "x"}, "sort='x': must be True"),
-        ({"sort": 1}, "sort=1: must be True"),
         ({"most": 0}, "most=0"),
-        ({"most": 2.5}, "most=2.5"),
         ({"title": 3}, "title=3: must be text"),
     ],
 )
 def test_refusals(given: dict[str, Any], match: str) -> None:
     with pytest.raises(ldp.InvalidArgument, match=match):
-        surveys()["short"].plot(**given)
+        short().plot(**given)
     assert not plt.get_fignums()  # refused before a figure is made
 
 
 def test_frequencies_are_in_percent() -> None:
-    ax = surveys()["short"].plot()
+    ax = short().plot()
     drawn(ax)
     assert [t.get_text() for t in ax.get_xticklabels()][1:3] == ["0%", "10%"]
     found = {percent_text(x) for x in (0.3, 0.1 + 0.2, -0.0, 0.025, 1e-4, 1e-9, -0.5, 1.0)}
@@ -196,8 +175,9 @@ def overlapping(boxes: list[Any]) -> bool:
     return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2)])
+@pytest.mark.parametrize(
+    ("layout", "shape"), [(None, (2, 2)), ("constrained", (1, 1)), ("tight", (1, 2))]
+)
 def test_axes_of_a_grid_keep_apart(layout: Any, shape: tuple[int, int]) -> None:
     names = [f"a-host-{i}.example.org" for i in range(30)]
     results = fitted(names, [100] * 30)
@@ -220,62 +200,42 @@ def test_axes_in_a_part_of_a_figure() -> None:
     figure = plt.figure(figsize=(8.0, 3.0))
     first, second = (part.subplots() for part in figure.subfigures(1, 2))
     for ax in (first, second):
-        surveys()["short"].plot(ax=ax)
+        short().plot(ax=ax)
     renderer = drawn(first)
     assert first.get_tightbbox(renderer).x1 <= 401 and second.get_tightbbox(renderer).x0 >= 399
     assert first.bbox.width > 200
     with pytest.raises(ldp.InvalidArgument, match="ax="):
-        surveys()["short"].plot(ax=figure)
-
-
-def test_labels_of_small_axes_are_small() -> None:
-    ax = plt.subplots(figsize=(4.0, 2.6))[1]
-    fitted(40, [100] * 40).plot(ax=ax)
-    renderer = drawn(ax)
-    labels = ax.get_yticklabels()
-    assert len(labels) == 26 and labels[0].get_fontsize() < 8
-    # five points are the smallest: less is not readable
-    assert labels[0].get_fontsize() >= 5.0
-    ax = fitted(40, [100] * 40).plot(most=40)
-    renderer = drawn(ax)
-    assert not overlapping([t.get_window_extent(renderer) for t in ax.get_yticklabels()])
-
-
-def test_title_counts_the_mechanisms() -> None:
-    found = surveys()
-    assert found["several"].plot().get_title() == "2 mechanisms, n = 2,000"
-    assert found["short"].plot().get_title() == "KRR(k=3, epsilon=1), n = 1,000"
+        short().plot(ax=figure)
 
 
 @pytest.mark.parametrize(
     "truth",
     [
-        [0.5, 0.5, np.nan],
         [0.5, 0.5, np.inf],
         pd.Series([0.5, 0.5, np.nan], index=["a", "b", "c"]),
         pd.Series([0.5, 0.2, 0.3], index=["a", "b", "b"]),
         [[0.5], [0.1, 0.4]],
     ],
-    ids=["nan", "inf", "nan in a Series", "label twice", "ragged"],
+    ids=["inf", "nan in a Series", "label twice", "ragged"],
 )
 def test_truth_must_be_numbers(truth: Any) -> None:
     with pytest.raises(ldp.InvalidArgument, match="truth"):
-        surveys()["short"].plot(truth=truth)
+        short().plot(truth=truth)
 
 
-@pytest.mark.parametrize("ax", ["ax", 1, np.zeros(2)])
+@pytest.mark.parametrize("ax", ["ax", np.zeros(2)])
 def test_ax_must_be_axes(ax: Any) -> None:
     with pytest.raises(ldp.InvalidArgument, match="ax="):
-        surveys()["short"].plot(ax=ax)
+        short().plot(ax=ax)
 
 
 def test_axes_must_be_rectangular() -> None:
     round_axes = plt.subplots(subplot_kw={"projection": "polar"})[1]
     with pytest.raises(ldp.InvalidArgument, match="ax='polar': must be rectangular"):
-        surveys()["short"].plot(ax=round_axes)
+        short().plot(ax=round_axes)
 
 
-@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+@pytest.mark.parametrize("layout", [None, "constrained"])
 def test_long_labels_leave_room_for_title_and_legend(layout: Any) -> None:
     figure, ax = plt.subplots(figsize=(4.0, 3.0), layout=layout)
     fitted(("a" * 25, "b"), [400, 300]).plot(ax=ax, title="A title of several words")
@@ -286,7 +246,7 @@ def test_long_labels_leave_room_for_title_and_legend(layout: Any) -> None:
 
 def test_truth_is_matched_by_label() -> None:
     truth = pd.Series([0.1, 0.3, 0.6], index=["c", "b", "a"])
-    ax = surveys()["short"].plot(truth=truth)
+    ax = short().plot(truth=truth)
     (line,) = (x for x in ax.get_lines() if x.get_label() == "truth")
     assert line.get_xdata().tolist() == [0.6, 0.3, 0.1]
 
@@ -304,18 +264,8 @@ def of_candidates(names: list[str]) -> ldp.FrequencyResults:
 HOST = "a-rather-long-host-name-{}.department.example.org"
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["a", "b", "c"],
-        [HOST.format(i) for i in range(40)],
-        [f"{'W' * 80}{i}" for i in range(5)],
-        [f"host{i}" for i in range(41)],
-    ],
-    ids=["short", "long", "wide", "many"],
-)
-def test_everything_is_inside_the_figure(names: list[str]) -> None:
-    ax = of_candidates(names).plot()
+def test_everything_is_inside_the_figure() -> None:
+    ax = of_candidates([HOST.format(i) for i in range(40)]).plot()
     renderer = drawn(ax)
     title = ax.title.get_window_extent(renderer)
     assert title.x0 >= 0 and title.x1 <= ax.figure.bbox.width
@@ -325,14 +275,3 @@ def test_everything_is_inside_the_figure(names: list[str]) -> None:
     legend = ax.get_legend().get_window_extent(renderer)
     assert legend.x0 >= 0 and legend.x1 <= ax.figure.bbox.width
     assert ax.get_title().replace("\n", " ").startswith("RAPPOR(n_bits=128, n_hashes=2,")
-
-
-def test_labels_of_the_same_ends_are_told_apart() -> None:
-    ax = of_candidates([HOST.format(i) for i in range(40)]).plot(most=40)
-    assert len({text.get_text() for text in ax.get_yticklabels()}) == 40
-
-
-def test_axes_of_the_callers_own_keep_their_figure() -> None:
-    figure, ax = plt.subplots(figsize=(4.0, 3.0))
-    of_candidates([HOST.format(i) for i in range(3)]).plot(ax=ax)
-    assert figure.get_size_inches().tolist() == [4.0, 3.0]

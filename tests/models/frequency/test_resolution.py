@@ -22,7 +22,7 @@ def summary(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> str:
 
 @pytest.mark.parametrize(
     ("mechanism", "n"),
-    [(ldp.KRR(4, 0.5), 50), (ldp.KRR(1000, 1.0), 5000), (ldp.KRAPPOR(50, 0.2), 2000)],
+    [(ldp.KRR(4, 0.5), 50), (ldp.KRAPPOR(50, 0.2), 2000)],
 )
 def test_too_few_reports(mechanism: ldp.Mechanism, n: int) -> None:
     text = summary(mechanism, n)
@@ -53,25 +53,6 @@ def test_none_where_a_category_stands_out() -> None:
     fit = ldp.FrequencyModel(counts).fit("inversion")
     assert fit.fit.linear.bse().min() > 0.04  # far above 1 / k
     assert WORDS not in fit.summary(max_rows=2).as_text().replace("\n", " ")
-
-
-def test_the_note_is_rare_in_surveys_that_are_large_enough() -> None:
-    krr = ldp.KRR(4, 1.0)
-    n = 4 * planning.sample_size(krr, se=0.2)
-    assert not any(WORDS in summary(krr, n, seed) for seed in range(10))
-
-
-def test_joint_distributions_have_it_too() -> None:
-    a, b = ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("x", "y", "z"), 0.5)
-    rng = np.random.default_rng(2)
-
-    def text(n: int) -> str:
-        reports = [m.privatize(rng.choice(list(m.categories), n), rng) for m in (a, b)]
-        fit = ldp.AssociationModel(*reports).fit("inversion")
-        return " ".join(fit.summary().as_text().split())
-
-    assert f"{WORDS} cells" in text(60)
-    assert WORDS not in text(20_000)
 
 
 def test_candidates_that_were_selected_have_none() -> None:

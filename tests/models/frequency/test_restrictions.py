@@ -47,16 +47,16 @@ def rejected(name: str, R: int, alpha: float) -> float:
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("name", ["projective", "oue", "krr"])
+@pytest.mark.parametrize("name", ["oue", "krr"])
 def test_rare_categories_are_not_rejected_together(name: str) -> None:
     """At .01, in 25 surveys: 0.2.0 rejected .12 to .26. Three Monte Carlo errors are allowed."""
     assert at_most(rejected(name, 25, 0.01), 0.01, 25)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["projective", "oue", "urap", "krr"])
 def test_sizes(name: str, replications: Callable[..., int]) -> None:
-    R = replications(1000)
+    R = replications(1000, least=200)
     assert at_most(rejected(name, R, 0.05), 0.05, R)
     assert at_most(rejected(name, R, 0.01), 0.012, R)
 
@@ -79,7 +79,7 @@ def test_moments_are_those_of_all_samples() -> None:
     assert found.third == pytest.approx(chance @ (T - mean) ** 3)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", ["projective", "oue", "krr"])
 def test_results_from_a_file_say_the_same(name: str) -> None:
     mechanism, n, which = SETTINGS[name]
     results = survey(mechanism, n, np.random.default_rng(3))
@@ -149,13 +149,23 @@ def covered(mechanism: ldp.Mechanism, n: int, R: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mechanism", "n"),
-    [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000), (SETTINGS["hadamard"][0], 300)],
-    ids=str,
+    ("mechanism", "n"), [(SETTINGS["oue"][0], 300), (SETTINGS["rappor"][0], 2000)], ids=str
 )
 def test_coverage_of_ratios(
     mechanism: ldp.Mechanism, n: int, replications: Callable[..., int]
 ) -> None:
     """Fieller's set covered .88 of the first and .91 of the second."""
-    R = replications(1000)
+    R = replications(1000, least=200)
     assert at_least(covered(mechanism, n, R), 0.94, R, errors=3.0)
+
+
+def test_a_share_among_some_is_a_function_of_the_odds() -> None:
+    """Fieller's set of a / (a + b) is that of a / b, mapped by r / (1 + r)."""
+    krr = ldp.KRR(("low", "high", "refused"), epsilon=1.5)
+    results = ldp.FrequencyModel(krr.counts([620, 410, 270])).fit()
+    odds, share = results.ratio("low", "high"), results.ratio("low", ["low", "high"])
+    assert share.low == pytest.approx(odds.low / (1 + odds.low), rel=1e-9)
+    assert share.high == pytest.approx(odds.high / (1 + odds.high), rel=1e-9)
+    assert 0.5 < share.low < share.high < 1.0
+    again = results.ratio(["low"], ["high"])
+    assert (again.low, again.high) == (odds.low, odds.high)

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from grid import distribution, expected_counts, report_codes
-from scipy import stats
 from shared.sensitive_surveys import JOBS, MECHANISMS, dense, each, survey
 
 import ldpstats as ldp
-from ldpstats.errors import BoundaryWarning
 from ldpstats.estimators.mle import MLE
 
 # -- estimates, intervals and tests --------------------------------------------------------------
@@ -59,18 +57,6 @@ def test_profile_intervals_are_those_of_the_matrix(mechanism: Any) -> None:
 
 
 @each
-def test_bootstrap_intervals_are_as_wide_as_the_others(mechanism: Any) -> None:
-    model = interior(mechanism)
-    results = model.fit()
-    drawn = results.conf_int(
-        method="bootstrap", model=model, rng=np.random.default_rng(1), n_boot=100
-    )
-    width = (drawn.upper - drawn.lower) / (2 * 1.96 * results.bse)
-    # the 2.5 % quantiles of 100 draws: about 15 per cent
-    assert np.all(np.abs(width - 1) < 0.45)
-
-
-@each
 def test_presence_is_detected(mechanism: Any) -> None:
     p = np.array([0.4, 0.6, 0.0, 0.0, 0.0])
     model = ldp.FrequencyModel(survey(mechanism, 20_000, seed=9, p=p))
@@ -88,39 +74,6 @@ def test_thresholded_estimate_of_what_cannot_be_noise_is_kept() -> None:
     results = ldp.FrequencyModel(urr.counts([500, 499, 0, 480, 1])).fit("thresholded")
     assert results.params["clerk"] > 0.0 and results.params["driver"] == 0.0
     assert results.params.sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("name", ["urr", "urr-levels", "urap"])
-def test_given_distribution_is_tested_with_its_size(name: str) -> None:
-    # 400 surveys: the share of p-values below 0.05 has a standard error of 0.011
-    mechanism, rng, p = MECHANISMS[name], np.random.default_rng(10), distribution(5)
-    wrong = p[[1, 0, 2, 3, 4]]
-    found = [ldp.FrequencyModel(mechanism.draw(p, 3000, rng)) for _ in range(400)]
-    pvalues = np.array([model.test_distribution(p).pvalue for model in found])
-    assert abs((pvalues < 0.05).mean() - 0.05) < 0.04
-    assert stats.kstest(pvalues, "uniform").pvalue > 1e-4
-    assert np.mean([model.test_distribution(wrong).pvalue < 0.05 for model in found[:50]]) > 0.9
-
-
-def test_two_samples_of_urr_are_compared_by_pearson() -> None:
-    urr = MECHANISMS["urr"]
-    one, two = urr.counts([50, 40, 30, 20, 10]), urr.counts([40, 45, 25, 30, 12])
-    found = ldp.two_sample_test(one, two)
-    chi2 = stats.chi2_contingency(np.array([one.vector(), two.vector()]), correction=False)
-    assert found.statistic == pytest.approx(chi2.statistic, rel=1e-12)
-    assert found.df == 4 and found.pvalue == pytest.approx(chi2.pvalue, rel=1e-12)
-
-
-@pytest.mark.parametrize(("a", "b"), [("urap", "urap"), ("urr", "urap"), ("urr", "urr-levels")])
-def test_two_samples_are_compared_with_the_right_size(a: str, b: str) -> None:
-    rng, p = np.random.default_rng(11), distribution(5)
-    pvalues = []
-    for _ in range(200):
-        pair = [MECHANISMS[m].draw(p, 3000, rng) for m in (a, b)]
-        pvalues.append(ldp.homogeneity_test(pair).pvalue)  # the same test, without the fits
-    assert abs((np.array(pvalues) < 0.05).mean() - 0.05) < 0.05  # standard error 0.0154
-    moved = [MECHANISMS[a].draw(p, 3000, rng), MECHANISMS[b].draw(p[::-1], 3000, rng)]
-    assert ldp.two_sample_test(*moved).pvalue < 1e-6
 
 
 NEVER = np.array([0.4, 0.3, 0.0, 0.3, 0.0])  # nobody is a driver or a clerk
@@ -178,6 +131,10 @@ SOURCES = {
 
 @pytest.mark.parametrize("mechanisms", SOURCES.values(), ids=SOURCES.keys())
 def test_several_sources_have_one_likelihood(mechanisms: tuple[Any, ...]) -> None:
+    p = distribution(5)
+    exact = ldp.FrequencyModel([expected_counts(m, p, 1e12) for m in mechanisms])
+    for name in ("inversion", "projected", "nnls", "mle"):
+        np.testing.assert_allclose(exact.fit(name).params, p, atol=1e-5)
     groups = [survey(m, 400, seed=20 + i) for i, m in enumerate(mechanisms)]
     one, two = ldp.FrequencyModel(groups), ldp.FrequencyModel([dense(r) for r in groups])
     a, b = (model.fit(MLE(tol=1e-12)) for model in (one, two))
@@ -192,34 +149,7 @@ def test_several_sources_have_one_likelihood(mechanisms: tuple[Any, ...]) -> Non
     )
     W, n = W[n > 0], n[n > 0]
     assert (W.T @ (n / (W @ a.params.to_numpy()))).max() / n.sum() - 1 <= 1e-11
-    for name in ("inversion", "projected", "nnls", "thresholded", "em"):
-        np.testing.assert_allclose(one.fit(name).params, a.params, atol=0.2)
     assert one.fit().goodness_of_fit.pvalue > 1e-3
-
-
-@pytest.mark.parametrize("mechanisms", SOURCES.values(), ids=SOURCES.keys())
-def test_several_sources_are_pooled_without_bias(mechanisms: tuple[Any, ...]) -> None:
-    p = distribution(5)
-    groups = [expected_counts(m, p, 1e12) for m in mechanisms]
-    for name in ("inversion", "projected", "nnls", "mle"):
-        found = ldp.FrequencyModel(groups).fit(name).params
-        np.testing.assert_allclose(found, p, atol=1e-5)
-
-
-def test_another_source_sharpens_the_estimate() -> None:
-    groups = [survey(m, 2000, seed=30) for m in SOURCES["urr-krr"]]
-    alone = [ldp.FrequencyModel(r).fit() for r in groups]
-    both = ldp.FrequencyModel(groups).fit()
-    for single in alone:
-        assert np.all(both.bse < single.bse)
-        assert np.all(both.linear_bse < single.linear_bse)
-
-
-def test_intervals_on_the_boundary_warn() -> None:
-    p = np.array([0.5, 0.5, 0, 0, 0])
-    model = ldp.FrequencyModel(survey(MECHANISMS["urap"], 500, seed=19, p=p))
-    with pytest.warns(BoundaryWarning, match="zero"):
-        model.fit().conf_int(method="profile", model=model)
 
 
 @pytest.mark.parametrize("kind", [ldp.URR, ldp.URAP])

@@ -1,12 +1,11 @@
 """Size of tests at level 0.05 in simulated surveys whose null hypothesis is true.
 
 10,000 surveys a setting give a Monte Carlo standard error of .0022; a size may differ from .05 by
-four of them. `PYTHONPATH=tests python tests/models/frequency/test_size.py` prints all sizes.
+four of them.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -44,7 +43,26 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
 Array = npt.NDArray[Any]
 
 FULL = 10_000
-SAMPLES = (2000, 20_000, 100_000)
+
+GRID = [
+    ("krr", 5, 1.0, 2000),
+    ("krr", 20, 3.0, 20_000),
+    ("rappor", 5, 3.0, 2000),
+    ("rappor", 20, 1.0, 100_000),
+    ("oue", 5, 1.0, 20_000),
+    ("oue", 20, 3.0, 2000),
+    ("rectangular", 5, 3.0, 2000),
+    ("rectangular", 20, 1.0, 20_000),
+]
+PAIRS = [  # one mechanism for both, different epsilons, different mechanisms
+    ((("krr", 1.0), ("krr", 1.0)), 5, 2000),
+    ((("krr", 1.0), ("krr", 3.0)), 20, 20_000),
+    ((("rappor", 3.0), ("rappor", 3.0)), 20, 2000),
+    ((("oue", 1.0), ("oue", 3.0)), 5, 100_000),
+    ((("rectangular", 3.0), ("rectangular", 3.0)), 20, 20_000),
+    ((("krr", 1.0), ("oue", 3.0)), 5, 2000),
+    ((("rappor", 3.0), ("rectangular", 1.0)), 20, 100_000),
+]
 
 
 class Size(NamedTuple):
@@ -63,8 +81,7 @@ def generator(*key: int) -> np.random.Generator:
 
 def settings() -> Iterator[tuple[int, str, ldp.Mechanism, Array, int]]:
     """Number, design, mechanism, interior frequencies and reports of each setting."""
-    grid = itertools.product(MECHANISMS, (5, 20), (1.0, 3.0), SAMPLES)
-    for i, (name, k, epsilon, n) in enumerate(grid):
+    for i, (name, k, epsilon, n) in enumerate(GRID):
         yield i, f"{name} {epsilon:g}", MECHANISMS[name](k, epsilon), BASE[k] / BASE[k].sum(), n
 
 
@@ -89,37 +106,9 @@ def given_distribution(R: int, fits: int) -> Iterator[Size]:
             assert size(chi2_pvalue(naive, mechanism.k - 1)) > 0.1
 
 
-def linear_restrictions(R: int, fits: int) -> Iterator[Size]:
-    """`wald_test` of one contrast and of four: a score test for labels, Wald's for sums of bits.
-
-    Channels without a count for each category are in test_dense_channels.py.
-    """
-    for i, design, mechanism, p, n in settings():
-        if isinstance(mechanism, ldp.CustomMechanism):
-            continue
-        counts = draw(mechanism, p, n, R, generator(2, i))
-        estimate, _ = estimates(mechanism, counts, n)
-        V = observed_covariances(mechanism, counts, n)
-        adjacent = np.diff(np.eye(mechanism.k), axis=0)
-        ends = np.eye(mechanism.k)[[0]] - np.eye(mechanism.k)[[-1]]
-        for what, rows in (("one contrast", ends), ("four contrasts", adjacent[:4])):
-            if mechanism.n_bits:
-                statistic = quadratic_forms(estimate - p, V, rows)
-            else:
-                statistic = score_forms(mechanism, counts, n, rows, rows @ p)
-            pvalue = chi2_pvalue(statistic, len(rows))
-            yield Size(f"Wald, {what}", design, mechanism.k, n, size(pvalue))
-            for survey, value in zip(counts[:fits], statistic, strict=False):
-                results = ldp.FrequencyModel(as_counts(mechanism, survey, n)).fit("inversion")
-                same(results.wald_test((rows, rows @ p)), value)
-
-
 def two_samples(R: int, fits: int) -> Iterator[Size]:
-    """Samples of n and 2 n: one mechanism for both, different epsilons, different mechanisms."""
-    pairs = [((name, e), (name, e)) for name in MECHANISMS for e in (1.0, 3.0)]
-    pairs += [((name, 1.0), (name, 3.0)) for name in MECHANISMS]
-    pairs += [(("krr", 1.0), ("oue", 3.0)), (("rappor", 3.0), ("rectangular", 1.0))]
-    for i, (pair, k, n) in enumerate(itertools.product(pairs, (5, 20), SAMPLES)):
+    """Samples of n and 2 n."""
+    for i, (pair, k, n) in enumerate(PAIRS):
         mechanisms = [MECHANISMS[name](k, epsilon) for name, epsilon in pair]
         design = " and ".join(f"{name} {epsilon:g}" for name, epsilon in pair)
         p, rng, nobs = BASE[k] / BASE[k].sum(), generator(3, i), (n, 2 * n)
@@ -134,11 +123,9 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
                 first = as_counts(mechanisms[0], a, nobs[0])
                 second = as_counts(mechanisms[1], b, nobs[1])
                 test = ldp.two_sample_test(first, second, method)
-                if all(isinstance(m, ldp.CustomMechanism) for m in mechanisms):
-                    # its covariance is that at the maximum, which is near the projection here
-                    assert test.statistic == pytest.approx(value, rel=0.1)
-                else:
-                    same(test, value)
+                # dense covariances are those at the maximum, which is near the projection here
+                dense = any(isinstance(m, ldp.CustomMechanism) for m in mechanisms)
+                assert test.statistic == pytest.approx(value, rel=0.1 if dense else 1e-3)
         if pair == (("krr", 1.0), ("krr", 3.0)):  # control: Pearson's test needs one channel
             assert size(chi2_pvalue(*pearson.two_sample_pearson(*surveys))) > 0.9
 
@@ -166,7 +153,10 @@ def channel_fits(R: int, fits: int) -> Iterator[Size]:
         for survey, value in zip(counts[:fits], statistic, strict=False):
             fit = ldp.FrequencyModel(as_counts(mechanism, survey, n)).fit("inversion")
             assert fit.goodness_of_fit is not None
-            same(fit.goodness_of_fit, value)
+            # the distance from a dense channel's laws is X^2 to the first order
+            dense = isinstance(mechanism, ldp.CustomMechanism)
+            tolerance = 0.03 if dense else 1e-7
+            assert fit.goodness_of_fit.statistic == pytest.approx(value, rel=tolerance)
 
 
 def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any) -> Array:
@@ -187,7 +177,7 @@ def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any
 # ---- sizes
 
 
-FAMILIES = (given_distribution, linear_restrictions, two_samples, channel_fits)
+FAMILIES = (given_distribution, two_samples, channel_fits)
 
 
 def check(found: pd.DataFrame, R: int) -> None:
@@ -205,7 +195,7 @@ def test_sizes(
     family: Callable[[int, int], Iterator[Size]], replications: Callable[..., int]
 ) -> None:
     R = replications(FULL)
-    check(pd.DataFrame(family(R, R // 500)), R)
+    check(pd.DataFrame(family(R, 3)), R)
 
 
 def test_sizes_of_a_few() -> None:
@@ -221,6 +211,9 @@ def test_sizes_of_a_few() -> None:
     found = {"pearson": by_counts, "contrasts": (contrast, 2), "two samples": (wald, 4)}
     sizes = [Size(name, "krr", 5, n, size(chi2_pvalue(*s))) for name, s in found.items()]
     check(pd.DataFrame(sizes), R)
+    a, b = krr.counts(counts[0]), ldp.KRR(5, 3.0).counts(other[0])
+    same(ldp.FrequencyModel(a).test_distribution(p), by_counts[0][0])
+    same(ldp.two_sample_test(a, b, "wald"), wald[0])
     # The tests of fit of a user's own reports, privatised one by one.
     oue = ldp.KRAPPOR(5, 1.0, theta=0.5)
     reports = oue.privatize(generator(2).choice(5, n, p=p), generator(3))
@@ -289,18 +282,9 @@ def detection(R: int, fits: int) -> pd.DataFrame:
 @pytest.mark.slow
 def test_errors_of_detection(replications: Callable[..., int]) -> None:
     R = replications(FULL)
-    found = detection(R, R // 500)
+    found = detection(R, 3)
     assert np.all(found["bonferroni any"] <= found["holm any"])  # Holm rejects whatever it rejects
     assert at_most(found["holm any"], ALPHA, found["surveys"])
     assert at_most(found["bh share"], ALPHA, found["surveys"])
     # Control: BH lets more false discoveries pass than a family-wise level would.
     assert not at_most(found["bh any"], ALPHA, found["surveys"])
-
-
-if __name__ == "__main__":
-    pd.options.display.float_format = "{:.4f}".format
-    everything = pd.DataFrame([one for family in FAMILIES for one in family(FULL, 0)])
-    columns = everything.pivot_table(index=["test", "design", "k"], columns="n", values="rate")
-    print(columns.to_string())
-    print(everything.groupby("test").rate.agg(["size", "min", "max", "mean"]).to_string())
-    print(detection(FULL, 0).to_string())

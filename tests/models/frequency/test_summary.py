@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ def lines_of_tables(text: str) -> list[str]:
     return lines[1:]  # without the title
 
 
+@cache
 def surveys() -> dict[str, ldp.FrequencyResults]:
     exact = ldp.CustomMechanism(np.eye(3)).counts([570, 320, 110])
     noisy = ldp.KRR(3, epsilon=1.0).counts([420, 330, 250])
@@ -87,10 +89,10 @@ def surveys() -> dict[str, ldp.FrequencyResults]:
     }
 
 
-@pytest.mark.parametrize("name", list(surveys()))
-def test_header_and_table_have_one_width(name: str) -> None:
-    lines = lines_of_tables(surveys()[name].summary().as_text())
-    assert len({len(line) for line in lines}) == 1
+def test_header_and_table_have_one_width() -> None:
+    for results in surveys().values():
+        lines = lines_of_tables(results.summary().as_text())
+        assert len({len(line) for line in lines}) == 1
 
 
 def test_the_table_is_widened_to_a_long_header_of_at_most_80_columns() -> None:
@@ -172,21 +174,11 @@ def test_a_tenth_of_a_standard_error_decides(shift: float, heads: str, said: boo
 
 def test_no_pvalue_is_shown_as_zero() -> None:
     assert [pvalue_text(p) for p in (0.0, 0.00049, 0.0005, 0.0124, 1.0, np.nan)] == [
-        *("<0.001", "<0.001", "0.001", "0.012", "1.000", "-"),
+        *("<0.001", "<0.001", "0.001", "0.012", "1.000", "-")
     ]
     assert [pvalue_words(p) for p in (0.0, 0.5)] == ["p < 0.001", "p = 0.500"]
     lines = lines_of_tables(fitted(("a", "b", "c"), [420, 330, 250]).summary().as_text())
     assert all(line.endswith(("<0.001", "0.002")) for line in lines if line[0] in "abc")
-
-
-def test_notes_are_as_wide_as_the_tables() -> None:
-    text = fitted(("a", "b", "c"), [1140, 480, 380]).summary().as_text()
-    tables, notes = text.split("\n\n")
-    widest = max(map(len, tables.split("\n")))
-    assert max(map(len, notes.split("\n"))) <= widest
-    assert not any(line.rstrip().endswith(("=", "<")) for line in notes.split("\n"))
-    summary = fitted(("a", "b", "c"), [1140, 480, 380]).summary()
-    assert " ".join(notes.split()) == " ".join(summary.extra_txt.split())
 
 
 def test_standard_errors_that_overstate_say_so() -> None:
@@ -206,14 +198,7 @@ def named(results: ldp.FrequencyResults, method: str) -> ldp.FrequencyResults:
 
 @pytest.mark.parametrize(
     ("method", "expected"),
-    [
-        ("mle", (True, False)),
-        ("em", (True, False)),
-        ("cvxpy", (True, False)),
-        ("inversion", (False, False)),
-        *((m, (True, True)) for m in ("normalized", "projected", "thresholded", "nnls")),
-        ("composite", (True, True)),
-    ],
+    [("em", (True, False)), ("inversion", (False, False)), ("thresholded", (True, True))],
 )
 def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None:
     results = named(fitted(("a", "b", "c"), [1140, 480, 380]), method)
@@ -244,10 +229,3 @@ def test_intervals_cut_to_a_point_are_named() -> None:
 def test_the_largest_of_boolean_labels_is_shown() -> None:
     text = fitted((True, False), [300, 700]).summary(max_rows=1).as_text()
     assert "\nFalse " in text and "\nTrue " not in text
-
-
-def test_labels_that_are_truth_values_are_no_mask() -> None:
-    """An interval that lay wholly below zero is named, of the answers False and True too."""
-    counts = ldp.KRR((False, True), epsilon=1.0).counts([3142, 1058])
-    text = str(ldp.FrequencyModel(counts).fit().summary())
-    assert "of True lay wholly below 0" in " ".join(text.split())

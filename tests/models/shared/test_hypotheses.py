@@ -22,21 +22,14 @@ def read(text: str | list[str], *labels: object) -> tuple[list[list[float]], lis
     [
         ("a = b", ("a", "b")),
         ("p[a] = p[b]", ("a", "b")),
-        ("p[a] - p[b]", ("a", "b")),
         ("p[0] = p[1]", (0, 1)),
-        ("p[0] = p[1]", ("0", "1")),
-        ("p[0.5] = p[1.5]", (0.5, 1.5)),
         ("p[False] = p[True]", (False, True)),
         ("p[a] = p[1]", ("a", 1)),
         ("p[] = p[a]", ("", "a")),
-        ("p[-] = p[a]", ("-", "a")),
-        ("p[18-24] = p[25-34]", ("18-24", "25-34")),
         ("p[p[a]] = p[a]", ("p[a]", "a")),
         ("p[x = y] = p[x]", ("x = y", "x", "y")),
         ("<10k = 35k+", ("<10k", "35k+", "10k-35k")),
-        ("10k-35k = 35k+", ("10k-35k", "35k+", "<10k")),
         ("a, b = not stated", ("a, b", "not stated")),
-        ("n/a = b", ("n/a", "b")),
         ("a - b", ("a", "b", "a-b")),  # the label does not occur
         ("nan = inf", ("nan", "inf")),  # no numbers to the parser
     ],
@@ -58,16 +51,10 @@ def test_several_equations() -> None:
         ("a-b = 0", "a-b", ("a", "b")),
         ("x = y", "x = y", ("x", "y")),
         ("a, b", "a, b", ("a", "b")),
-        ("(a) = b", "(a)", ("a", "b")),
-        ("a+ = b", "a+", ("a", "b")),
-        ("a-b-c = 0", "a-b-c", ("a-b", "c")),
         ("2*a = b", "2*a", ("a", "b")),
         ("a = 0.1", "0", ("a", "b")),
-        ("1.5 = a", "1.5", ("a", "b")),
-        ("a = 2e3", "2e3", ("a", "b")),
         ("18-24 = a", "18-24", ("a", "b")),
         ("a = b", "", ("a", "b")),
-        ("a - b", "-", ("a", "b")),
     ],
 )
 def test_text_of_two_meanings_is_refused(text: str, label: str, others: tuple[str, ...]) -> None:
@@ -82,27 +69,16 @@ def test_text_of_two_meanings_is_refused(text: str, label: str, others: tuple[st
     "text",
     [
         "",
-        "  ",
-        [],
         ["a = b", ""],
-        "=",
-        "a b",
         "a = = b",
-        "a =",
-        ")",
         "(",
-        ",",
-        "()",
         "a = b,",
         "a = c",
         "1 = 1",
-        "1",
         "a * b = 1",
-        "a / b = 1",
         "a / 0 = 1",
         "a = 1e999",
         "p[a] = b",
-        "p[c] = 0",
         "a ~ b",
     ],
 )
@@ -130,7 +106,7 @@ def test_any_text_is_read_or_refused() -> None:
     rng = np.random.default_rng(1)
     pieces = ["a", "b", " ", "=", "-", "+", "*", "/", ",", "(", ")", "1", "0.5", "p[", "p[a]", "]"]
     outcomes = []
-    for length in rng.integers(0, 7, 1_000):
+    for length in rng.integers(0, 7, 300):
         try:
             R, value = read("".join(rng.choice(pieces, length)), "a", "b")
         except ldp.InvalidArgument:
