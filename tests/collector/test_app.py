@@ -276,7 +276,13 @@ def test_rates(tmp_path: Path, how: dict[str, int], monkeypatch: pytest.MonkeyPa
         assert sender.send(one()).status == 200
 
 
-def test_addresses_behind_a_proxy(tmp_path: Path) -> None:
+@pytest.fixture
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No minute turns between two sheets of a test."""
+    monkeypatch.setattr(rates, "time", SimpleNamespace(monotonic=lambda: 6000.0))
+
+
+def test_addresses_behind_a_proxy(one_minute: None, tmp_path: Path) -> None:
     with collecting(tmp_path, limits=limits(per_address=1), behind_proxy=True) as sender:
 
         def status(*addresses: str) -> int:
@@ -317,7 +323,7 @@ def test_addresses_are_forgotten_where_no_other_sheet_comes(
     asyncio.run(run())
 
 
-def test_no_header_is_believed_without_a_proxy(tmp_path: Path) -> None:
+def test_no_header_is_believed_without_a_proxy(one_minute: None, tmp_path: Path) -> None:
     with collecting(tmp_path, limits=limits(per_address=1)) as sender:
         assert sender.send(one(), x_forwarded_for="1.1.1.1").status == 200
         assert sender.send(one(), x_forwarded_for="2.2.2.2").status == 429
