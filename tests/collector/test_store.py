@@ -545,23 +545,34 @@ def test_a_crash_in_the_middle_of_merging(
     assert len(list(tmp_path.glob("*.parquet"))) == 1
 
 
-def test_ten_kills_while_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_kills_while_files_are_merged(tmp_path: Path) -> None:
     """Wherever kill -9 comes, no sheet is lost or doubled, for readers neither."""
-    small, files = Store._small, 40
-    two = lambda store: dict(list(small(store).items())[:2])  # noqa: E731
-    monkeypatch.setattr(Store, "_small", two)  # so that there are 39 merges
+    small, files = Store._small, 100
     small_files(tmp_path, files, 20).close()
     every = Counter(sheet for _, sheet in pairs(0, 20 * files))
-    for _ in range(10):
+
+    def merge(begins: int) -> None:
+        """Two files at a time; after eight merges it waits for the kill."""
+        left = iter(range(8))
+
+        def two(store: Store) -> dict[str, Any]:
+            if next(left, None) is None:
+                signal.pause()
+            os.write(begins, b"x")
+            return dict(list(small(store).items())[:2])
+
+        Store._small = two  # type: ignore[method-assign]
+        opened_store(tmp_path, LINES).merge()
+
+    for merges in range(10):
         begun, begins = os.pipe()
         child = os.fork()
         if child == 0:
-            store = opened_store(tmp_path, LINES)
-            os.write(begins, b"x")
-            store.merge()
+            merge(begins)
             os._exit(0)
-        os.read(begun, 1)
-        time.sleep(0.04 * random.random())
+        for _ in range(1 + merges % 4):
+            os.read(begun, 1)
+        time.sleep(0.005 * random.random())
         os.kill(child, signal.SIGKILL)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         assert written(tmp_path) == every
