@@ -493,6 +493,7 @@ def test_every_code_outlives_ten_kills_once(tmp_path: Path) -> None:
                 process.terminate()
             process.wait(timeout=60)
     assert len(accepted) == n
+    collect(NAMED, folder, finish=True)
     rows = Counter(pd.concat(map(pd.read_parquet, folder.glob("*.parquet")))["who"])
     assert rows == Counter(f"w{i}" for i in range(n))
 
