@@ -11,7 +11,7 @@ from shared.scripts import run
 
 
 def test_the_demonstration_prints_the_table_beside_the_truth(tmp_path: Path) -> None:
-    ran = run("-m", "ldpstats.demo", "out", directory=tmp_path)
+    ran = run("-m", "ldpstats.demo", "out", directory=tmp_path)  # a program, as the README runs it
     assert ran.returncode == 0 and ran.stderr == ""
     assert "The truth, which the analyst does not see" in ran.stdout
     names = {path.name for path in (tmp_path / "out").iterdir()}

@@ -98,7 +98,7 @@ def test_an_answer_that_differs(change: str, expected: str) -> None:
         ('said["id"] = "0"', "answered another line than that of id 0: "),
         ("raise KeyError('no such field')", "ended with status 1 (KeyError: 'no such field')"),
         ("os.kill(os.getpid(), 9)", "was ended by signal 9"),
-        ("os.close(1); time.sleep(60)", "closed its output"),
+        ("os.close(1); time.sleep(60)", "closed its output"),  # three times a second's patience
         ("print('x' * 20_000_000)", "wrote a line of more than 16,777,216 bytes"),
         ("print(end='x', flush=True); os._exit(0)", "wrote a line without an end: x"),
     ],
@@ -174,7 +174,7 @@ def test_a_client_that_reads_nothing_and_writes_without_end() -> None:
 
 
 def test_what_a_client_started_is_ended_with_it(tmp_path: Path) -> None:
-    """Also if it holds the streams open."""
+    """Also if it holds the streams open; its mark would come after three seconds, hence as many."""
     start, mark = time.monotonic(), tmp_path / "mark"
     child = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
     spawn = f"import subprocess; subprocess.Popen([sys.executable, '-S', '-c', {child!r}])"

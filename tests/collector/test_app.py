@@ -330,6 +330,7 @@ def test_no_header_is_believed_without_a_proxy(one_minute: None, tmp_path: Path)
 
 
 def test_slow_senders_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of them, each for the second that it is given."""
     monkeypatch.setattr("ldpstats.collector.server._MORE", 0)
     with collecting(tmp_path, limits=limits(seconds=1)) as sender:
         head = b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"

@@ -81,7 +81,7 @@ def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("C", "m", "S", "h"), [(9, 12, 150, 3), (3, 8, 1, 2), (2, 5, 40, 4)])
-@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("is_compiled", [False, True])  # five seconds where no loop is on the disk
 def test_pairs_of_cells_with_a_common_owner(
     C: int, m: int, S: int, h: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
