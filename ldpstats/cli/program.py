@@ -25,13 +25,12 @@ import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
 from ldpstats.cli.client import add_client
-from ldpstats.cli.collect import add_collect
+from ldpstats.cli.collect import add_collect, add_invite
 from ldpstats.cli.common import HOW
 from ldpstats.cli.conformance import add_conformance
 from ldpstats.cli.devices import add_device
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
-from ldpstats.cli.invite import add_invite
 from ldpstats.cli.page import add_page
 from ldpstats.cli.plan import add_plan
 from ldpstats.cli.privatize import add_privatize

@@ -84,7 +84,7 @@ def invite(
     Raises
     ------
     InvalidArgument
-        For arguments that are none of these, and files that exist or cannot be written.
+        For any other argument, and for files that exist or cannot be written.
 
     Examples
     --------

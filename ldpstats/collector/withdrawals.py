@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
+from ldpstats.collector.files import HOUR
 from ldpstats.collector.folder import flush_folder
-from ldpstats.collector.store import PRIVATE, DiskFailure
+from ldpstats.collector.store import FEWEST, PRIVATE, DiskFailure
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["STEP", "Withdrawals", "opened_withdrawals"]
+__all__ = ["Withdrawals", "opened_withdrawals"]
 
-STEP, HOUR = 20, 3600
 _NAME = "withdrawn"
 
 
@@ -33,8 +33,8 @@ class Withdrawals:
 
     @property
     def shown(self) -> int:
-        """The number in steps, rounded down."""
-        return self.n // STEP * STEP
+        """The number in steps of the sheets of a file, rounded down."""
+        return self.n // FEWEST * FEWEST
 
     def add(self) -> None:
         """Count one more; it is on the disk when this returns.

@@ -21,7 +21,7 @@ from shared.collecting import (
 
 import ldpstats as ldp
 from ldpstats.collector.serving import opened_desk
-from ldpstats.collector.withdrawals import STEP
+from ldpstats.collector.store import FEWEST
 from ldpstats.errors import InvalidArgument
 
 SHEET = questionnaire()
@@ -37,23 +37,23 @@ def test_deletions_are_counted_in_steps_and_survive(tmp_path: Path) -> None:
     file = tmp_path / ".collecting" / "withdrawn"
     with collecting(tmp_path, limits=MANY) as sender:
         assert sender.get("/counts").json()["withdrawn"] == 0 and not file.exists()
-        for n in range(1, STEP + 1):
+        for n in range(1, FEWEST + 1):
             assert says(sender, GOOD).json() == {"accepted": True}
             assert file.read_text() == f"{n}\n"
-            assert sender.get("/counts").json()["withdrawn"] == n // STEP * STEP
+            assert sender.get("/counts").json()["withdrawn"] == n // FEWEST * FEWEST
         assert file.stat().st_mtime % 3600 == 0
     with collecting(tmp_path, limits=MANY) as sender:
         assert sender.get("/counts").json() == {
             "survey": SHEET.fingerprint,
             "sheets": 0,
-            "withdrawn": STEP,
+            "withdrawn": FEWEST,
         }
-        threads = [threading.Thread(target=says, args=(sender, GOOD)) for _ in range(STEP)]
+        threads = [threading.Thread(target=says, args=(sender, GOOD)) for _ in range(FEWEST)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sender.get("/counts").json()["withdrawn"] == 2 * STEP
+        assert sender.get("/counts").json()["withdrawn"] == 2 * FEWEST
     assert not list(tmp_path.glob("*.parquet"))  # no sheet came
 
 

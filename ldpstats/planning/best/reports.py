@@ -30,11 +30,11 @@ def supported(cone: Cone, found: Found) -> Found:
         at = np.flatnonzero(theta > threshold * theta.max())
         if at.size == len(columns):
             continue
-        kept, laws = columns.take(at), [theta[at]]
+        kept = columns.take(at)
         try:
-            laws.insert(0, master(cone, kept)[0])
+            laws = [master(cone, kept)[0], theta[at]]
         except (NotConverged, np.linalg.LinAlgError):
-            pass  # the others' probabilities may be no more than the solver's rest
+            laws = [theta[at]]  # what was left out may be no more than the solver's rest
         for law in (law / law.sum() for law in laws):
             if _balanced(kept, law) and cone.loss(kept, law) <= loss * (1.0 + _WORSE):
                 return Found(kept, law, found.bound)
