@@ -1,4 +1,4 @@
-"""ldpstats collect and invite: take the answer sheets of a questionnaire over HTTP, by invitation."""
+"""ldpstats collect and invite: take the answer sheets of a questionnaire, by invitation."""
 
 from __future__ import annotations
 
