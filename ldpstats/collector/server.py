@@ -16,7 +16,8 @@ __all__ = ["listening", "packages", "server", "stopping"]
 
 _GRACE = 30  # seconds for requests that have begun when it is told to stop
 _MORE = 10  # seconds that a connection has beyond those of its request
-_BACKLOG = 100  # connections that wait to be accepted, and are accepted at once
+_WAITING = 2_048  # connections that wait to be accepted; beyond, the system may reset some
+_AT_ONCE = 16  # connections that are accepted before those too many are closed
 _FILES = 4_096  # open files that are asked of the system
 
 
@@ -52,7 +53,7 @@ def listening(host: str, port: int) -> socket.socket:
         raise InvalidArgument("host", host, "must be a name or an address, such as 127.0.0.1")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=_WAITING)
     except (OSError, UnicodeError) as error:
         raise InvalidArgument("host and port", f"{host}:{port}", _why_not(error)) from None
 
@@ -75,7 +76,7 @@ def server(app: Any, seconds: int, connections: int) -> Any:
     config = uvicorn.Config(
         app,
         http=_protocol(seconds + _MORE, min(connections, _open_files() // 2)),
-        backlog=_BACKLOG,
+        backlog=_AT_ONCE,
         ws="none",
         log_config=None,
         log_level="critical",
@@ -84,7 +85,16 @@ def server(app: Any, seconds: int, connections: int) -> Any:
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    return uvicorn.Server(config)
+    running = uvicorn.Server(config)
+    begin = running.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await begin(sockets)
+        for listener in sockets or ():  # asyncio lets as many wait as it accepts at once
+            listener.listen(_WAITING)
+
+    running.startup = startup
+    return running
 
 
 def _open_files() -> int:

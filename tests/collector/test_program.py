@@ -80,6 +80,16 @@ def test_it_stops_in_order(tmp_path: Path) -> None:
     assert len(ldp.Survey(tmp_path / "sheets")) == 40
 
 
+def test_a_crowd_waits_while_the_collector_is_busy(tmp_path: Path) -> None:
+    """All connect at once; beyond its limit of waiting ones the system may reset some."""
+    with program(tmp_path / "sheets", questionnaire()) as (process, sender), ExitStack() as crowd:
+        sheet = next(iter(sent(questionnaire(), people(1, 3), 4)))
+        assert sender.send(sheet).status == 200
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(400):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", sender.port), 0.5))
+
+
 @pytest.mark.slow
 def test_idle_connections_leave_files_for_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
