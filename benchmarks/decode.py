@@ -9,9 +9,9 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 from ldpstats.estimators import MLE
-from ldpstats.problems.hash_design import HashDesign, least_squares
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.hashed import LabelRows
+from ldpstats.likelihood.hashed import HashDesign, least_squares
+from ldpstats.likelihood.joint_rows import LabelRows
+from ldpstats.likelihood.problem import Likelihood
 
 __all__ = ["decode"]
 

@@ -17,13 +17,18 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.search.evidence import edges
-from ldpstats.models.dictionary.search.owners import OwnedCells
-from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables
-from ldpstats.models.dictionary.search.paths import Pair, grow
-from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
-from ldpstats.problems.hash_design import HashDesign
+from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.models.dictionary.search import (
+    OwnedCells,
+    Pair,
+    PairTable,
+    ScreenedGrams,
+    edges,
+    grow,
+    pair_tables,
+    screen,
+)
+from ldpstats.models.dictionary.survey import GramLayout
 from ldpstats.sampling.hashing import distinct_cells
 
 __all__ = ["dictionary"]

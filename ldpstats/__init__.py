@@ -34,28 +34,21 @@ from ldpstats.errors import (
     PosteriorWarning,
     UnknownCategory,
 )
-from ldpstats.inference.tables.effects import Effect
+from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.change.model import change
-from ldpstats.models.change.results import ChangeResults
-from ldpstats.models.dictionary.model import DictionaryModel
-from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.models.dictionary.results import DictionaryResults
-from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
-from ldpstats.models.frequency.homogeneity import homogeneity_test
+from ldpstats.models.change import ChangeResults, change
+from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+from ldpstats.models.dictionary.survey import DictionaryClient, DictionaryReports, DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.two_sample import TwoSampleResult, two_sample_test
-from ldpstats.models.grouped.model import GroupedModel
-from ldpstats.models.grouped.results import GroupedResults
-from ldpstats.models.matrix.model import associations
-from ldpstats.models.matrix.results import AssociationMatrix
-from ldpstats.models.parameters.results import ParametersResults
-from ldpstats.models.personalized.model import PersonalizedModel
-from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.frequency.samples import TwoSampleResult, homogeneity_test, two_sample_test
+from ldpstats.models.grouped import GroupedModel, GroupedResults
+from ldpstats.models.matrix import AssociationMatrix, associations
+from ldpstats.models.parameters import ParametersResults
+from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
@@ -63,19 +56,20 @@ if TYPE_CHECKING:
     from ldpstats.models.posterior.evidence import BayesFactor
     from ldpstats.models.posterior.results import PosteriorResults
     from ldpstats.models.regression.front import regression
-    from ldpstats.models.regression.least_squares.model import PrivatizedOLS
-    from ldpstats.models.regression.least_squares.results import PrivatizedOLSResults
-    from ldpstats.models.regression.logit import PrivatizedLogit
-    from ldpstats.models.regression.multinomial import PrivatizedMNLogit
-    from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+    from ldpstats.models.regression.least_squares import PrivatizedOLS, PrivatizedOLSResults
+    from ldpstats.models.regression.model import (
+        PrivatizedLogit,
+        PrivatizedMNLogit,
+        PrivatizedOrderedModel,
+    )
     from ldpstats.models.regression.plots import plot_coefficients
     from ldpstats.models.regression.results import RegressionResults
-    from ldpstats.models.weighted.calibration_report import CalibrationReport
+    from ldpstats.models.weighted.calibration import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
-    from ldpstats.models.weighted.table_results import WeightedTable
-    from ldpstats.survey.counting import count
+    from ldpstats.models.weighted.tables import WeightedTable
+    from ldpstats.survey.analyses import count
+    from ldpstats.survey.design import ReplicateWeights
     from ldpstats.survey.questionnaire import Questionnaire
-    from ldpstats.survey.sample.replicates import ReplicateWeights
     from ldpstats.survey.survey import Survey
 
 __version__ = "0.2.0"
@@ -92,20 +86,20 @@ _ON_DEMAND = (
 )  # imported when they are first named
 _MODULES = {  # and the modules of these
     "BayesFactor": "ldpstats.models.posterior.evidence",
-    "CalibrationReport": "ldpstats.models.weighted.calibration_report",
+    "CalibrationReport": "ldpstats.models.weighted.calibration",
     "PosteriorResults": "ldpstats.models.posterior.results",
-    "PrivatizedLogit": "ldpstats.models.regression.logit",
-    "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
-    "PrivatizedOLS": "ldpstats.models.regression.least_squares.model",
-    "PrivatizedOLSResults": "ldpstats.models.regression.least_squares.results",
-    "PrivatizedOrderedModel": "ldpstats.models.regression.ordered",
+    "PrivatizedLogit": "ldpstats.models.regression.model",
+    "PrivatizedMNLogit": "ldpstats.models.regression.model",
+    "PrivatizedOLS": "ldpstats.models.regression.least_squares",
+    "PrivatizedOLSResults": "ldpstats.models.regression.least_squares",
+    "PrivatizedOrderedModel": "ldpstats.models.regression.model",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "RegressionResults": "ldpstats.models.regression.results",
-    "ReplicateWeights": "ldpstats.survey.sample.replicates",
+    "ReplicateWeights": "ldpstats.survey.design",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
-    "WeightedTable": "ldpstats.models.weighted.table_results",
-    "count": "ldpstats.survey.counting",
+    "WeightedTable": "ldpstats.models.weighted.tables",
+    "count": "ldpstats.survey.analyses",
     "plot_coefficients": "ldpstats.models.regression.plots",
     "regression": "ldpstats.models.regression.front",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ldpstats.models.posterior.pymc.observing import observed
+from ldpstats.models.posterior.pymc import observed
 
 __all__ = ["observe"]
 

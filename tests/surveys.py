@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.moments import Equations
 
 Array = npt.NDArray[Any]
 

@@ -30,7 +30,7 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.devices import cohorts, library
 from ldpstats.estimators import ESTIMATORS as KNOWN_ESTIMATORS
-from ldpstats.estimators.em import em_step
+from ldpstats.estimators.likelihood import em_step
 from ldpstats.mechanisms import MECHANISMS as KNOWN_MECHANISMS
 
 DRAWS = 200_000

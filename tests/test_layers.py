@@ -46,7 +46,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "ldpstats",
         "cli demo pymc",
     ),
-    "ldpstats.problems": (
+    "ldpstats.likelihood": (
         "reach simplex covariance hash_design parametric spectra blocks",
         "exact_counts report_law tallies",
         "estimates laws rows",
@@ -234,7 +234,7 @@ def test_rooms_have_one_floor() -> None:
         ("models.frequency.model", "from ldpstats.models.association.model import Any"),
         ("models.personalized.model", "from ldpstats.models.dictionary.model import Any"),
         ("models.shared.results", "from ldpstats.models.frequency.results import Any"),
-        ("estimators.em", "from ldpstats.estimators.lasso import Lasso"),
+        ("estimators.em", "from ldpstats.estimators.moments import Lasso"),
         ("problems.rows.joint", "from ldpstats.problems.joint import JointMoments"),
     ],
 )

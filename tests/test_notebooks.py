@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.planning.goals.base import Goal
-from ldpstats.problems.estimates import Unexplained
-from ldpstats.survey.sample.changes import WeightChange
+from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.planning.goals import Goal
+from ldpstats.survey.estimates import WeightChange
 
 # arguments of other calls, which print as a line
 LINES = {"Source", "ReplicateWeights", "MadeReplicates", "WeightStep", "Difference"}

@@ -20,10 +20,9 @@ import time
 import numpy as np
 
 from benchmarks.posteriors.frequencies import SETTINGS, density_of, long_run, model_of
-from ldpstats.inference.chains.diagnostics import ess_mean
-from ldpstats.inference.chains.hmc import sample
-from ldpstats.models.posterior.packages import package
-from ldpstats.models.posterior.pymc.sampling import density_model, frequency_model, laplace
+from ldpstats.inference.chains import ess_mean, sample
+from ldpstats.models.posterior.evidence import package
+from ldpstats.models.posterior.pymc import density_model, frequency_model, laplace
 
 
 def drawn(model, name, draws, tune):

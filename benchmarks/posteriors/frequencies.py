@@ -16,9 +16,8 @@ import time
 import numpy as np
 
 import ldpstats as ldp
-from ldpstats.inference.chains.diagnostics import ess_mean, ess_tail
-from ldpstats.inference.chains.hmc import sample
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.inference.chains import ess_mean, ess_tail, sample
+from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.priors import Dirichlet
 
 SETTINGS = tuple((k, epsilon) for k in (5, 50) for epsilon in (0.2, 1.0, 4.0))

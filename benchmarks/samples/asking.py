@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from benchmarks.samples.population import REGIONS, SHARES, Drawn
-from ldpstats.inference.designs.estimation import missed_noise
-from ldpstats.inference.designs.intervals import Counted
-from ldpstats.inference.designs.taylor import design_covariance
-from ldpstats.inference.designs.totals import LinearTotals
+from ldpstats.inference.designs.linearisation import LinearTotals, design_covariance
+from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
+from ldpstats.inference.designs.tests import Counted
+from ldpstats.likelihood.joint import Decoding, decode
+from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel
-from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.problems.decoding import Decoding, decode
 from ldpstats.reports.single import Reports
 
 __all__ = ["ALPHA", "EPSILONS", "MECHANISMS", "D", "K", "Question", "totals"]

@@ -10,17 +10,15 @@ import numpy.typing as npt
 
 from benchmarks.samples.asking import ALPHA, D, K, Question, totals
 from benchmarks.samples.population import AGES, REGIONS, Design, Drawn, Population
-from ldpstats.inference.designs.intervals import (
-    Counted,
-    Differences,
-    critical,
-    score_bounds,
-    t_bounds,
+from ldpstats.inference.designs.calibration import (
+    Margins,
+    Raking,
+    Step,
+    calibrate,
+    calibrated_sample,
 )
-from ldpstats.inference.designs.reweighting.calibration import Margins, calibrate
-from ldpstats.inference.designs.reweighting.distances import Raking
-from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
-from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.designs.linearisation import Ratios
+from ldpstats.inference.designs.tests import Counted, Differences, critical, score_bounds, t_bounds
 
 __all__ = ["coverage", "effects", "simulate"]
 

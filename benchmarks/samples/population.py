@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.designs.sample import Sample, Stage
+from ldpstats.inference.designs.linearisation import Sample, Stage
 
 __all__ = ["DESIGNS", "REGIONS", "Design", "Drawn", "Population", "WithReplacement", "population"]
 

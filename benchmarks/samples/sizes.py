@@ -10,12 +10,16 @@ import numpy.typing as npt
 
 from benchmarks.samples.asking import ALPHA, D, K, Question
 from benchmarks.samples.population import GROUPS, Design, Drawn
-from ldpstats.inference.designs.departures import at_observed, fit_to, homogeneity, independence
-from ldpstats.inference.designs.estimation import estimated_totals
-from ldpstats.inference.designs.rao_scott import RaoScott, metric
-from ldpstats.inference.designs.sample import Scores
-from ldpstats.inference.designs.totals import Totals
-from ldpstats.problems.pairs import pair_noise, pair_table, report_covariance
+from ldpstats.inference.designs.linearisation import Scores, Totals, estimated_totals
+from ldpstats.inference.designs.tests import (
+    RaoScott,
+    at_observed,
+    fit_to,
+    homogeneity,
+    independence,
+    metric,
+)
+from ldpstats.likelihood.joint import pair_noise, pair_table, report_covariance
 
 __all__ = ["TESTS", "rejections"]
 

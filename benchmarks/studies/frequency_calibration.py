@@ -19,8 +19,8 @@ from scipy import stats
 
 import ldpstats as ldp
 from benchmarks.studies.stored import renew, wanted
-from ldpstats.inference.chains.hmc import sample
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
+from ldpstats.inference.chains import sample
+from ldpstats.models.posterior.densities import FrequencyDensity
 from ldpstats.priors import Dirichlet, LogisticNormal
 
 STORED = Path(__file__).with_suffix(".csv")

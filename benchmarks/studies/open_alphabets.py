@@ -43,7 +43,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 import ldpstats as ldp
 from benchmarks.studies.stored import save, wanted
-from ldpstats.problems.hash_design import HashDesign
+from ldpstats.likelihood.hashed import HashDesign
 
 STORED = Path(__file__).with_suffix(".csv")
 SIZE, MILLION = 256, 1_000_000

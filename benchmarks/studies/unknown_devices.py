@@ -21,10 +21,9 @@ import ldpstats as ldp
 from benchmarks.studies import stored
 from ldpstats.devices import cards as deck
 from ldpstats.devices import flip, opposite, question, truth, unknown
-from ldpstats.estimators.parametric.interior import climb
-from ldpstats.estimators.parametric.maximum import wide_bounds
-from ldpstats.inference.parametric.profiles import likelihood_ratio
-from ldpstats.problems.parametric.likelihood import ParametricLikelihood
+from ldpstats.estimators.parametric import climb, wide_bounds
+from ldpstats.inference.profiles import likelihood_ratio
+from ldpstats.likelihood.parametric import ParametricLikelihood
 
 STORED = Path(__file__).with_suffix(".csv")
 SURVEYS, ALPHA = 4_000, 0.05

@@ -37,7 +37,7 @@ import pandas as pd
 import ldpstats as ldp
 from benchmarks.studies import stored
 from ldpstats import planning
-from ldpstats.models.dictionary.search.evidence import printed_threshold
+from ldpstats.models.dictionary.search import printed_threshold
 
 STORED = Path(__file__).with_suffix(".csv")
 STORED_STRINGS = STORED.with_name("unknown_dictionary_strings.csv")

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 import ldpstats as ldp
 from benchmarks.studies import stored
 from ldpstats.devices import flip, truth, unknown
-from ldpstats.inference.regression.bounded_profiles import drop_at
+from ldpstats.inference.profiles import drop_at
 
 STORED = Path(__file__).with_suffix(".csv")
 SURVEYS, ALPHA = 1_000, 0.05

@@ -1,9 +1,15 @@
 """Channels Q[x, y] = P(report y | true value x) in structured form, and what they guarantee."""
 
-from ldpstats.channels.base import Channel
-from ldpstats.channels.combined import Kronecker, Mapped, Stacked
-from ldpstats.channels.ordered import Band, Geometric
-from ldpstats.channels.structured import Bits, Dense, Uniformised
+from ldpstats.channels.families import Band, Geometric
+from ldpstats.channels.structured import (
+    Bits,
+    Channel,
+    Dense,
+    Kronecker,
+    Mapped,
+    Stacked,
+    Uniformised,
+)
 
 __all__ = [
     "Band",

@@ -1,27 +1,214 @@
-"""Channels: the row-stochastic matrices ``Q[x, y] = P(report y | true category x)``.
-
-`Channel.matrix` is the oracle that every structured form is tested against. Everything else here
-works on the structure, so that k = 1e6 categories or reports of a thousand bits stay feasible.
-"""
+"""What every channel answers: its matrix, and the same in structured form."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import as_array
-from ldpstats.channels.base import Channel, OutputClasses, n_patterns
-from ldpstats.channels.bit_scores import BitScores, unary_scores
+from ldpstats.arguments import as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
-from ldpstats.problems.rows.unary import UnaryRows
+from ldpstats.likelihood.joint_rows import StackedRows
+from ldpstats.likelihood.rows import DenseRows, Rows, UnaryRows, UniformRows
 
-__all__ = ["Bits", "Dense", "Uniformised"]
+__all__ = [
+    "BitScores",
+    "Bits",
+    "Channel",
+    "Dense",
+    "Kronecker",
+    "Mapped",
+    "OutputClasses",
+    "Stacked",
+    "Uniformised",
+    "n_patterns",
+    "unary_scores",
+]
+
 
 Array = npt.NDArray[Any]
+_LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
+
+
+@dataclass(frozen=True, eq=False)
+class OutputClasses:
+    """Reports, or classes of reports that distinguish categories equally well; arrays (c,).
+
+    `log_ratio` is the largest ``ln Q[x, y] / Q[x', y]`` over x and x', in nats; inf where one is
+    impossible. `sole` is the category that alone can make the report; -1 where several or none can.
+    `size` is the number of reports in the class; 0 for a report that no category can make.
+    """
+
+    log_ratio: Array
+    sole: Array
+    size: Array
+
+    def invertible(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which reveal a category that is not among the codes `sensitive`, shape (c,)."""
+        return (self.sole >= 0) & ~np.isin(self.sole, sensitive) & (self.size > 0)
+
+    def protected(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which of the other classes can be made, shape (c,)."""
+        return ~self.invertible(sensitive) & (self.size > 0)
+
+
+def n_patterns(n_bits: int) -> float:
+    """Number of patterns of bits; inf where it overflows."""
+    return 2.0**n_bits if n_bits < 1024 else np.inf
+
+
+class Channel(ABC):
+    """A known random mechanism from k categories to reports.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> channel = ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0).channel()
+    >>> channel.matrix().round(3)
+    array([[0.576, 0.212, 0.212],
+           [0.212, 0.576, 0.212],
+           [0.212, 0.212, 0.576]])
+    >>> channel.forward([0.5, 0.3, 0.2]).round(3)
+    array([0.394, 0.321, 0.285])
+    >>> channel.epsilon()
+    1.0
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of categories k and of possible reports l."""
+
+    @abstractmethod
+    def _matrix(self) -> Array:
+        """The dense (k, l) matrix; `matrix` checks its size first."""
+
+    @abstractmethod
+    def rows(self, y: Any) -> Rows:
+        """Likelihood rows of the reports `y`, scaled per row; always feasible."""
+
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
+
+    def output_classes(self) -> OutputClasses:
+        """What each report, or class of reports, distinguishes: see `privacy.uldp`."""
+        Q = self.matrix()
+        high, low = Q.max(axis=0), Q.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(high > 0.0, np.log(high / low), 0.0)
+        makers = np.count_nonzero(Q, axis=0)
+        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+
+    def one_sided(self, sensitive: Array) -> OutputClasses:
+        """What each report says for categories of these codes: see `privacy.osldp`.
+
+        `log_ratio` is then the largest ``ln Q[x, y] / Q[x', y]`` over sensitive x and any x'; -inf
+        where no sensitive category can make the report.
+        """
+        Q = self.matrix()
+        makers = np.count_nonzero(Q, axis=0)
+        high, low = Q[sensitive].max(axis=0, initial=0.0), Q.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(high > 0.0, np.log(high / low), -np.inf)
+        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+
+    def protected_epsilon(self, sensitive: Array) -> float:
+        """Epsilon of utility-optimised LDP for categories of these codes: see `privacy.uldp`."""
+        classes = self.output_classes()
+        ratio = np.where(classes.protected(sensitive), classes.log_ratio, 0.0)
+        return float(ratio.max(initial=0.0))
+
+    def matrix(self) -> Array:
+        """The dense matrix Q, shape (k, l).
+
+        Raises
+        ------
+        NotAvailable
+            When Q has too many entries to enumerate; `likelihood` works for given reports.
+        """
+        k, l = self.shape  # noqa: E741
+        if k * l > _LARGEST_MATRIX:
+            size = str(l) if l < 1 << 53 else f"2^{l.bit_length() - 1}"
+            raise NotAvailable(
+                f"matrix() of a {k} x {size} channel is too large to enumerate: "
+                "use channel().likelihood(y), which forms only the columns of observed reports"
+            )
+        return self._matrix()
+
+    def forward(self, p: Array) -> Array:
+        """Law of the report, ``p Q`` of shape (l,), when the category has law `p` of shape (k,)."""
+        return np.asarray(p @ self.matrix())
+
+    def information(self, p: Array) -> Array:
+        """Expected Fisher information of one report about p, ``Q diag(1/m) Q'``, shape (k, k).
+
+        Raises
+        ------
+        NotAvailable
+            If the possible reports can be neither listed nor summed over.
+        InvalidArgument
+            If a possible report has probability zero under p.
+        """
+        Q, m = self.emitted(p)
+        return np.asarray((Q / m) @ Q.T)
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Raw moments of ``u_i = sum_x features[i, x] Q[x, y] / m_y`` of one report, m = p Q.
+
+        Parameters
+        ----------
+        p : array, shape (k,)
+            Frequencies at which the scores are taken.
+        features : array, shape (k, k)
+            Row i belongs to category i.
+
+        Returns
+        -------
+        own : array, shape (3, k)
+            Means of u_i, u_i^2 and u_i^3 over the reports of category i.
+        mean : array, shape (3, k)
+            The same over the reports of the frequencies p.
+        """
+        Q, m = self.emitted(p)
+        u = features @ (Q / m)
+        own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
+        return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
+
+    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Least and largest ``sum_x features[i, x] Q[x, y] / m_y`` of any report y, m = p Q.
+
+        `features` has the shape (q, k), both results have (q,).
+        """
+        Q, m = self.emitted(p)
+        u = features @ (Q / m)
+        return u.min(axis=1), u.max(axis=1)
+
+    def emitted(self, p: Array) -> tuple[Array, Array]:
+        """Columns of Q that are not zero, and their probabilities under p, all positive."""
+        Q = self.matrix()
+        Q = Q[:, Q.any(axis=0)]
+        m = p @ Q
+        if not np.all(m > 0.0):
+            raise InvalidArgument(
+                "p", p, "gives probability zero to a possible report: use positive frequencies"
+            )
+        return Q, m
+
+    def likelihood(self, y: Any) -> Array:
+        """``W[i, x] = Q[x, y_i]``, shape (u, k)."""
+        rows = self.rows(y)
+        return np.asarray(rows.dense() * np.exp(rows.log_scale)[:, None])
+
+
+# -- Channels: the row-stochastic matrices ``Q[x, y] = P(report y | true category x)`` ------------
+# `Channel.matrix` is the oracle that every structured form is tested against. Everything else here
+# works on the structure, so that k = 1e6 categories or reports of a thousand bits stay feasible.
+
 
 _LARGEST_ENUMERATION = 20  # bits whose 2^b patterns matrix() is willing to list
 
@@ -341,3 +528,301 @@ def _log_power(probability: float, count: Array) -> Array:
     if probability > 0.0:
         return np.asarray(count * np.log(probability))
     return np.where(count > 0, -np.inf, 0.0)
+
+
+# -- Channels made of others: of categories mapped first, of several reports, of cohorts ----------
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(Channel):
+    """A channel of a function of the category, such as a hash: ``Q[x, y] = base[codes[x], y]``.
+
+    Parameters
+    ----------
+    base : Channel
+    codes : array of int, shape (k,)
+        The category of `base` that each category is mapped to.
+
+    Examples
+    --------
+    >>> Mapped(Uniformised(2, 0.5, 0.25), np.array([0, 1, 0])).matrix()
+    array([[0.75, 0.25],
+           [0.25, 0.75],
+           [0.75, 0.25]])
+    """
+
+    base: Channel
+    codes: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.codes.size, self.base.shape[1]
+
+    def _matrix(self) -> Array:
+        return self.base.matrix()[self.codes]
+
+    def forward(self, p: Array) -> Array:
+        mapped = np.bincount(self.codes, weights=p, minlength=self.base.shape[0])
+        return self.base.forward(mapped)
+
+    def rows(self, y: Any) -> Rows:
+        rows = self.base.rows(y)
+        return DenseRows(rows.dense()[:, self.codes], rows.log_scale)
+
+    def epsilon(self) -> float:
+        if np.unique(self.codes).size < 2:
+            return 0.0
+        # where all pairs of categories are alike, no matrix is needed
+        return (
+            self.base.epsilon()
+            if isinstance(self.base, Uniformised) and np.ndim(self.base.b) == 0
+            else Dense(self.matrix()).epsilon()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Kronecker(Channel):
+    """Several variables, each through its own channel, independently given the true values.
+
+    Categories and reports are tuples in row-major order (the last variable changes fastest).
+    `rows` and `likelihood` take one array of reports per variable.
+
+    Examples
+    --------
+    >>> joint = Kronecker([Uniformised(2, 0.5, 0.25), Uniformised(3, 0.4, 0.2)])
+    >>> joint.shape
+    (6, 6)
+    >>> joint.likelihood((np.array([0]), np.array([2]))).round(3)   # 0.75 * 0.6 for (0, 2)
+    array([[0.15, 0.15, 0.45, 0.05, 0.05, 0.15]])
+    """
+
+    channels: tuple[Channel, ...]
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        object.__setattr__(self, "channels", _channels(channels))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        k = l = 1  # noqa: E741
+        for channel in self.channels:
+            k, l = k * channel.shape[0], l * channel.shape[1]  # noqa: E741
+        return k, l
+
+    def _matrix(self) -> Array:
+        Q: Array = np.ones((1, 1))
+        for channel in self.channels:
+            Q = np.kron(Q, channel.matrix())
+        return Q
+
+    def forward(self, p: Array) -> Array:
+        law = np.reshape(p, [channel.shape[0] for channel in self.channels])
+        for axis, channel in enumerate(self.channels):
+            moved = np.moveaxis(law, axis, -1)
+            law = np.moveaxis(np.apply_along_axis(channel.forward, -1, moved), -1, axis)
+        return law.reshape(-1)
+
+    def rows(self, y: Sequence[Any]) -> Rows:
+        parts = [channel.rows(part) for channel, part in zip(self.channels, y, strict=True)]
+        W = parts[0].dense()
+        for part in parts[1:]:
+            W = (W[:, :, None] * part.dense()[:, None, :]).reshape(W.shape[0], -1)
+        return DenseRows(W, np.sum([part.log_scale for part in parts], axis=0))
+
+    def epsilon(self) -> float:
+        return sum(channel.epsilon() for channel in self.channels)
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked(Channel):
+    """A respondent is in group c with probability `shares[c]`, whatever her category; c is known.
+
+    Groups are cohorts of one mechanism, or mechanisms over the same categories. Reports are
+    numbered group by group; `rows` and `likelihood` take one array of reports per group.
+
+    Examples
+    --------
+    >>> Stacked([Uniformised(2, 0.5, 0.25), Uniformised(2, 0.0, 0.5)]).matrix()
+    array([[0.375, 0.125, 0.25 , 0.25 ],
+           [0.125, 0.375, 0.25 , 0.25 ]])
+    """
+
+    channels: tuple[Channel, ...]
+    shares: Array
+
+    def __init__(self, channels: Sequence[Channel], shares: Array | None = None) -> None:
+        groups = _channels(channels)
+        if len({channel.shape[0] for channel in groups}) != 1:
+            raise InvalidArgument(
+                "channels",
+                [channel.shape for channel in groups],
+                "all groups need the same number of categories",
+            )
+        even = np.full(len(groups), 1.0 / len(groups))
+        given = even if shares is None else distribution("shares", shares, len(groups))
+        object.__setattr__(self, "channels", groups)
+        object.__setattr__(self, "shares", given)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.channels[0].shape[0], sum(channel.shape[1] for channel in self.channels)
+
+    def _matrix(self) -> Array:
+        parts = zip(self.shares, self.channels, strict=True)
+        return np.hstack([share * channel.matrix() for share, channel in parts])
+
+    def forward(self, p: Array) -> Array:
+        parts = zip(self.shares, self.channels, strict=True)
+        return np.concatenate([share * channel.forward(p) for share, channel in parts])
+
+    def rows(self, y: Sequence[Any]) -> Rows:
+        return StackedRows(tuple(c.rows(part) for c, part in zip(self.channels, y, strict=True)))
+
+    def likelihood(self, y: Sequence[Any]) -> Array:
+        parts = zip(self.shares, self.channels, y, strict=True)
+        return np.vstack([share * channel.likelihood(part) for share, channel, part in parts])
+
+    def epsilon(self) -> float:
+        # a group that is never drawn cannot leak
+        drawn = zip(self.shares, self.channels, strict=True)
+        return max(channel.epsilon() for share, channel in drawn if share > 0.0)
+
+
+def _channels(given: object) -> tuple[Channel, ...]:
+    """The channels of a list of them, one at least."""
+    remedy = "must be a list of channels"
+    found = listed("channels", given, remedy)
+    if not found or not all(isinstance(channel, Channel) for channel in found):
+        raise InvalidArgument("channels", given, remedy)
+    return tuple(found)
+
+
+# -- Expected values over reports of independent bits, whose patterns are too many to list --------
+# Up to the probability of noise, a report with the bits y has the likelihood ``w_x = constant_x +
+# gain_x y_x`` under category x, and ``d = p.w`` under the frequencies p; its score is ``w / d``.
+# The means of ratios of such sums need no list of the 2^k patterns. Since
+#
+#     1/d^j = int_0^inf t^(j-1) exp(-t d) dt / (j-1)!
+#
+# and exp(-t d) is a product over bits, the bits are independent under every t, and what is left is
+# one integral over t, of products of known moments. The trapezoidal rule on ln t converges
+# exponentially: its error is about exp(-pi^2 / step).
+
+
+_STEP = 0.25  # of ln t: an error of 1e-17
+_LEFT, _RIGHT = 1e-17, 45.0  # where t d is as good as zero, and where exp(-t d) is
+
+
+@dataclass(frozen=True, eq=False)
+class BitScores:
+    """The law of reports in which each category owns at most one bit; arrays (k,).
+
+    ``constant_x + gain_x y_x >= 0`` is the likelihood of a report under category x, over that of
+    noise. `noise` and `own` are P(bit x = 1) where x is not the category, and where it is. A
+    category without a bit has gain, noise and own zero. With one bit a report:
+
+    >>> scores = BitScores(*np.array([[0.5, 1.0], [2.0, 0.0], [0.25, 0.0], [0.625, 0.0]]))
+    >>> p = np.array([0.4, 0.6])
+    >>> clear, set_ = np.array([0.5, 1.0]), np.array([2.5, 1.0])   # w of both patterns
+    >>> by_hand = 0.75 * np.outer(clear, clear) / (clear @ p)
+    >>> by_hand += 0.25 * np.outer(set_, set_) / (set_ @ p)
+    >>> bool(np.abs(scores.information(p) - by_hand).max() < 1e-12)
+    True
+    """
+
+    constant: Array
+    gain: Array
+    noise: Array
+    own: Array
+
+    def information(self, p: Array) -> Array:
+        """Mean of ``w w' / d`` over noise, shape (k, k): the expected information of a report."""
+        t, weight = self._nodes(p)
+        tilted, log = self._tilted(p, t, self.noise)
+        mass = weight * np.exp(log.sum(axis=1) - t * (self.constant @ p))
+        mean = self.constant + self.gain * tilted
+        J = (mean * mass[:, None]).T @ mean
+        J[np.diag_indices_from(J)] += self.gain**2 * (mass @ (tilted * (1.0 - tilted)))
+        return np.asarray(J)
+
+    def moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Raw moments of ``u_i = features_i . w / d`` of one report."""
+        F, own_F = features, np.diagonal(features)
+        t, weight = self._nodes(p)
+        tilted, log = self._tilted(p, t, self.noise)
+        owned, log_own = self._tilted(p, t, self.own)
+        bits = F * self.gain
+        first = F @ self.constant + tilted @ bits.T
+        spread, owned_spread = tilted * (1.0 - tilted), owned * (1.0 - owned)
+        second = spread @ (bits**2).T
+        third = (spread * (1.0 - 2.0 * tilted)) @ (bits**3).T
+        total = log.sum(axis=1) - t * (self.constant @ p)
+        mass = weight * np.exp(total)
+        mean = np.array(
+            [
+                F @ self.constant + bits @ self.noise,
+                mass @ (second + first**2),
+                (mass * t) @ (third + 3.0 * first * second + first**3),
+            ]
+        )
+        g = own_F * self.gain  # the own bit has another law where its owner is the category
+        first = first + g * (owned - tilted)
+        second = second + g**2 * (owned_spread - spread)
+        third = third + g**3 * (owned_spread * (1.0 - 2.0 * owned) - spread * (1.0 - 2.0 * tilted))
+        mass_own = weight[:, None] * np.exp(total[:, None] - log + log_own)
+        own = np.array(
+            [
+                (mass_own * first).sum(axis=0),
+                (mass_own * t[:, None] * (second + first**2)).sum(axis=0),
+                (mass_own * t[:, None] ** 2 / 2.0 * (third + 3.0 * first * second + first**3)).sum(
+                    axis=0
+                ),
+            ]
+        )
+        return own, mean
+
+    def reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Least and largest ``features . w / d`` of any pattern of bits; features (q, k)."""
+        return -self._largest(p, -features), self._largest(p, features)
+
+    def _largest(self, p: Array, F: Array) -> Array:
+        """Maximum of a ratio of sums over bits, by Dinkelbach's steps: each is a better pattern."""
+        value = np.full(len(F), -np.inf)
+        y = np.zeros(F.shape)
+        while True:
+            w = self.constant + self.gain * y
+            found = (F * w).sum(axis=1) / (w @ p)
+            if not np.any(found > value):
+                return value
+            value = np.maximum(value, found)
+            y = np.where(self.gain * (F - value[:, None] * p) > 0.0, 1.0, 0.0)
+
+    def _nodes(self, p: Array) -> tuple[Array, Array]:
+        """Values of t and their weights, both of shape (T,)."""
+        least = float(self.constant @ p)
+        most = least + float(self.gain @ p)
+        log_t = np.arange(np.log(_LEFT / most), np.log(_RIGHT / least) + _STEP, _STEP)
+        t = np.exp(log_t)
+        return t, _STEP * t
+
+    def _tilted(self, p: Array, t: Array, chance: Array) -> tuple[Array, Array]:
+        """P(bit = 1) under the weight exp(-t gain p bit), and ln of its mean, both (T, k)."""
+        weight = chance * np.exp(-t[:, None] * (self.gain * p))
+        mean = 1.0 - chance + weight
+        return weight / mean, np.log(mean)
+
+
+def unary_scores(p1: Any, p0: Any, owners: int, others: Array) -> BitScores:
+    """Scores of unary reports, for `owners` categories with a bit each and others without.
+
+    Where bits differ in their noise, p1 > p0 are arrays of shape (owners,).
+    """
+    present, absent = p1 / p0, (1.0 - p1) / (1.0 - p0)
+    if np.all(p1 < p0):  # a clear bit is evidence for its owner: swap set and clear
+        present, absent, p1, p0 = absent, present, 1.0 - p1, 1.0 - p0
+    bit, none = np.ones(owners), np.zeros(len(others))
+    return BitScores(
+        np.concatenate([absent * bit, others]),
+        np.append((present - absent) * bit, none),
+        np.append(p0 * bit, none),
+        np.append(p1 * bit, none),
+    )

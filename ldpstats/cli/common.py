@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ldpstats import io
-from ldpstats.arguments.checks import level, positive_integer
+from ldpstats.arguments import level, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.bar import progress_bar
+from ldpstats.models.plots import progress_bar
 
 __all__ = [
     "HOW",
@@ -34,6 +34,7 @@ __all__ = [
     "progress",
     "split_labels",
 ]
+
 
 HOW: dict[str, Any] = {
     "formatter_class": argparse.RawDescriptionHelpFormatter,

@@ -8,8 +8,7 @@ each code takes one sheet.
 
 from __future__ import annotations
 
-from ldpstats.collector.invitations import invite
-from ldpstats.collector.limits import Limits
-from ldpstats.collector.serving import collect
+from ldpstats.collector.app import Limits, collect
+from ldpstats.collector.store import invite
 
 __all__ = ["Limits", "collect", "invite"]

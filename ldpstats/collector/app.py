@@ -1,24 +1,249 @@
-"""The collector's answers to HTTP requests.
-
-Nothing that a request says about its sender is stored or logged. No answer shows a traceback, or
-more about the sheets than how many are in files.
-"""
+"""A collector as a program: one process, until it is told to stop."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import re
+import signal
+import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from ldpstats.collector.checks import Checks, NotASheet
-from ldpstats.collector.intake import Intake, NotTaken
-from ldpstats.collector.limits import Limits, Rates
-from ldpstats.collector.store import DiskFailure
-from ldpstats.collector.withdrawals import Withdrawals
+from ldpstats.arguments import boolean, listed, positive_integer
+from ldpstats.collector.files import BatchWriter
+from ldpstats.collector.intake import Checks, Intake, NotASheet, NotTaken
+from ldpstats.collector.store import (
+    FEWEST,
+    DiskFailure,
+    Store,
+    Withdrawals,
+    opened_folder,
+    opened_store,
+    opened_withdrawals,
+    read_invitations,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.storage import FilePath, refusal
+from ldpstats.page import page_text
+from ldpstats.survey.questionnaire import Questionnaire
+
+__all__ = ["Desk", "Limits", "application", "collect", "listening", "opened_desk", "server"]
+
+
+_CONNECTIONS = 2_000  # at a time
+_TOO_FEW = (
+    f"must be {FEWEST} or more: a smaller file tells when each of its sheets came; at the end of "
+    "the survey --finish (finish=True) writes those that wait, however few"
+)
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+
+
+def collect(
+    questionnaire: Questionnaire,
+    folder: FilePath,
+    *,
+    texts: Any = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    origins: Sequence[str] = (),
+    behind_proxy: bool = False,
+    batch: int = 1000,
+    limits: Limits | None = None,
+    invitations: Sequence[FilePath] = (),
+    max_sheets: int | None = None,
+    finish: bool = False,
+    forget_tokens: bool = False,
+) -> None:
+    """Take answer sheets over HTTP until SIGTERM or SIGINT, and write them to Parquet files.
+
+    ``Survey(folder)`` reads what is in files. A sheet is acknowledged when it is on the disk. The
+    files hold the reports of many sheets in random order. No address, no name of a program and no
+    time is kept, except the hour in which a file was written. ``ldpstats/collector/README.md`` has
+    the use behind a reverse proxy, and what is protected against whom.
+
+    Parameters
+    ----------
+    questionnaire : Questionnaire
+    folder : path-like
+        Where to keep the sheets; it is made if there is none. It belongs to this questionnaire, and
+        to one collector at a time.
+    texts : path-like or mapping, optional
+        Words that replace those of the page at /, as of `page.write_page`.
+    host, port : str, int
+        Where to listen. Port 0 takes any that is free.
+    origins : sequence of str
+        Origins of other pages that may send sheets, such as "https://survey.example"; "null" for a
+        page that is opened from a disk.
+    behind_proxy : bool
+        Whether all requests come through a proxy that appends the sender's address to
+        X-Forwarded-For. It is used for limits only.
+    batch : int
+        Sheets in a file, at least 20. Fewer are written at the turn of the hour, if a tenth of that
+        wait, and when the collector is stopped, but never fewer than 20: the last ones wait for the
+        next start. Small files are merged at the turn of the day, and when it is stopped.
+    limits : Limits, optional
+    invitations : sequence of path-like
+        Files that `invite` wrote for the collector. A sheet is then taken with a code alone, and a
+        code takes one sheet. Without them anybody can send any number of sheets.
+    max_sheets : int, optional
+        How many sheets are taken in all, those in files included.
+    finish : bool
+        Write the sheets that wait, however few they are, merge small files, and return: no sheet is
+        taken. For the end of a survey.
+    forget_tokens : bool
+        Begin a new record where that of the folder was lost, or does not fit the files. Sheets that
+        were taken before would count again if they are sent again.
+
+    Raises
+    ------
+    NotAvailable
+        If the packages of the extra `collect` are not installed, or the questionnaire has no client
+        document.
+    InvalidArgument, MechanismMismatch
+        For a folder that cannot be used, is that of another questionnaire, in which another
+        collector works, or of which the record does not have all files.
+
+    Examples
+    --------
+    It runs until it is stopped::
+
+        import ldpstats as ldp
+        from ldpstats.collector import collect
+
+        sheet = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), epsilon=1.0)})
+        collect(sheet, "answers", port=8000)
+
+    Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table of the sheets in files.
+    """
+    opened: dict[str, Any] = {
+        "batch": batch,
+        "forget_tokens": boolean("forget_tokens", forget_tokens),
+    }
+    if boolean("finish", finish):
+        _finished(opened_desk(questionnaire, folder, **opened).intake.store)
+        return
+    packages()
+    with closing(listening(host, port)) as where:
+        opened |= {"origins": origins, "behind_proxy": behind_proxy, "limits": limits}
+        opened |= {"invitations": invitations, "max_sheets": max_sheets}
+        desk = opened_desk(questionnaire, folder, texts, **opened)
+        with closing(desk.intake.store):
+            _say_faults(desk.intake.store)
+            _check_open(desk, max_sheets)
+            running = server(application(desk), desk.limits.seconds, _CONNECTIONS)
+            with stopping(running):
+                shown = f"[{host}]" if ":" in host else host
+                print(f"collecting at http://{shown}:{where.getsockname()[1]}/", flush=True)
+                running.run(sockets=[where])
+
+
+def _finished(store: Store) -> None:
+    """Write what waits, merge, and say how many sheets there are."""
+    with closing(store):
+        _say_faults(store)
+        try:
+            store.batch()
+            store.merge()
+        except DiskFailure as error:
+            raise refusal(store.folder, f"the sheets cannot be written ({error})") from None
+        sheets = "sheet" if store.stored == 1 else "sheets"
+        print(f"{store.stored:,} {sheets} in files, and none waits")
+
+
+def _check_open(desk: Desk, max_sheets: int | None) -> None:
+    """Say what it means that anybody can send sheets; refuse where only those invited could."""
+    if desk.checks.invitations is not None:
+        return
+    if desk.intake.store.by_invitation:
+        remedy = "takes sheets by invitation: pass the files of --invitations, as before"
+        raise refusal(desk.intake.store.folder, remedy)
+    if max_sheets is None:
+        rate = f"{desk.limits.per_address:,} sheets a minute from one address"
+        print(
+            f"ldpstats: without --invitations and --max-sheets anybody can send {rate}, and "
+            "decide the result: see ldpstats invite --help",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _say_faults(store: Store) -> None:
+    for name, why in sorted(store.faults.items()):
+        print(f"ldpstats: warning: {name}: {why}", file=sys.stderr, flush=True)
+
+
+def opened_desk(
+    questionnaire: Questionnaire,
+    folder: FilePath,
+    texts: Any = None,
+    origins: Sequence[str] = (),
+    behind_proxy: bool = False,
+    batch: int = 1000,
+    limits: Limits | None = None,
+    invitations: Sequence[FilePath] = (),
+    max_sheets: int | None = None,
+    forget_tokens: bool = False,
+) -> Desk:
+    """The desk of a collector, with its folder open; see `collect`."""
+    if not isinstance(questionnaire, Questionnaire):
+        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+    limits = Limits() if limits is None else limits
+    if not isinstance(limits, Limits):
+        raise InvalidArgument("limits", limits, "must be Limits(...)")
+    size, behind = positive_integer("batch", batch), boolean("behind_proxy", behind_proxy)
+    if size < FEWEST:
+        raise InvalidArgument("batch", batch, _TOO_FEW)
+    allowed = tuple(map(_origin, listed("origins", origins, "must be a list of origins")))
+    document = questionnaire.client_document()
+    checks = Checks.of(document, read_invitations(invitations, document["survey"]))
+    most = None if max_sheets is None else positive_integer("max_sheets", max_sheets)
+    _check_texts(document)
+    page = page_text(questionnaire, texts, "/sheets", invitations=checks.invitations is not None)
+    tables = BatchWriter(questionnaire, document)
+    opened = opened_folder(folder, questionnaire)
+    deleted = opened_withdrawals(opened)
+    store = opened_store(opened, tables, forget_tokens)
+    store.most = most
+    if checks.invitations is not None:
+        store.invite(checks.invitations.hashes)
+    client = json.dumps(document).encode("ascii")
+    intake = Intake(store, size)
+    return Desk(checks, intake, limits, page.encode("utf-8"), client, deleted, allowed, behind)
+
+
+def _check_texts(document: Mapping[str, Any]) -> None:
+    """Refuse reports that no file can hold."""
+    for question in document["questions"]:
+        texts = question["reports"] if isinstance(question["reports"], list) else []
+        for text in texts:
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError:
+                remedy = f"a report to {question['name']!r} has no UTF-8 form: rename the label"
+                raise InvalidArgument("questionnaire", text, remedy) from None
+
+
+def _origin(given: object) -> str:
+    """An origin, as browsers write it."""
+    if isinstance(given, str) and (given == "null" or _ORIGIN.fullmatch(given)):
+        return given
+    remedy = 'must be an origin, such as "https://survey.example" without a path, or "null"'
+    raise InvalidArgument("origins", given, remedy)
+
+
+# -- The collector's answers to HTTP requests -----------------------------------------------------
+# Nothing that a request says about its sender is stored or logged. No answer shows a traceback, or
+# more about the sheets than how many are in files.
+
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -26,8 +251,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     Answer = Callable[[Request], Awaitable[Response]]
-
-__all__ = ["Desk", "application"]
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -330,3 +553,247 @@ def application(desk: Desk) -> Starlette:
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
+
+
+# -- The server of HTTP: connections that say nothing are closed, and signals end it in order -----
+
+
+_GRACE = 30  # seconds for requests that have begun when it is told to stop
+_MORE = 10  # seconds that a connection has beyond those of its request
+_WAITING = 2_048  # connections that wait to be accepted; beyond, the system may reset some
+_AT_ONCE = 16  # connections that are accepted before those too many are closed
+_FILES = 4_096  # open files that are asked of the system
+
+
+def packages() -> Any:
+    """The package uvicorn.
+
+    Raises
+    ------
+    NotAvailable
+        If it, or starlette, is not installed.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise NotAvailable(
+            f"a collector needs the package {error.name}: pip install 'ldpstats[collect]'"
+        ) from None
+    return uvicorn
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises
+    ------
+    InvalidArgument
+        If nothing can listen there.
+    """
+    if type(port) is not int or not 0 <= port < 1 << 16:
+        raise InvalidArgument("port", port, "must be a whole number from 0 to 65535")
+    if not isinstance(host, str) or not host.strip():
+        raise InvalidArgument("host", host, "must be a name or an address, such as 127.0.0.1")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=_WAITING)
+    except (OSError, UnicodeError) as error:
+        raise InvalidArgument("host and port", f"{host}:{port}", _why_not(error)) from None
+
+
+def _why_not(error: Exception) -> str:
+    """Why nothing can listen, without the address, which the system's own text may repeat."""
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return "another program listens there: name another port, or 0 for any that is free"
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"cannot listen ({reason.partition(' (while')[0]}): name another host or port"
+
+
+def server(app: Any, seconds: int, connections: int) -> Any:
+    """A server of an application, which `run(sockets=)` starts and `should_exit` stops.
+
+    A request has `seconds` to arrive. There are so many connections at most, and no more than half
+    the files that the process may open: the others are for the disk.
+    """
+    uvicorn = packages()
+    config = uvicorn.Config(
+        app,
+        http=_protocol(seconds + _MORE, min(connections, _open_files() // 2)),
+        backlog=_AT_ONCE,
+        ws="none",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    running = uvicorn.Server(config)
+    begin = running.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await begin(sockets)
+        for listener in sockets or ():  # asyncio lets as many wait as it accepts at once
+            listener.listen(_WAITING)
+
+    running.startup = startup
+    return running
+
+
+def _open_files() -> int:
+    """How many files this process may open, after asking for enough."""
+    try:
+        import resource
+    except ImportError:  # on Windows, where sockets do not count as files
+        return _FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _FILES:
+        return _FILES
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+@contextmanager
+def stopping(running: Any) -> Iterator[None]:
+    """Let signals stop a server in order: uvicorn raises them again when it has stopped."""
+
+    def stop(*given: object) -> None:
+        running.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _protocol(seconds: float, most: int) -> Any:
+    """The protocol of uvicorn, which drops idle connections, and those beyond `most`."""
+    # not httptools, which would be faster: it reads heads of any length
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Protocol(H11Protocol):
+        """A connection that makes no new request for `seconds` is dropped."""
+
+        _alarm: asyncio.TimerHandle | None = None
+        _seen: Any = None  # the request of the last look
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > most:
+                transport.abort()
+            self._alarm = self.loop.call_later(seconds, self._look)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            super().connection_lost(exc)
+
+        def _look(self) -> None:
+            if self.cycle is self._seen:
+                self.transport.abort()
+                return
+            self._seen = self.cycle
+            self._alarm = self.loop.call_later(seconds, self._look)
+
+    return Protocol
+
+
+# -- What a collector takes, from all and from one address, at most -------------------------------
+
+
+MINUTE = 60
+_ADDRESSES = 100_000  # that are told apart in a minute; those beyond share one limit
+_WITH_PORT = re.compile(r"\[([^]]*)\](?::\d+)?|([0-9.]+):\d+")  # as some proxies write it
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a collector.
+
+    Parameters
+    ----------
+    per_minute : int
+        Sheets that are looked at in a minute, of all senders together.
+    per_address : int
+        Sheets in a minute from one address; of IPv6, from one network of 64 bits. Respondents
+        behind one address, such as a school's, share it.
+    requests : int
+        Requests that are handled at the same time.
+    seconds : int
+        How long a request may take to arrive.
+
+    Raises
+    ------
+    InvalidArgument
+        For what is no positive whole number.
+
+    Examples
+    --------
+    >>> Limits(per_address=600).per_minute
+    60000
+    """
+
+    per_minute: int = 60_000
+    per_address: int = 120
+    requests: int = 500
+    seconds: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("per_minute", "per_address", "requests", "seconds"):
+            object.__setattr__(self, name, positive_integer(name, getattr(self, name)))
+
+
+@dataclass
+class Rates:
+    """Counts sheets in the present minute, in memory only: addresses are forgotten with it."""
+
+    limits: Limits
+    _minute: int = -1
+    _all: int = 0
+    _by_address: Counter[str] = field(default_factory=Counter)
+
+    def wait(self, address: str) -> int:
+        """Count a sheet; seconds until there is room for it, 0 where there is now."""
+        now = self.turn()
+        place = network(address)
+        if place not in self._by_address and len(self._by_address) >= _ADDRESSES:
+            place = ""
+        own = self._by_address[place]
+        if self._all >= self.limits.per_minute or own >= self.limits.per_address:
+            return max(ceil(MINUTE - now % MINUTE), 1)
+        self._all += 1
+        self._by_address[place] = own + 1
+        return 0
+
+    def turn(self) -> float:
+        """Forget what was counted in a minute that is over; the time."""
+        now = time.monotonic()
+        if int(now // MINUTE) != self._minute:
+            self._minute, self._all = int(now // MINUTE), 0
+            self._by_address.clear()
+        return now
+
+    async def forget(self) -> None:
+        """Forget addresses at each turn of the minute, also where no other sheet comes."""
+        while True:
+            await asyncio.sleep(MINUTE - time.monotonic() % MINUTE + 0.1)
+            self.turn()
+
+
+def network(address: str) -> str:
+    """The address that a limit is for: whole of IPv4, the first 64 bits of IPv6; without a port."""
+    plain = address.strip()
+    if port := _WITH_PORT.fullmatch(plain):
+        plain = port[1] or port[2]
+    try:
+        found = ip_address(plain.partition("%")[0])
+    except ValueError:
+        return ""
+    if found.version == 4:
+        return str(found)
+    return str(found.ipv4_mapped or int(found) >> 64)

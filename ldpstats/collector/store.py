@@ -23,25 +23,52 @@ overwritten. A write-ahead log would keep the sheets in the order in which they 
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from secrets import token_bytes, token_hex
+from secrets import SystemRandom, choice, token_bytes, token_hex
 from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
 
-from ldpstats.collector.files import Tables, compared, fault_of, named, taken
-from ldpstats.collector.folder import flush_folder
-from ldpstats.collector.invitations import INVITED, enrol, spend
-from ldpstats.collector.slots import FREE, MARKED, WAITING, Slots
-from ldpstats.errors import InvalidArgument
-from ldpstats.io.storage.files import refusal
+from ldpstats.arguments import listed, positive_integer
+from ldpstats.clients.portable.ldpstats_client import CODE_LENGTH, LETTERS, checked_with
+from ldpstats.collector.files import HOUR, Tables, compared, fault_of, named, taken
+from ldpstats.engines.parquet import found_files
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.io.specifications import is_format, json_document
+from ldpstats.io.storage import FilePath, checked_path, refusal, replacing_all
+from ldpstats.survey.data import QUESTIONNAIRE_FILE
+from ldpstats.survey.questionnaire import Questionnaire
 
-__all__ = ["FEWEST", "DiskFailure", "Sent", "Store", "opened_store"]
+__all__ = [
+    "FEWEST",
+    "INVITED",
+    "DiskFailure",
+    "Invitations",
+    "Sent",
+    "Store",
+    "Withdrawals",
+    "enrol",
+    "hashed",
+    "invite",
+    "opened_folder",
+    "opened_store",
+    "opened_withdrawals",
+    "read_invitations",
+    "spend",
+]
+
 
 FEWEST = 20  # sheets in a file, but for the last one
 SMALL = 50_000  # sheets: files with fewer are merged
@@ -526,3 +553,404 @@ def _reason(error: Exception) -> str:
     """Why a file cannot be written, without what is in it."""
     is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
     return str(error) if is_file else type(error).__name__
+
+
+# -- The folder of a survey: its questionnaire, and files of sheets -------------------------------
+
+
+def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
+    """A folder for the sheets of a questionnaire, which is written into it once.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be made, or holds other tables.
+    MechanismMismatch
+        If it is that of another questionnaire.
+    """
+    folder = checked_path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refusal(path, f"cannot be made a folder ({error.strerror})") from None
+    own = folder / QUESTIONNAIRE_FILE
+    if own.exists():
+        _check_same(folder, Questionnaire.from_json(own), sheet)
+        return folder
+    if _holds_tables(folder):
+        raise refusal(path, "holds tables of other programs: name a new folder")
+    sheet.to_json(own)
+    flush_folder(folder.parent)
+    return folder
+
+
+def flush_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _check_same(folder: Path, before: Questionnaire, sheet: Questionnaire) -> None:
+    if before.fingerprint != sheet.fingerprint:
+        raise MechanismMismatch(
+            f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, not "
+            f"{sheet.fingerprint}: name another folder for each questionnaire"
+        )
+
+
+def _holds_tables(folder: Path) -> bool:
+    try:
+        return bool(found_files(folder).files)
+    except InvalidArgument:
+        return False
+
+
+# -- Rows that wait, at random places of a table of a database: where a row is says nothing -------
+# SQLite puts rows into a page in the order in which they come, whatever their keys. So the places
+# are made before, all of one width and filled with zeros, and a row is written over a free one
+# that is drawn. Where places become few, all rows are put into a larger table, at places that are
+# drawn anew.
+
+
+FREE, WAITING, MARKED = b"\0", b"\1", b"\2"  # the first byte of a place
+_DRAWN = SystemRandom()
+_FEWEST = 64  # places of a new table
+_STEP = 64  # bytes by which places widen, at least
+
+
+@dataclass
+class Slots:
+    """The places of a table ``(place INTEGER PRIMARY KEY, content BLOB)``.
+
+    Each method belongs to a transaction of the caller.
+    A row has no zero at its end. After a transaction that failed, call `forget`.
+    """
+
+    database: sqlite3.Connection
+    table: str
+    _free: list[int] | None = None  # None: not known
+    _width: int = 0
+
+    def put(self, rows: Sequence[bytes]) -> None:
+        """Write rows at places that are drawn."""
+        free = self._open()
+        longest = 1 + max(map(len, rows), default=0)
+        if len(free) < len(rows) or self._width < longest:
+            held = self.rows()
+            number = 2 * max(len(held) + len(rows), _FEWEST // 2)
+            width = max(self._width, -(-longest // _STEP) * _STEP)
+            self._make(number, width)
+            self._write([(state, row) for _, state, row in held] + [(WAITING, r) for r in rows])
+        else:
+            self._write([(WAITING, row) for row in rows])
+
+    def rows(self) -> list[tuple[int, bytes, bytes]]:
+        """Places that are not free: their number, state and row."""
+        found = self.database.execute(f"SELECT place, content FROM {self.table}")
+        return [(i, text[:1], text[1:].rstrip(b"\0")) for i, text in found if text[:1] != FREE]
+
+    def mark(self, places: Iterable[int], state: bytes) -> None:
+        """Change the state of places; what is free is overwritten."""
+        free = self._open()
+        for place in places:
+            with self.database.blobopen(self.table, "content", place) as blob:
+                blob.write(state if state != FREE else bytes(self._width))
+            if state == FREE:
+                free.append(place)
+
+    def forget(self) -> None:
+        """Read again which places are free, when it is next needed."""
+        self._free = None
+
+    def _open(self) -> list[int]:
+        if self._free is None:
+            (width,) = self.database.execute(
+                f"SELECT COALESCE(MAX(LENGTH(content)), 0) FROM {self.table}"
+            ).fetchone()
+            query = f"SELECT place FROM {self.table} WHERE SUBSTR(content, 1, 1) = ?"
+            self._free = [place for (place,) in self.database.execute(query, [FREE])]
+            self._width = width
+        return self._free
+
+    def _make(self, number: int, width: int) -> None:
+        """Free places, in place of those that are there."""
+        self.database.execute(f"DELETE FROM {self.table}")
+        self.database.executemany(
+            f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
+            ((place, width) for place in range(number)),
+        )
+        self._free, self._width = list(range(number)), width
+
+    def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        free = self._open()
+        for state, row in rows:
+            drawn = _DRAWN.randrange(len(free))
+            free[drawn], free[-1] = free[-1], free[drawn]
+            with self.database.blobopen(self.table, "content", free.pop()) as blob:
+                blob.write(state + row)
+
+
+# -- How many respondents saw their reports and deleted them: a number, and nothing else ----------
+# Pages that show reports first say so at ``/withdrawn`` (see `page.page_text`). The number is in
+# ``DIR/.collecting/withdrawn``. `GET /counts` has it in steps, since one that grew with each
+# deletion would tell when somebody did not like a report.
+
+
+_NAME = "withdrawn"
+
+
+@dataclass
+class Withdrawals:
+    """The number in a file; `add` may be called from several threads."""
+
+    path: Path
+    n: int
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def shown(self) -> int:
+        """The number in steps of the sheets of a file, rounded down."""
+        return self.n // FEWEST * FEWEST
+
+    def add(self) -> None:
+        """Count one more; it is on the disk when this returns.
+
+        Raises
+        ------
+        DiskFailure
+            If it cannot be written; it is not counted then.
+        """
+        temporary, hour = self.path.with_suffix(".part"), int(time.time()) // HOUR * HOUR
+        with self._lock:
+            try:
+                with open(temporary, "w", encoding="ascii") as file:
+                    file.write(f"{self.n + 1}\n")
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.utime(temporary, (hour, hour))
+                os.replace(temporary, self.path)
+                flush_folder(self.path.parent)
+            except OSError as error:
+                raise DiskFailure(str(error)) from None
+            self.n += 1
+
+
+def opened_withdrawals(folder: Path) -> Withdrawals:
+    """The number of a folder whose store is open.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file has no number.
+    """
+    path = folder / PRIVATE / _NAME
+    try:
+        text = path.read_text(encoding="ascii").strip() if path.exists() else "0"
+        return Withdrawals(path, int(text))
+    except (OSError, ValueError):
+        remedy = "has no number of deleted reports: restore it, or remove it to count from 0"
+        raise InvalidArgument("folder", str(path), remedy) from None
+
+
+# -- Invitations: codes that take one sheet each --------------------------------------------------
+# Two files are made together. One has the codes, for those who invite; the other has only hashes of
+# them, for the collector: whoever reads it cannot answer in anybody's name. A code has 19 random
+# letters out of 31, 94 bits: of a million codes a guess hits one with probability 5e-23, and
+# whoever has the hashes and tries 1e12 codes a second finds the first after some 700 years.
+#
+# What the collector keeps of a code is whether it is spent, beside a keyed hash. All codes are
+# there from the beginning, in the order of their hashes, and to spend one changes one number in
+# its place. So the database says neither when nor in which order codes were spent, and nothing in
+# it belongs to a code and to a sheet.
+
+
+FORMAT, VERSION = "ldpstats-invitations", 1
+HASH_SIZE = 16  # bytes
+_MOST = 10_000_000
+_INVITATION_HASH = re.compile(f"[0-9a-f]{{{2 * HASH_SIZE}}}")
+_ADDRESS = re.compile(r"[\x21-\x7e]+")
+
+INVITED = """
+CREATE TABLE IF NOT EXISTS invited
+    (code BLOB PRIMARY KEY, spent INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+# -- making codes ----------------------------------------------------------------------------------
+
+
+def invite(
+    questionnaire: Questionnaire,
+    n: int,
+    to: FilePath,
+    *,
+    url: str | None = None,
+    force: bool = False,
+) -> Path:
+    """Make invitation codes, from the randomness of the operating system.
+
+    Parameters
+    ----------
+    questionnaire : Questionnaire
+        The codes are for its sheets alone.
+    n : int
+        How many.
+    to : path-like
+        The table of codes to write (CSV), which only its owner may read: ``code``, and ``link`` if
+        there is a `url`. Whoever has it can answer in place of those who are invited.
+    url : str, optional
+        Where the page is. A link has the code as its fragment, which browsers do not send.
+    force : bool
+        Whether existing files may be overwritten: the codes in them are then lost.
+
+    Returns
+    -------
+    Path
+        The file for the collector, beside the table, ``codes.invitations.json`` for ``codes.csv``.
+        It has a hash of each code, in an order that says nothing. Its owner alone may read it, too.
+
+    Raises
+    ------
+    InvalidArgument
+        For any other argument, and for files that exist or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.collector import invite
+    >>> sheet = ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), epsilon=1.0)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = invite(sheet, 3, f"{folder}/codes.csv", url="https://survey.example/")
+    ...     print(made.name, made.with_name("codes.csv").read_text().count("\\n"))
+    codes.invitations.json 4
+    """
+    if not isinstance(questionnaire, Questionnaire):
+        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+    if positive_integer("n", n) > _MOST:
+        raise InvalidArgument("n", n, f"must be at most {_MOST}")
+    link = _link(url)
+    table = checked_path(to)
+    hashes = table.with_suffix(".invitations.json")
+    codes = list(_new_codes(n))
+    survey = questionnaire.fingerprint
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "survey": survey,
+        "codes": sorted(hashed(code, survey).hex() for code in codes),
+    }
+    with replacing_all([table, hashes], force, private=True) as (own, other):
+        with own.open("w", encoding="ascii", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["code"] if link is None else ["code", "link"])
+            for code in map(grouped, codes):
+                rows.writerow([code] if link is None else [code, f"{link}#{code}"])
+        other.write_text(json.dumps(document, indent=0) + "\n", encoding="ascii")
+    return hashes
+
+
+def _new_codes(n: int) -> Iterator[str]:
+    known: set[str] = set()
+    while len(known) < n:
+        code = checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))
+        if code not in known:
+            known.add(code)
+            yield code
+
+
+def _link(url: object) -> str | None:
+    """The address of a page, to which a code is added."""
+    if url is None:
+        return None
+    remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
+    if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
+        raise InvalidArgument("url", url, remedy)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InvalidArgument("url", url, remedy) from None
+    if parts.scheme == "file" or (parts.scheme in ("http", "https") and parts.netloc):
+        return url if parts.path else f"{url}/"
+    raise InvalidArgument("url", url, remedy)
+
+
+def grouped(code: str) -> str:
+    """A code as it is shown: four letters, a hyphen, and so on."""
+    return "-".join(code[i : i + 4] for i in range(0, CODE_LENGTH, 4))
+
+
+def hashed(code: str, survey: str) -> bytes:
+    """The hash of a code, which is that of one questionnaire."""
+    return blake2b(code.encode("ascii"), key=survey.encode("ascii"), digest_size=HASH_SIZE).digest()
+
+
+# -- knowing codes ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Invitations:
+    """The codes that a collector knows, by their hashes, which increase."""
+
+    survey: str
+    hashes: Sequence[bytes]
+
+    def find(self, code: str) -> bytes | None:
+        """The hash of a code; None if the code is unknown."""
+        found = hashed(code, self.survey)
+        place = bisect_left(self.hashes, found)
+        return found if self.hashes[place : place + 1] == [found] else None
+
+
+def read_invitations(paths: object, survey: str) -> Invitations | None:
+    """The invitations of files that `invite` wrote for the collector; None without files.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, or is none.
+    MechanismMismatch
+        For codes of another questionnaire.
+    """
+    files = listed("invitations", paths, "must be a list of files that ldpstats invite wrote")
+    if not files:
+        return None
+    return Invitations(survey, sorted({one for file in files for one in _hashes(file, survey)}))
+
+
+def _hashes(path: Any, survey: str) -> Iterator[bytes]:
+    if str(path).lower().endswith(".csv"):
+        other = checked_path(path).with_suffix(".invitations.json").name
+        raise refusal(path, f"is for those who invite: give the collector {other}, without codes")
+    document = json_document(path)
+    if not is_format(document, FORMAT) or document.get("version") != VERSION:
+        raise refusal(path, "is no file of invitations: ldpstats invite writes them")
+    if document.get("survey") != survey:
+        raise MechanismMismatch(
+            f"{path} has invitations to a questionnaire with fingerprint {document.get('survey')}, "
+            f"not {survey}: name the file that ldpstats invite made for this one"
+        )
+    codes = document.get("codes")
+    if not isinstance(codes, list) or not codes or sorted(set(map(str, codes))) != codes:
+        raise refusal(path, "is damaged: it must have different hashes of codes in their order")
+    for code in codes:
+        if not _INVITATION_HASH.fullmatch(code):
+            raise refusal(path, "is damaged: a hash of a code has other characters")
+        yield bytes.fromhex(code)
+
+
+# -- spending codes --------------------------------------------------------------------------------
+
+
+def enrol(database: sqlite3.Connection, codes: Iterable[bytes]) -> None:
+    """Give every code its place, those that are new in their order; spent ones stay spent."""
+    rows = [(code,) for code in sorted(codes)]
+    database.executemany("INSERT OR IGNORE INTO invited VALUES (?, 0)", rows)
+
+
+def spend(database: sqlite3.Connection, code: bytes) -> bool:
+    """Mark a code as spent; False if it was before."""
+    query = "UPDATE invited SET spent = 1 WHERE code = ? AND spent = 0"
+    return database.execute(query, [code]).rowcount == 1

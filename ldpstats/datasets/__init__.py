@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import counts_vector
-from ldpstats.arguments.labels import check_column
+from ldpstats.arguments import counts_vector
 from ldpstats.errors import InvalidArgument
+from ldpstats.labels import check_column
 
 __all__ = ["expand", "load_fair", "load_gss", "load_military"]
 

@@ -11,8 +11,8 @@ Probabilities are exact: a float is understood as the Fraction of its shortest d
 from __future__ import annotations
 
 from ldpstats.devices import library
-from ldpstats.devices.device import Device
-from ldpstats.devices.steps import (
+from ldpstats.devices.device import (
+    Device,
     another,
     cards,
     cohorts,
@@ -26,9 +26,9 @@ from ldpstats.devices.steps import (
     say,
     spin,
     truth,
-    unknown,
 )
-from ldpstats.programs.words import WORDS
+from ldpstats.programs.instructions import WORDS
+from ldpstats.programs.polynomials import unknown
 
 __all__ = [
     "WORDS",

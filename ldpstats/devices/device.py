@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from ldpstats.arguments.labels import as_labels
-from ldpstats.devices.tree import tree_of
-from ldpstats.devices.tree_plot import draw_tree
+from ldpstats.arguments import listed
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import as_labels
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.device import DeviceMechanism
-from ldpstats.mechanisms.unknown_device import UnknownDevice
-from ldpstats.programs.checks import known_label, listed_labels
+from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice
+from ldpstats.programs import steps
 from ldpstats.programs.documents import step_from_dict, step_to_dict
-from ldpstats.programs.instructions import instructions, named_labels
-from ldpstats.programs.own_words import in_own_words, own_outputs
-from ldpstats.programs.steps import Say, Step, Then, When, check_step
+from ldpstats.programs.instructions import (
+    counted_outcome,
+    in_own_words,
+    instructions,
+    named_labels,
+    own_outputs,
+)
+from ldpstats.programs.polynomials import Chance, known_label, listed_labels
+from ldpstats.programs.steps import (
+    Another,
+    Cards,
+    Cohorts,
+    Flip,
+    Hashed,
+    Opposite,
+    Parts,
+    Question,
+    Roll,
+    Say,
+    Spin,
+    Step,
+    Then,
+    Truth,
+    When,
+    check_step,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Device", "as_step"]
+__all__ = [
+    "Device",
+    "another",
+    "cards",
+    "cohorts",
+    "flip",
+    "hashed",
+    "opposite",
+    "parts",
+    "question",
+    "recode",
+    "roll",
+    "say",
+    "spin",
+    "tree_of",
+    "truth",
+]
 
 
 class Device:
@@ -281,3 +323,647 @@ def _keys(key: Any) -> tuple[Any, ...]:
             raise InvalidArgument("when", key, "has too many outcomes: use otherwise= for most")
         return tuple(key)
     return (key,)
+
+
+# -- The first steps of randomising devices -------------------------------------------------------
+
+
+truth = Device(steps.Truth())
+"""Say the true answer.
+
+Examples
+--------
+>>> from ldpstats.devices import roll, truth
+>>> roll(6).when({1: "yes", 6: "no"}, otherwise=truth).mechanism(("no", "yes")).exact[0][0]
+Fraction(5, 6)
+"""
+
+opposite = Device(steps.Opposite())
+"""Say the other one of two answers.
+
+Examples
+--------
+>>> from ldpstats.devices import flip, opposite, truth
+>>> flip("1/4").when({"heads": opposite}, otherwise=truth).mechanism(("no", "yes")).exact[0]
+(Fraction(3, 4), Fraction(1, 4))
+"""
+
+another = Device(steps.Another())
+"""Say one of the other answers, each with the same probability.
+
+Examples
+--------
+>>> from ldpstats.devices import another, flip, truth
+>>> flip("1/2").when({"heads": another}, otherwise=truth).mechanism(("a", "b", "c")).exact[0]
+(Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+"""
+
+
+def say(label: Any) -> Device:
+    """Say this, whatever the truth is. In a branch the bare label does.
+
+    Parameters
+    ----------
+    label : str, int, float or bool
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not a label.
+
+    Examples
+    --------
+    >>> say("yes")
+    say('yes')
+    """
+    return Device(steps.Say(label))
+
+
+def flip(p: Any = Fraction(1, 2)) -> Device:
+    """Flip a coin: the outcomes are "heads", with probability p, and "tails".
+
+    Parameters
+    ----------
+    p : int, Fraction, float, Decimal, str or Polynomial
+        A float is understood as the Fraction of its shortest decimal: 0.1 is 1/10.
+
+    Raises
+    ------
+    InvalidArgument
+        If p is not a probability.
+
+    Examples
+    --------
+    >>> flip(0.1)
+    flip('1/10')
+    """
+    return Device(steps.Flip(p))
+
+
+def roll(sides: int = 6) -> Device:
+    """Roll a fair die: the outcomes are 1, 2, ..., sides.
+
+    Parameters
+    ----------
+    sides : int
+        At most 100,000.
+
+    Raises
+    ------
+    InvalidArgument
+        If `sides` is out of range.
+
+    Examples
+    --------
+    >>> roll(10).when({range(1, 8): truth}, otherwise=opposite)
+    roll(10).when({range(1, 8): truth}, otherwise=opposite)
+    """
+    return Device(steps.Roll(sides))
+
+
+def spin(outcomes: Mapping[Any, Any]) -> Device:
+    """Turn a spinner, which stops at each label with its probability.
+
+    Parameters
+    ----------
+    outcomes : dict of label to probability
+        They sum to one exactly: write thirds as "1/3".
+
+    Raises
+    ------
+    InvalidArgument
+        If they do not sum to one, or a label occurs twice.
+
+    Examples
+    --------
+    >>> spin({"a": "1/3", "b": "2/3"})
+    spin({'a': '1/3', 'b': '2/3'})
+    """
+    return Device(steps.Spin(outcomes))  # type: ignore[arg-type]
+
+
+def cards(outcomes: Mapping[Any, Any]) -> Device:
+    """Draw a card from a shuffled deck.
+
+    Parameters
+    ----------
+    outcomes : dict of label to number of cards, or to proportion
+        Whole numbers are numbers of cards.
+
+    Raises
+    ------
+    InvalidArgument
+        If the deck is empty, or proportions do not sum to one.
+
+    Examples
+    --------
+    >>> deck = cards({"red": 3, "black": 7})
+    >>> deck.mechanism(("no", "yes")).exact[0]
+    (Fraction(3, 10), Fraction(7, 10))
+    """
+    return Device(steps.Cards(outcomes))  # type: ignore[arg-type]
+
+
+def question(prevalence: Any, text: str | None = None, answers: Any = ("no", "yes")) -> Device:
+    """Answer an unrelated question truthfully: the outcomes are its two answers.
+
+    Parameters
+    ----------
+    prevalence : int, Fraction, float, Decimal, str or Polynomial
+        The share of the second answer, the "yes".
+    text : str, optional
+        The question, for the instructions.
+    answers : sequence of two labels
+
+    Raises
+    ------
+    InvalidArgument
+        If `prevalence` is not a probability, or `answers` are not two labels.
+
+    Examples
+    --------
+    >>> question("1/12", "Were you born in June?")
+    question('1/12', 'Were you born in June?')
+    """
+    return Device(steps.Question(prevalence, text, answers))
+
+
+def parts(*devices: Any) -> Device:
+    """Report the results of several devices, independent given the true answer.
+
+    Reports are text such as "red, black".
+
+    Parameters
+    ----------
+    *devices : Device or label
+        Two or more.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are fewer.
+
+    Examples
+    --------
+    >>> parts(truth, roll(6)).mechanism(("a", "b")).outputs[:2].tolist()
+    ['a, 1', 'a, 2']
+    """
+    if len(devices) == 1 and isinstance(devices[0], list | tuple):
+        remedy = "is a list: write the devices one by one, as in parts(truth, opposite)"
+        raise InvalidArgument("parts", devices[0], remedy)
+    return Device(steps.Parts(tuple(as_step("parts", device) for device in devices)))
+
+
+def hashed(n_outputs: int, cohort: int = 0) -> Device:
+    """Say the cell, from 0 on, that the package's hash gives to the true answer.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Number of cells.
+    cohort : int
+        The hash of this cohort, the first one: section 6 of ``ldpstats/clients/SPECIFICATION.md``.
+        Numbers are hashed as the text that prints them.
+
+    Raises
+    ------
+    InvalidArgument
+        If either is out of range.
+
+    Examples
+    --------
+    >>> hashed(100).mechanism(("", "a", "Zürich")).exact[1].index(1)
+    14
+    """
+    return Device(steps.Hashed(n_outputs, cohort))
+
+
+def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> Device:
+    """Draw one of several devices; which it was is reported too.
+
+    Reports are text such as "3:yes": the number of the device, from 0, or its name, and what it
+    said. The cohort is drawn without regard to the answer, and is public. All cohorts together
+    estimate frequencies, and parameters of devices that are unknown, as groups do: given how many
+    respondents each has (see `FrequencyModel`). With weights each report is decoded by the device
+    of its own cohort.
+
+    Parameters
+    ----------
+    devices : sequence of Device, or mapping from name to Device
+        Names are text without a colon, or whole numbers.
+    shares : mapping from name to probability, or sequence of probabilities; optional
+        How likely each is drawn, in (0, 1], of sum one exactly; all the same by default. They
+        serve simulations and plans: no estimate takes them for evidence.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not a list of devices, or a dict of names and devices; if shares do not sum to one,
+        or are not those of the devices.
+
+    Examples
+    --------
+    >>> cohorts([truth, opposite]).mechanism(("no", "yes")).outputs.tolist()
+    ['0:no', '0:yes', '1:no', '1:yes']
+    >>> cohorts({"A": truth, "B": opposite}, shares={"A": "2/3", "B": "1/3"})
+    cohorts({'A': truth, 'B': opposite}, shares=['2/3', '1/3'])
+    """
+    names: tuple[Any, ...] | None = None
+    if isinstance(devices, Mapping):
+        names, devices = tuple(map(_cohort_name, devices)), devices.values()
+    remedy = (
+        "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)], or a dict of them"
+    )
+    given = listed("devices", devices, remedy)
+    if isinstance(shares, Mapping):
+        known = tuple(map(str, range(len(given)))) if names is None else names
+        if set(map(str, shares)) != set(known) or len(shares) != len(known):
+            remedy = f"must have a probability for each of {', '.join(map(repr, known))}"
+            raise InvalidArgument("shares", shares, remedy)
+        by_name = {str(name): share for name, share in shares.items()}
+        shares = [by_name[name] for name in known]
+    several = tuple(as_step("cohorts", device) for device in given)
+    odds = None if shares is None else tuple(listed("shares", shares, "must be probabilities"))
+    return Device(steps.Cohorts(several, names, odds))
+
+
+def _cohort_name(name: Any) -> Any:
+    """The name of a cohort; a whole number is its text."""
+    return str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
+
+
+def recode(labels: Mapping[Any, Any]) -> Device:
+    """Say another label for some answers, and the truth for all others.
+
+    Parameters
+    ----------
+    labels : dict of label to label
+
+    Raises
+    ------
+    InvalidArgument
+        If it is not a dict of labels.
+
+    Examples
+    --------
+    >>> recode({"often": "yes"})
+    truth.when({'often': 'yes'}, otherwise=truth)
+    """
+    return truth.when(labels, otherwise=truth)
+
+
+# -- A device as a tree: what is drawn at each branch, and what is said at the leaves -------------
+
+
+_MOST_NAMED = 4  # outcomes of one branch, beyond which they are shortened
+_MOST_DRAWN = 12  # branches of a step, beyond which the others are one
+
+
+@dataclass(frozen=True)
+class Node:
+    """A step: what it is called, whether it is a report, and where it leads."""
+
+    text: str
+    is_leaf: bool
+    branches: tuple[Branch, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """How many rows of a drawing the node takes."""
+        return sum(branch.node.leaves for branch in self.branches) or 1
+
+    @property
+    def depth(self) -> int:
+        """How many steps follow one another."""
+        return 1 + max((branch.node.depth for branch in self.branches), default=0)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Outcomes of a step, their probability in words, and the step that follows."""
+
+    outcomes: str
+    chance: str
+    node: Node
+
+
+def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = False) -> Node:
+    """The tree of a step; with the categories, answers that have no branch are named.
+
+    `later` says that the result of an earlier step stands for the truth.
+    """
+    match step:
+        case When():
+            return _when(step, categories, later)
+        case Then() if (counted := counted_outcome(step)) is not None:
+            return _counted(*counted)
+        case Then():
+            results = step.first.said(None if categories is None else tuple(categories))
+            second = tree_of(step.second, results, True)
+            return _joined(tree_of(step.first, categories, later), second)
+        case Parts() | Cohorts():
+            return _several(step, categories, later)
+        case Flip() | Roll() | Spin() | Cards():
+            return Node(_named(step), False, tuple(_results(_law(step) or [])))
+        case _:
+            return Node(_named(step, later), True)
+
+
+def _named(step: Step, later: bool = False) -> str:
+    """A step in a few words."""
+    match step:
+        case Truth():
+            return "that result" if later else "truth"
+        case Opposite():
+            return "opposite of that" if later else "opposite"
+        case Another():
+            return "another than that" if later else "another answer"
+        case Say():
+            return f"say {step.label}"
+        case Flip():
+            return "flip a coin"
+        case Roll():
+            return "roll a die" if step.sides == 6 else f"roll a die of {step.sides}"
+        case Spin():
+            return "turn a spinner"
+        case Cards():
+            return "draw a card"
+        case Question():
+            return "other question" if step.text is None else step.text
+        case Hashed():
+            return f"hash to {step.n_outputs} cells"
+    return "that result?"
+
+
+def _law(step: Step) -> list[tuple[Any, Chance]] | None:
+    """Outcomes with their probabilities; None if the truth decides."""
+    match step:
+        case Flip():
+            return [("heads", step.p), ("tails", 1 - step.p)]
+        case Roll():
+            return [(side, Fraction(1, step.sides)) for side in range(1, step.sides + 1)]
+        case Spin() | Cards():
+            return list(step.law)
+        case Question():
+            return [(step.answers[0], 1 - step.prevalence), (step.answers[1], step.prevalence)]
+    return None
+
+
+def _when(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
+    """Branches by the outcome of the step before; equal steps share one."""
+    source, law = step.source, _law(step.source)
+    outcomes: Sequence[Any] | None = source.outcomes
+    name = _named(source)
+    if isinstance(source, Truth):
+        outcomes, name = categories, "that result?" if later else "true answer?"
+    elif law is None:
+        name = "that result?"
+    chances = {(type(v), v): p for v, p in law or ()}
+
+    def branch(labels: Sequence[Any], then: Step) -> Branch:
+        p = sum((chances[type(v), v] for v in labels), Fraction(0)) if law else None
+        return Branch(_outcomes(labels), _chance(p), tree_of(then, categories, later))
+
+    branches = [branch(labels, then) for then, labels in _grouped(step, outcomes).items()]
+    if step.otherwise is not None and outcomes is None:
+        then = tree_of(step.otherwise, categories, later)
+        branches.append(Branch("otherwise", "", then))
+    own = Node(name, False, tuple(branches))
+    if law is None and not isinstance(source, Truth):
+        return _joined(tree_of(source, categories, later), own)
+    return own
+
+
+def _grouped(step: When, outcomes: Sequence[Any] | None) -> dict[Step, list[Any]]:
+    """The outcomes that lead to each step, those of `otherwise` too."""
+    grouped: dict[Step, list[Any]] = {}
+    for labels, branch in step.branches:
+        grouped.setdefault(branch, []).extend(labels)
+    taken = {(type(v), v) for labels, _ in step.branches for v in labels}
+    rest = [v for v in outcomes or () if (type(v), v) not in taken]
+    if step.otherwise is not None and rest:
+        grouped.setdefault(step.otherwise, []).extend(rest)
+    return grouped
+
+
+def _joined(first: Node, second: Node) -> Node:
+    """One tree after another, which goes on from the result of the first."""
+    return Node("in turn", False, (Branch("first", "", first), Branch("then", "", second)))
+
+
+def _counted(drawn: Step, times: int, outcome: Any) -> Node:
+    """Several draws from one object of which the number of an outcome is said."""
+    p = next(p for label, p in _law(drawn) or () if label == outcome)
+    branches = tuple(
+        Branch(f"{n} {outcome}", _chance(comb(times, n) * p**n * (1 - p) ** (times - n)), leaf)
+        for n in range(times + 1)
+        for leaf in [Node(f"say {n}", True)]
+    )
+    return Node(f"{_named(drawn)}, {times} times", False, branches)
+
+
+def _several(step: Parts | Cohorts, categories: Sequence[Any] | None, later: bool) -> Node:
+    """A branch for each part of a report, or for each cohort."""
+    drawn = isinstance(step, Cohorts)
+    n = len(step.steps)
+    names = step.named if isinstance(step, Cohorts) else map(str, range(1, n + 1))
+    chances = map(_chance, step.chances) if isinstance(step, Cohorts) else [""] * n
+    name = "cohort" if drawn else "answer"
+    branches = tuple(
+        Branch(f"{name} {which}", p, tree_of(one, categories, later))
+        for which, p, one in zip(names, chances, step.steps, strict=True)
+    )
+    return Node("draw a cohort" if drawn else f"{n} answers", False, branches)
+
+
+def _results(law: list[tuple[Any, Chance]]) -> Iterator[Branch]:
+    """Branches to the results that are said; the last of many are one."""
+    many = len(law) > _MOST_DRAWN
+    for outcome, p in law[: _MOST_DRAWN - 1] if many else law:
+        yield Branch(str(outcome), _chance(p), Node(f"say {outcome}", True))
+    if many:
+        rest = law[_MOST_DRAWN - 1 :]
+        p = sum((p for _, p in rest), Fraction(0))
+        yield Branch(f"{len(rest)} others", _chance(p), Node("say which", True))
+
+
+def _outcomes(labels: Sequence[Any]) -> str:
+    """Outcomes of one branch: 2 to 5; red, blue."""
+    whole = all(type(v) is int for v in labels)
+    ordered = sorted(labels) if whole else list(labels)
+    if whole and len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    comma = "; " if any("," in str(v) for v in labels) else ", "
+    if len(ordered) > _MOST_NAMED:
+        shown = comma.join(map(str, ordered[: _MOST_NAMED - 1]))
+        return f"{shown} and {len(ordered) - _MOST_NAMED + 1} more"
+    return comma.join(map(str, ordered))
+
+
+def _chance(p: Chance | int | None) -> str:
+    """A probability in a few characters: a short fraction, a decimal, or a polynomial."""
+    if p is None:
+        return ""
+    if isinstance(p, Fraction) and p.denominator > 1000:
+        return f"{float(p):.3g}"
+    return str(p)
+
+
+# -- The drawing of a device as a tree, from the first step on the left to the reports ------------
+
+
+_LONGEST_LINE = 26  # characters of a line in a box
+_MOST_LINES = 4  # of a box
+_MOST_LEAVES, _MOST_DEEP = 200, 25
+_GAP = 0.8  # lines between boxes
+_TOP = 0.6  # lines above the first
+_PAD = 1.6  # characters around the text of a box
+_EM, _LINE = 0.60, 1.25  # width of a character and height of a line, in font sizes
+_FONT = 10.0
+_INK, _STEP, _LEAF = "0.25", "#dbe7f3", "#f7ecd0"
+
+
+@dataclass(frozen=True)
+class _Box:
+    """A node with its place: columns in characters, rows in lines."""
+
+    text: str
+    is_leaf: bool
+    x: float
+    y: float
+    width: float
+    branches: tuple[tuple[str, _Box], ...]
+
+
+def draw_tree(tree: Node, ax: object = None) -> Axes:
+    """Draw a tree on the axes given, or on new ones that are as large as it needs."""
+    leaves, depth = tree.leaves, tree.depth
+    if leaves > _MOST_LEAVES or depth > _MOST_DEEP:
+        raise NotAvailable(
+            f"a tree of {leaves} reports and {depth} steps is too large to draw: at most "
+            f"{_MOST_LEAVES} and {_MOST_DEEP} can be read; draw a part of the device"
+        )
+    columns = _columns(tree)
+    box, rows = _placed(tree, columns, 0, _TOP)
+    across = max(right for right in _rights(box))
+    axes, size = _axes(ax, across, rows)
+    _draw(axes, box, size)
+    axes.set_xlim(-0.5, across + 0.5)
+    axes.set_ylim(rows, 0.0)
+    axes.set_axis_off()
+    return axes
+
+
+def _columns(tree: Node) -> list[float]:
+    """The left edge of the boxes at each depth, in characters."""
+    widths: dict[int, int] = {}
+    labels: dict[int, int] = {}
+    for depth, node in _nodes(tree, 0):
+        for branch in node.branches:  # a report may reach into the next columns: its row is empty
+            widths[depth] = max(widths.get(depth, 0), _width(_wrapped(node.text)))
+            text = _label(branch.outcomes, branch.chance)
+            labels[depth] = max(labels.get(depth, 0), _width(text))
+    lefts = [0.0]
+    for depth in range(len(widths)):
+        lefts.append(lefts[-1] + widths[depth] + 2 * _PAD + labels[depth] + 5.0)
+    return lefts
+
+
+def _rights(box: _Box) -> Iterator[float]:
+    yield box.x + box.width
+    for _, other in box.branches:
+        yield from _rights(other)
+
+
+def _nodes(node: Node, depth: int) -> Iterator[tuple[int, Node]]:
+    yield depth, node
+    for branch in node.branches:
+        yield from _nodes(branch.node, depth + 1)
+
+
+def _placed(node: Node, columns: list[float], depth: int, top: float) -> tuple[_Box, float]:
+    """The box of a node below a row, and the row below all of its branches."""
+    text = _wrapped(node.text)
+    lines = text.count("\n") + 1
+    row, below = top, []
+    for branch in node.branches:
+        label = _label(branch.outcomes, branch.chance)
+        extra = float(label.count("\n"))
+        box, row = _placed(branch.node, columns, depth + 1, row + extra)
+        below.append((label, box))
+    bottom = max(row, top + lines + _GAP + 0.4)
+    middle = (below[0][1].y + below[-1][1].y) / 2 if below else (top + bottom - _GAP) / 2
+    middle = max(middle, top + lines / 2)
+    width = _width(text) + 2 * _PAD
+    return _Box(text, node.is_leaf, columns[depth], middle, width, tuple(below)), bottom
+
+
+def _axes(ax: object, across: float, rows: float) -> tuple[Axes, float]:
+    """The axes, and the size of a font in which everything fits."""
+    import matplotlib.axes
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        size = max(_FONT, float(plt.rcParams["font.size"]))
+        width, height = (across + 2) * _EM * size / 72, (rows + 0.6) * _LINE * size / 72
+        figure = plt.figure(figsize=(max(width, 1.0), max(height, 0.6)))
+        return figure.add_axes((0.0, 0.0, 1.0, 1.0)), size
+    if not isinstance(ax, matplotlib.axes.Axes):
+        raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
+    if ax.name != "rectilinear":
+        raise InvalidArgument("ax", ax.name, "must be rectangular: these Axes are another kind")
+    scale = 72 / ax.figure.dpi
+    wide = ax.bbox.width * scale / ((across + 1) * _EM)
+    high = ax.bbox.height * scale / ((rows + 0.4) * _LINE)
+    return ax, min(_FONT, wide, high)
+
+
+def _draw(ax: Axes, box: _Box, size: float) -> None:
+    """Draw a box, the lines from it, and the boxes that follow."""
+    right = box.x + box.width
+    for label, other in box.branches:
+        bend = right + 1.2
+        xs, ys = [right, bend, bend, other.x], [box.y, box.y, other.y, other.y]
+        ax.plot(xs, ys, color=_INK, linewidth=0.8, zorder=1)
+        ax.text(bend + 0.8, other.y - 0.12, label, fontsize=0.92 * size, va="bottom", zorder=3)
+        _draw(ax, other, size)
+    lines = box.text.count("\n") + 1
+    _patch(ax, box, lines)
+    ax.text(box.x + box.width / 2, box.y, box.text, fontsize=size, ha="center", va="center")
+
+
+def _patch(ax: Axes, box: _Box, lines: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    height = lines + 0.35
+    face: Any = _LEAF if box.is_leaf else _STEP
+    corner = (box.x, box.y - height / 2)
+    shape = Rectangle(corner, box.width, height, facecolor=face, edgecolor=_INK, linewidth=0.8)
+    ax.add_patch(shape).set_zorder(2)
+
+
+def _label(outcomes: str, chance: str) -> str:
+    """The words over a branch: outcomes, and their probability."""
+    text = _shown(outcomes)
+    return f"{_wrapped(text)}  ({chance})" if chance else _wrapped(text)
+
+
+def _wrapped(text: str) -> str:
+    """Text in lines of a box, cut after some."""
+    lines = textwrap.wrap(_shown(text), _LONGEST_LINE) or [" "]
+    if len(lines) > _MOST_LINES:
+        lines = lines[:_MOST_LINES]
+        lines[-1] = f"{lines[-1][: _LONGEST_LINE - 3]}..."
+    return "\n".join(lines)
+
+
+def _width(text: str) -> int:
+    """Columns of text in a font, where wide characters take two."""
+    from unicodedata import east_asian_width
+
+    return max(sum(2 if east_asian_width(c) in "WF" else 1 for c in v) for v in text.split("\n"))
+
+
+def _shown(text: str) -> str:
+    """Text without control characters and without mathematics."""
+    return "".join(c if c.isprintable() else " " for c in text).replace("$", r"\$")

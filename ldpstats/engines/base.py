@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event, Thread
 from typing import Any, ClassVar, TypeVar
 
-from ldpstats.engines.failures import running
-from ldpstats.errors import NotAvailable
+from ldpstats import errors
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 
 __all__ = [
     "BATCH_ROWS",
     "Engine",
+    "EngineFailure",
     "Frame",
     "Partial",
     "Source",
+    "needed",
+    "of_engine",
     "other_engine",
     "picked",
+    "plain",
+    "polled",
+    "reason",
+    "running",
+    "sorted_cells",
     "stacked",
+    "tell",
+    "watched",
 ]
+
 
 BATCH_ROWS = 1 << 17
 
@@ -214,3 +230,272 @@ class Frame(Source):
     @property
     def shown(self) -> str:
         return type(self.native).__name__
+
+
+# -- Errors of engines, turned into one that names the data and says what to do -------------------
+
+
+_PANIC = "pyo3_runtime"  # of Rust, which is no Exception to Python
+_ENGINES = {
+    "_duckdb": "DuckDB",
+    "duckdb": "DuckDB",
+    "pyspark": "Spark",
+    "py4j": "Spark",
+    "polars": "Polars",
+    _PANIC: "Polars",
+    "pyarrow": "Arrow",
+    "ibis": "Ibis",
+    "dask": "Dask",
+    "narwhals": "Narwhals",
+}
+_OWN = re.compile(r"^ldpstats\.errors\.(\w+): (.*)$", re.MULTILINE)
+_REMEDIES = (  # words of a message, in lower case, and what helps
+    ("could not set lock", "another process writes to it: wait, or copy the file"),
+    ("unique file handle", "it is open in this process: pass a relation of that connection"),
+    ("different configuration", "it is open in this process: pass a relation of that connection"),
+    (
+        "operations are disabled by configuration",
+        "a view of a database may read no other file: CREATE TABLE of what it shows, or pass a "
+        "relation of a connection of your own",
+    ),
+    ("no space left", "the disk is full: free some space"),
+    ("file too large", "the disk is full: free some space"),
+    ("maxresultsize", "raise spark.driver.maxResultSize, or ask for fewer columns at a time"),
+    ("out of memory", "ask for fewer columns at a time, or give the engine more memory"),
+    ("open result", "another query still reads from this connection: finish or close that first"),
+    ("busy with another call", "another thread uses this connection: give each a cursor() of it"),
+    ("python worker exited", "a worker ended; memory may lack: see the log of Spark"),
+    ("already been closed", "keep the connection open while it is in use"),
+    ("connection was closed", "keep the connection open while it is in use"),
+    ("sparkcontext", "keep the Spark session running while it is in use"),
+    ("connection refused", "keep the Spark session running while it is in use"),
+    ("does not exist", "keep the table while it is in use"),
+    ("no module named 'ldpstats'", "install ldpstats where the workers of Spark run"),
+    ("no module named", "set PYSPARK_PYTHON to a Python that has ldpstats and what it needs"),
+    ("java gateway process exited", "Spark needs Java 17 or later: install it"),
+)
+
+
+class EngineFailure(InvalidArgument):
+    """An engine stopped before it had an answer."""
+
+
+def engine_of(error: BaseException) -> str:
+    """The engine that an error belongs to, by its class or by where it was raised; "" if none."""
+    modules = [type(error).__module__]
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if frames:
+        modules.append(str(frames[-1].f_globals.get("__name__", "")))
+    roots = [module.partition(".")[0] for module in modules]
+    return next((_ENGINES[root] for root in roots if root in _ENGINES), "")
+
+
+def of_engine(error: Exception) -> bool:
+    """Whether an engine or the system raised it, rather than this package."""
+    return bool(engine_of(error)) or isinstance(error, OSError | MemoryError | EOFError)
+
+
+def reason(error: BaseException) -> str:
+    """What an engine says, on one line."""
+    text = str(error)
+    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)  # of Java, the first one last
+    lines = causes[-1:] or [line for line in text.splitlines() if not line.startswith("\tat ")]
+    text = " ".join(" ".join(lines).split())
+    return cut("".join(sign if sign.isprintable() else "?" for sign in text), 300)
+
+
+@contextmanager
+def running(name: str, shown: str) -> Iterator[None]:
+    """Turn errors of engines into one that shows the argument `name` as `shown`.
+
+    What was raised by this package, here or in a worker of Spark, says enough and stays as it is.
+    """
+    try:
+        yield
+    except LDPError:
+        raise
+    except BaseException as error:
+        panic = type(error).__module__ == _PANIC
+        if not panic and not (isinstance(error, Exception) and of_engine(error)):
+            raise
+        raise _named(name, shown, engine_of(error), error) from None
+
+
+@contextmanager
+def needed(engine: str, requirement: str) -> Iterator[None]:
+    """Say what to install where an engine is missing."""
+    try:
+        yield
+    except ImportError:
+        pass
+    else:
+        return
+    remedy = f"is not installed: python -m pip install '{requirement}'"
+    raise InvalidArgument("engine", engine, remedy) from None
+
+
+def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+    # without the calls of Java, which name parts of Spark that have not failed
+    text = "\n".join(line for line in str(error).splitlines() if not line.startswith("\tat "))
+    own = _OWN.findall(text)
+    if own:  # raised in a worker, whose trace ends with it
+        return _again(*own[-1])
+    if engine == "Spark" and isinstance(error, AssertionError):  # a session that was stopped
+        error = RuntimeError("there is no SparkContext")
+    low = f"{reason(error)} {text}".lower()
+    remedy = next((remedy for words, remedy in _REMEDIES if words in low), "")
+    if isinstance(error, MemoryError) and not remedy:
+        remedy = "out of memory: ask for fewer columns at a time"
+    what = f"{engine or 'the system'} stopped ({type(error).__name__}: {reason(error)})"
+    return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
+
+
+def _again(kind: str, message: str) -> LDPError:
+    """An error of this package from its name and its message."""
+    found: type[LDPError] = getattr(errors, kind, LDPError)
+    if not issubclass(found, InvalidArgument):
+        return found(message)
+    name, _, rest = message.partition("=")
+    value, _, remedy = rest.partition(": ")
+    return found(name, _Shown(value), remedy)
+
+
+class _Shown:
+    """Text that stands in a message without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+# -- One form of results, whatever engine they come from: types of columns and the order of rows ---
+
+
+def plain(table: Any) -> Any:
+    """A table of Arrow with one type for each kind of value.
+
+    Whole numbers become int64 (columns with larger ones stay as they are), others double; text
+    string, bytes binary, dictionaries their values, moments timestamps in microseconds.
+    """
+    import pyarrow
+
+    arrays = [_plain(table.column(i)) for i in range(table.num_columns)]
+    return pyarrow.Table.from_arrays(arrays, names=table.column_names)
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if types.is_unsigned_integer(kind) and kind.bit_width == 64 and len(column):
+        if (pc.max(column).as_py() or 0) >= 1 << 63:
+            return column
+    target = None
+    if types.is_decimal(kind) and kind.scale == 0:
+        try:
+            return column.cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:  # too large for it
+            return column
+    if types.is_integer(kind):
+        target = pyarrow.int64()
+    elif types.is_floating(kind):
+        # one zero: engines differ in whether they tell -0.0 from 0.0
+        return pc.add(column.cast(pyarrow.float64()), 0.0)
+    elif types.is_large_string(kind) or kind == pyarrow.string_view():
+        target = pyarrow.string()
+    elif types.is_fixed_size_binary(kind) or types.is_large_binary(kind):
+        target = pyarrow.binary()
+    elif kind == pyarrow.binary_view():
+        target = pyarrow.binary()
+    elif types.is_timestamp(kind) and kind.unit != "us":
+        return column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
+    return column if target is None or kind == target else column.cast(target)
+
+
+def sorted_cells(table: Any) -> Any:
+    """Distinct rows of `table`, its last column their number, in the order of the columns.
+
+    Missing values come last, NaN before them. Values that engines tell apart, but one type of Arrow
+    does not (0.0 and -0.0, moments a nanosecond apart), are added up.
+    """
+    import pyarrow
+    from pyarrow import types
+
+    names = [f"c{i}" for i in range(table.num_columns - 1)]  # whatever the columns are called
+    cells = table.rename_columns([*names, "n"])
+    cells = cells.set_column(len(names), "n", cells.column("n").cast(pyarrow.int64()))
+    if any(types.is_floating(t) or types.is_timestamp(t) for t in cells.schema.types):
+        cells = cells.group_by(names).aggregate([("n", "sum")]).select([*names, "n_sum"])
+    order = []
+    for i, name in enumerate(names):
+        _check_sortable(table.column_names[i], cells.schema.field(name).type)
+        if not types.is_null(cells.schema.field(name).type):
+            order.append((name, "ascending"))
+    if order:
+        cells = cells.sort_by(order)
+    return cells.rename_columns([*table.column_names[:-1], "n"])
+
+
+def _check_sortable(name: str, kind: Any) -> None:
+    from pyarrow import types
+
+    if types.is_nested(kind) or types.is_interval(kind):
+        raise InvalidArgument("column", name, f"is of the type {kind}, which has no order: cast it")
+
+
+# -- How far a query has come ---------------------------------------------------------------------
+
+
+_watch: ContextVar[Callable[[float], None] | None] = ContextVar("watch", default=None)
+
+SECONDS = 0.2  # from one look to the next
+
+
+@contextmanager
+def watched(advance: Callable[[float], None] | None) -> Iterator[None]:
+    """Queries that run meanwhile call `advance` with the fraction that is done, if they know it."""
+    token = _watch.set(advance)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def tell(fraction: float) -> None:
+    """Say how far the query that runs has come."""
+    advance = _watch.get()
+    if advance is not None:
+        advance(min(1.0, fraction))
+
+
+@contextmanager
+def polled(connection: Any) -> Iterator[None]:
+    """Look how far DuckDB has come with a grouped query, which runs meanwhile."""
+    advance = _watch.get()
+    if advance is None:
+        yield
+        return
+    connection.execute("SET enable_progress_bar = true")  # without it DuckDB does not count
+    connection.execute("SET enable_progress_bar_print = false")
+    ended = Event()
+
+    def look() -> None:
+        while not ended.wait(SECONDS):
+            # reading is the first half of what DuckDB counts; the groups are the other
+            done = 2 * connection.query_progress() / 100
+            if done > 0:  # -1 before it begins, and at its end
+                advance(min(1.0, done))
+
+    watcher = Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()

@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.layout import cohorts_in, reports_in
-from ldpstats.io.values import whole_counts
+from ldpstats.io.tables import cohorts_in, reports_in, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.formats import BitFormat
-from ldpstats.reports.packed import arrow_bytes, in_pandas, is_of_bytes, plain_bytes
+from ldpstats.reports.layout import BitFormat, arrow_bytes, in_pandas, is_of_bytes, plain_bytes
 from ldpstats.reports.single import BitCounts
 from ldpstats.sampling.packing import CellSums
 

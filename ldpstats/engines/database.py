@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldpstats.engines.base import Engine, Source, other_engine
-from ldpstats.engines.failures import running
-from ldpstats.engines.watch import polled
+from ldpstats.engines.base import Engine, Source, other_engine, polled, running
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.storage.files import reading
+from ldpstats.io.storage import reading
 
-__all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
+__all__ = ["SUFFIXES", "DuckDB", "Embedded", "database"]
+
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
 MEMORY = "1GB"  # beyond it DuckDB uses temporary files

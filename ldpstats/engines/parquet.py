@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import glob
+import json
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
+from ldpstats.arguments import listed
+from ldpstats.engines.base import (
+    BATCH_ROWS,
+    Engine,
+    EngineFailure,
+    Partial,
+    Source,
+    of_engine,
+    reason,
+    running,
+    tell,
+)
 from ldpstats.engines.database import Embedded
-from ldpstats.engines.failures import EngineFailure, of_engine, reason, running
-from ldpstats.engines.footers import Footer, combined, difference, footer, levels, widths
-from ldpstats.engines.listing import Found
-from ldpstats.engines.shares import shares
 from ldpstats.errors import InvalidArgument, LDPWarning
-from ldpstats.io.storage.files import refusal
-from ldpstats.reports.packed import is_of_bytes
+from ldpstats.io.storage import checked_path, reading, refusal
+from ldpstats.io.tables import file_format
+from ldpstats.labels import is_text
+from ldpstats.reports.layout import is_of_bytes
 
-__all__ = ["Files", "parquet"]
+__all__ = ["BATCH", "MERGED", "Files", "Found", "footer", "found_files", "is_files", "parquet"]
+
 
 T = TypeVar("T")
 
@@ -254,3 +268,415 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     for file, why in problems:
         _warn(file, why)
     return Files(name, engine, footers, report, tuple(problems))
+
+
+# -- What Parquet files say of themselves: columns, types, what is stored beside them -------------
+
+
+_OWN = b"ldpstats."  # fingerprints, which must agree between files
+BATCH = b"ldpstats.batch"  # of a file of a collector: what was drawn when it was written
+MERGED = b"ldpstats.merged"  # what a collector merged into it, as a list of JSON
+
+
+@dataclass(frozen=True, eq=False)
+class Footer:
+    """The footer of a file, and the state of the file when it was read."""
+
+    schema: Any  # of Arrow
+    n: int
+    groups: tuple[int, ...]  # rows of each row group
+    state: tuple[int, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.schema.names)
+
+    @property
+    def batch(self) -> str:
+        """Which batch of sheets the file is; "" if no collector wrote it."""
+        return str((self.schema.metadata or {}).get(BATCH, b"").decode("ascii", "replace"))
+
+    @property
+    def merged(self) -> frozenset[str]:
+        """The batches that were merged into it; names of files that have no batch."""
+        try:
+            found = json.loads((self.schema.metadata or {}).get(MERGED, b"[]"))
+        except ValueError:
+            return frozenset()
+        return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+
+    def stored(self, name: str) -> dict[bytes, bytes]:
+        """The keys and values beside a column."""
+        return dict(self.schema.field(name).metadata or {})
+
+    def unchanged(self, file: str) -> bool:
+        """Whether the file is still the one that was read."""
+        try:
+            return _state(file) == self.state
+        except OSError:
+            return False
+
+
+def _state(file: str | Path) -> tuple[int, ...]:
+    found = os.stat(file)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def footer(path: Path) -> Footer:
+    """Read the footer of a file; refuse one that is damaged, or that engines cannot query."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise refusal(path, "the name is not UTF-8: rename the file") from None
+    with reading(path, pyarrow.ArrowException, regular=True):
+        state = _state(path)
+        with pyarrow.parquet.ParquetFile(path) as file:
+            held, schema = file.metadata, file.schema_arrow
+            groups = tuple(held.row_group(i).num_rows for i in range(held.num_row_groups))
+            _check_names(path, schema.names)
+            return Footer(schema, int(held.num_rows), groups, state)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    if not names:
+        raise refusal(path, "has no columns: leave it out")
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if other is not name:
+            remedy = f"has the columns {other!r} and {name!r}: rename one, for engines ignore case"
+            raise refusal(path, remedy)
+
+
+def _value_type(kind: Any) -> Any:
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _kind(kind: Any) -> str:
+    """A type as far as files of one table must agree."""
+    from pyarrow import types
+
+    kind = _value_type(kind)
+    tests = {
+        "whole numbers": types.is_integer,
+        "numbers": types.is_floating,
+        "text": is_text,
+        "bytes": lambda t: types.is_binary(t) or types.is_large_binary(t),
+    }
+    return next((name for name, test in tests.items() if test(kind)), str(kind))
+
+
+def difference(first: Footer, path: str, other: Footer) -> str:
+    """How the columns of a file differ from those of the first, at `path`; "" if they agree.
+
+    Widths of numbers may differ, and a column without any value fits all.
+    """
+    lacks = [name for name in first.columns if name not in other.columns]
+    more = [name for name in other.columns if name not in first.columns]
+    for names, verb in ((lacks, "has no column"), (more, "has the column")):
+        if names:
+            has = "has" if verb == "has no column" else "does not have"
+            return f"{verb} {names[0]!r}, which {path} {has}: give files of one table"
+    for name in first.columns:
+        kinds = [_kind(held.schema.field(name).type) for held in (first, other)]
+        if kinds[0] != kinds[1] and "null" not in kinds:
+            return f"holds {kinds[1]} in column {name!r}, and {path} {kinds[0]}: convert one"
+        notes, known = other.stored(name), first.stored(name)
+        for key in notes.keys() & known.keys():
+            if key.startswith(_OWN) and notes[key] != known[key]:
+                return (
+                    f"holds reports of another mechanism than {path} in column {name!r}: their "
+                    "fingerprints differ; count the files separately"
+                )
+    return ""
+
+
+def widths(footers: Sequence[Footer]) -> dict[str, str]:
+    """The columns that files hold in several types, with the kind of their values."""
+    found = {}
+    for name in footers[0].columns:
+        kinds = {_value_type(held.schema.field(name).type) for held in footers}
+        if len(kinds) > 1:
+            found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
+    return found
+
+
+def combined(notes: Sequence[Mapping[bytes, bytes]]) -> dict[bytes, bytes]:
+    """What all files store, each key as the first that has it."""
+    found: dict[bytes, bytes] = {}
+    for some in notes:
+        found = {**some, **found}
+    return found
+
+
+def levels(files: Mapping[str, Footer], name: str) -> tuple[Any, ...] | None:
+    """Ordered categories of a column as the files hold them; None for any other column."""
+    from pyarrow import types
+
+    known: list[Any] = []
+    for file, held in files.items():
+        kind = held.schema.field(name).type
+        if not types.is_dictionary(kind) or not kind.ordered:
+            return None
+        for values in _dictionaries(file, held, name):
+            place = {value: i for i, value in enumerate(known)}
+            order = [place[value] for value in values if value in place]
+            if order != sorted(order):
+                remedy = f"orders the categories of column {name!r} in another way: convert one"
+                raise refusal(file, remedy)
+            known += [value for value in values if value not in place]
+    return tuple(known)
+
+
+def _dictionaries(file: str, held: Footer, name: str) -> list[list[Any]]:
+    """The categories of each row group."""
+    import pyarrow
+    import pyarrow.parquet
+
+    found = []
+    with reading(file, pyarrow.ArrowException, regular=True):
+        with pyarrow.parquet.ParquetFile(file) as opened:
+            for group in range(len(held.groups)):
+                batches = opened.iter_batches(1, row_groups=[group], columns=[name])
+                for batch in batches:
+                    found.append(batch.column(0).dictionary.to_pylist())
+                    break
+    return found
+
+
+# -- Names of files: one, a list, a pattern or a folder -------------------------------------------
+
+
+_KINDS = (".csv", ".csv.gz", ".parquet")
+_GONE = "no such file: check the name"
+
+
+def is_files(data: object) -> bool:
+    """Whether `data` names files: a name, or a list of names."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files in the order in which they are read, and names that led to none, with the reason."""
+
+    files: tuple[Path, ...]
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def found_files(data: object, report: bool = False) -> Found:
+    """The files that `data` names, each once.
+
+    A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
+    folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
+    A name that leads to no file, or to one that was named before, is an error; with `report` it is
+    among `refused`.
+
+    Raises
+    ------
+    InvalidArgument
+        For anything but names of files, and files of several kinds.
+    """
+    items = data if isinstance(data, list | tuple) else [data]
+    files: list[Path] = []
+    refused: list[tuple[str, str]] = []
+    known: dict[tuple[int, int], Path] = {}
+    for item in listed("data", items, "must be a list of files"):
+        if not os.fspath(item):  # which would mean the current folder
+            raise InvalidArgument("path", item, "must be the name of a file")
+        for file, fault in _readable(checked_path(item)):
+            fault = fault or _twice(file, known)
+            if not fault:
+                files.append(file)
+            elif report:
+                refused.append((str(file), fault))
+            else:
+                raise refusal(file, fault)
+    _check_kinds(files)
+    return Found(tuple(files), tuple(refused))
+
+
+def _readable(path: Path) -> list[tuple[Path, str]]:
+    """`_expanded`, with the reason where the system refuses a name or a folder."""
+    try:
+        return list(_expanded(path))
+    except OSError as error:
+        return [(path, f"cannot be read ({error.strerror})")]
+
+
+def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
+    """Each file that a name stands for, with what is wrong with it, if anything."""
+    if path.is_dir():
+        yield from _inside(path)
+    elif path.exists() or not glob.has_magic(str(path)):
+        file_format(path)
+        yield path, "" if path.exists() else _GONE
+    else:
+        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        # "**" finds a folder that is a table, and what is in it
+        files = dict.fromkeys(pair for match in matches for pair in _matched(match))
+        yield from files
+        if not files:
+            found = "only folders match" if matches else "no file matches"
+            yield path, f"{found} this pattern: check it"
+
+
+def _inside(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The tables in a folder."""
+    inside = sorted(file for file in folder.iterdir() if _names_table(file))
+    shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
+    for file in shown:
+        yield from _matched(file)
+    if not shown:
+        yield folder, f"the folder holds no table: {', '.join(_KINDS)}"
+
+
+def _matched(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file; the tables in a folder that is named like one, as Spark writes them; else nothing."""
+    if not path.is_dir():
+        yield path, ""
+    elif _names_table(path):
+        yield from _inside(path)
+
+
+def _names_table(path: Path) -> bool:
+    return path.name.lower().endswith(_KINDS)
+
+
+def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
+    """Why a file is not to be read: it was named before, or cannot be; "" for a new one."""
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return "leads to no file: mend or remove this link" if file.is_symlink() else _GONE
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    first = known.setdefault((found.st_dev, found.st_ino), file)
+    if first is file:
+        return ""
+    return (
+        "is listed twice: name it once"
+        if first == file
+        else f"is the same file as {first}: name it once"
+    )
+
+
+def _check_kinds(files: list[Path]) -> None:
+    """Refuse files that are no tables, such as _SUCCESS, or tables of several kinds."""
+    kinds: dict[bool, Path] = {}
+    for file in files:
+        file_format(file)
+        kinds.setdefault(file.name.lower().endswith(".parquet"), file)
+    if len(kinds) > 1:
+        remedy = f"is of another kind than {kinds[True]}: convert one of them"
+        raise InvalidArgument("path", str(kinds[False]), remedy)
+
+
+# -- Shares of Parquet files, worked on by threads ------------------------------------------------
+
+
+SHARE_ROWS = 1 << 20
+
+
+class _Files(Protocol):
+    """Parquet files, as far as shares need them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def engine(self) -> Engine: ...
+    @property
+    def files(self) -> list[str]: ...
+    @property
+    def footers(self) -> Any: ...
+    @property
+    def widths(self) -> dict[str, str]: ...
+    def refused_damaged(self, file: str) -> bool: ...
+    def refused_changed(self, file: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Row groups of a file; all rows that a query selects where they are None."""
+
+    file: str
+    groups: tuple[int, ...] | None
+
+
+def shares(
+    source: _Files,
+    frame: Callable[[Any], Any],
+    function: Partial,
+    names: Sequence[str],
+    whole: bool,
+) -> Iterator[Any]:
+    """What `function` makes of the shares of all files; nothing of a file that is left out."""
+
+    def work(share: _Share) -> list[Any]:
+        with running(source.name, share.file):
+            return list(function(_batches(source, share, frame, names)))
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        begun = [
+            (file, [pool.submit(work, share) for share in _cut(file, source.footers[file], whole)])
+            for file in source.files
+        ]
+        done, everything = 0, sum(len(futures) for _, futures in begun)
+        try:
+            for file, futures in begun:
+                yield from _of_file(source, file, futures)
+                done += len(futures)
+                tell(done / max(1, everything))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _of_file(source: _Files, file: str, futures: list[Future[list[Any]]]) -> list[Any]:
+    """All results of a file; none if it is left out."""
+    try:
+        found = [batch for future in futures for batch in future.result()]
+    except EngineFailure:
+        if not (source.refused_changed(file) or source.refused_damaged(file)):
+            raise
+        return []
+    return [] if source.refused_changed(file) else found  # before any of it is handed on
+
+
+def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:
+    """Row groups together as far as they are small; a query takes a file as it is."""
+    if not whole:
+        yield _Share(file, None)
+        return
+    groups: list[int] = []
+    rows = 0
+    for group, n in enumerate(footer.groups):
+        groups.append(group)
+        rows += n
+        if rows >= SHARE_ROWS or group == len(footer.groups) - 1:
+            yield _Share(file, tuple(groups))
+            groups, rows = [], 0
+
+
+def _batches(
+    source: _Files, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
+) -> Iterator[Any]:
+    if share.groups is None:
+        session = source.engine.session()
+        yield from session.batches(frame(session.scan([share.file], source.widths)), BATCH_ROWS)
+        return
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(share.file) as opened:
+        batches = opened.iter_batches(
+            BATCH_ROWS, row_groups=list(share.groups), columns=list(names), use_threads=False
+        )
+        for batch in batches:  # in the order of the file, and "a" would bring "a.b" with it
+            yield batch.select(list(names))

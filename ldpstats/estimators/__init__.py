@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
-from ldpstats.estimators.composite import Composite
-from ldpstats.estimators.cvxpy_mle import CvxpyMLE
-from ldpstats.estimators.em import EM
-from ldpstats.estimators.inversion import Inversion
-from ldpstats.estimators.lasso import Lasso
-from ldpstats.estimators.minimax import Minimax
-from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.moments_gls import MomentsGLS
-from ldpstats.estimators.nnls import NNLS
-from ldpstats.estimators.normalized import Normalized
-from ldpstats.estimators.one_step import OneStep
-from ldpstats.estimators.plain_em import PlainEM
-from ldpstats.estimators.projected import Projected
-from ldpstats.estimators.smoothed import Smoothed
-from ldpstats.estimators.thresholded import Thresholded
-from ldpstats.estimators.unweighted import Unweighted
+from ldpstats.estimators.likelihood import EM, MLE, Composite, CvxpyMLE, OneStep, Smoothed
+from ldpstats.estimators.moments import (
+    NNLS,
+    Inversion,
+    Lasso,
+    Minimax,
+    MomentsGLS,
+    Projected,
+    Thresholded,
+)
+from ldpstats.estimators.printed import Normalized, PlainEM, Unweighted
 
 __all__ = [
     "EM",

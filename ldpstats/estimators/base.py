@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy.typing as npt
 
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Moments
-from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.problem import Likelihood, Solution
 
 __all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator", "SelectingEstimator"]
 

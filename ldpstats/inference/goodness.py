@@ -7,34 +7,35 @@ as (statistic, df), normal ones as (z, p-value).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.pooling import group_sums, rare_groups
-from ldpstats.inference.popcounts import (
-    bit_total_fit,
-    popcount_fit,
-    popcount_law,
-    popcount_pvalue,
+from ldpstats.inference.boundary import form_cumulants
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue, two_sided
+from ldpstats.inference.tests import Array as Array_tests
+from ldpstats.inference.tests import (
+    binomial_excess,
+    count_array,
+    observed_tangent_inverse,
+    quadratic,
+    reject,
 )
-from ldpstats.inference.quadratic import form_cumulants
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, skewed_pvalue
-from ldpstats.inference.tests import binomial_excess, count_array
-from ldpstats.problems.covariance import finite_array
+from ldpstats.likelihood.covariance import Covariance, finite_array, probabilities
 
 __all__ = [
-    "any_answers_fit",
-    "bit_total_fit",
-    "channel_distance",
-    "channel_fit",
+    "SMALLEST_EXPECTED",
     "group_sums",
-    "negative_estimates",
-    "popcount_fit",
-    "popcount_law",
-    "popcount_pvalue",
+    "is_fine",
     "rare_groups",
+    "reports_needed",
+    "spread",
+    "stands_out",
 ]
+
 
 Array = npt.NDArray[np.float64]
 
@@ -304,3 +305,532 @@ def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
     skewness = sign * n * np.sum(variances * (1.0 - 2.0 * laws)) / variance**1.5
     z = beyond / np.sqrt(variance)
     return float(np.maximum(normal_pvalue(z, "larger"), skewed_pvalue(z, skewness)))
+
+
+# -- Chi-square tests of one distribution, or of two, from counts or estimates --------------------
+
+
+def given_distribution(
+    estimate: npt.ArrayLike, null_covariance: Covariance, p0: npt.ArrayLike
+) -> tuple[Array_tests, int]:
+    """Test p = p0 with the covariance of the unconstrained estimate under the null.
+
+    For k-RR it equals Pearson's X^2 of the counts of reports, with m0 = p0 Q (`pearson_given`).
+
+    Parameters
+    ----------
+    estimate : array_like, shape (..., k)
+        Unconstrained (linear) estimates.
+    null_covariance : Covariance
+        Their covariance if p = p0.
+    p0 : array_like, shape (k,)
+        The given distribution.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        k - 1.
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`, and where p0 is not on the simplex.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import uniformised
+    >>> p0 = [0.5, 0.5]
+    >>> statistic, df = given_distribution([0.6, 0.4], uniformised(p0, 0.5, 0.25, n=100), p0)
+    >>> round(float(statistic), 4), df
+    (1.0, 1)
+    """
+    null = probabilities("p0", p0)
+    estimates = np.asarray(estimate, dtype=np.float64)
+    if estimates.shape[-1:] != null.shape:
+        raise InvalidArgument("p0", null.shape, f"must match estimates of {estimates.shape}")
+    return quadratic(estimates - null, null_covariance)
+
+
+def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array_tests, int]:
+    """Pearson's X^2 of report counts against their law under the null, m0 = p0 Q.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (..., l)
+        Counts of the l outputs.
+    m0 : array_like, shape (l,)
+        Law of a report under the null. If an output of probability 0 was seen, the statistic is
+        infinite.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        Outputs with m0 > 0, minus one.
+
+    Raises
+    ------
+    InvalidArgument
+        If counts are negative, fractional or all 0, or m0 is not a distribution over l outputs.
+
+    Examples
+    --------
+    >>> statistic, df = pearson_given([[30, 20], [25, 25]], [0.5, 0.5])
+    >>> statistic, df
+    (array([2., 0.]), 1)
+    """
+    c, law = count_array("counts", counts), probabilities("m0", m0)
+    if c.shape[-1] != law.size:
+        raise InvalidArgument("m0", law.shape, f"must have {c.shape[-1]} entries, one per output")
+    possible = law > 0
+    expected = c.sum(axis=-1, keepdims=True) * law[possible]
+    statistic = np.sum((c[..., possible] - expected) ** 2 / expected, axis=-1)
+    impossible = np.any(c[..., ~possible] > 0, axis=-1)
+    return np.where(impossible, np.inf, statistic), int(possible.sum()) - 1
+
+
+def two_sample_pearson(
+    counts_a: npt.ArrayLike, counts_b: npt.ArrayLike
+) -> tuple[Array_tests, npt.NDArray[np.int64]]:
+    """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
+
+    As `several_samples_pearson`, for counts of shape (..., l) of two samples.
+
+    Raises
+    ------
+    InvalidArgument
+        If counts are negative or fractional, a sample is empty, or shapes disagree.
+
+    Examples
+    --------
+    >>> statistic, df = two_sample_pearson([30, 20, 0], [20, 30, 0])
+    >>> round(float(statistic), 4), int(df)
+    (4.0, 1)
+    """
+    a, b = count_array("counts_a", counts_a), count_array("counts_b", counts_b)
+    if a.shape[-1] != b.shape[-1]:
+        raise InvalidArgument("counts_b", b.shape, f"must have {a.shape[-1]} outputs")
+    return several_samples_pearson(np.stack(np.broadcast_arrays(a, b), axis=-2))
+
+
+def several_samples_pearson(counts: npt.ArrayLike) -> tuple[Array_tests, npt.NDArray[np.int64]]:
+    """Pearson's X^2 of g samples of reports from the same mechanism, a g x l table.
+
+    If all samples have the same p, their reports have the same law, so the test is valid for every
+    channel. It has no power against differences that the channel hides.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (..., g, l)
+        Counts of the l outputs in each sample.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : ndarray of int64, shape (...)
+        Outputs seen in any sample, minus one, times g - 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If counts are negative or fractional, or a sample is empty.
+
+    Examples
+    --------
+    >>> statistic, df = several_samples_pearson([[30, 20, 0], [20, 30, 0], [25, 25, 0]])
+    >>> round(float(statistic), 4), int(df)
+    (4.0, 2)
+    """
+    c = count_array("counts", counts)
+    n, total = c.sum(axis=-1, keepdims=True), c.sum(axis=-2, keepdims=True)
+    expected = n * total / total.sum(axis=-1, keepdims=True)
+    terms = (c - expected) ** 2 / np.where(expected > 0.0, expected, 1.0)
+    seen = np.count_nonzero(total, axis=-1)[..., 0]
+    df = np.asarray((seen - 1) * (c.shape[-2] - 1), dtype=np.int64)
+    return np.sum(terms, axis=(-2, -1)), df
+
+
+def two_sample_wald(
+    est_a: npt.ArrayLike, est_b: npt.ArrayLike, cov_a: Covariance, cov_b: Covariance
+) -> tuple[Array_tests, int]:
+    """Wald test that two samples have the same p; mechanisms and epsilons may differ.
+
+    Parameters
+    ----------
+    est_a, est_b : array_like, shape (..., k)
+        Unconstrained estimates of the two samples.
+    cov_a, cov_b : Covariance
+        Their covariances, both at the pooled p; covariances at separate estimates reject too often
+        at small n.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        k - 1.
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import uniformised
+    >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
+    >>> statistic, df = two_sample_wald([0.6, 0.4], [0.4, 0.6], V, V)
+    >>> round(float(statistic), 4), df
+    (2.0, 1)
+    """
+    a, b = np.asarray(est_a, dtype=np.float64), np.asarray(est_b, dtype=np.float64)
+    if a.shape[-1:] != b.shape[-1:]:
+        raise InvalidArgument("est_b", b.shape, f"must end like the shape {a.shape} of est_a")
+    return quadratic(a - b, cov_a + cov_b)
+
+
+def several_samples_wald(
+    estimates: Sequence[npt.ArrayLike], covariances: Sequence[Covariance]
+) -> tuple[Array_tests, int]:
+    """Wald test that g samples have the same p; mechanisms and epsilons may differ.
+
+    The samples are compared one after the other, each with the precision-weighted mean of those
+    before it. The statistics are independent under the null; their sum is that of all contrasts of
+    samples at once.
+
+    Parameters
+    ----------
+    estimates : sequence of array_like, shape (..., k)
+        Unconstrained estimates of the samples.
+    covariances : sequence of Covariance
+        Their covariances, all at the pooled p.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        (g - 1)(k - 1).
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import uniformised
+    >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
+    >>> statistic, df = several_samples_wald([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]], [V, V, V])
+    >>> round(float(statistic), 4), df
+    (2.0, 2)
+    """
+    mean, V = np.asarray(estimates[0], dtype=np.float64), covariances[0]
+    statistic, df = np.zeros(mean.shape[:-1]), 0
+    for i, (estimate, W) in enumerate(zip(estimates[1:], covariances[1:], strict=True), start=2):
+        more, freedom = two_sample_wald(mean, estimate, V, W)
+        statistic, df = statistic + more, df + freedom
+        if i < len(estimates):  # the mean of those so far, on the contrasts
+            precision = observed_tangent_inverse((V + W).matrix()).core
+            dense = V.matrix()
+            share = dense @ precision
+            mean = mean - (mean - np.asarray(estimate)) @ share.T
+            V = Covariance.dense(dense - share @ dense)
+    return statistic, df
+
+
+# -- Whether estimated shares say more than that they are shares ----------------------------------
+
+
+_LEVEL = 0.05  # family-wise, at which a category stands out
+
+
+def spread(k: int) -> float:
+    """Summed variance of k shares that are drawn evenly from the simplex, (k - 1) / (k (k + 1)).
+
+    That of a single share, which leaves the others open, is 1/12.
+
+    Examples
+    --------
+    >>> round(spread(2), 6), round(spread(100), 6)
+    (0.166667, 0.009802)
+    """
+    return (k - 1.0) / (k * (k + 1.0)) if k > 1 else 1.0 / 12.0
+
+
+def is_fine(variances: npt.ArrayLike) -> bool:
+    """Whether estimates tell more of shares than that they are shares.
+
+    Whether their variances add up to at most the `spread` of shares that are drawn evenly from the
+    simplex. Otherwise, on average over such shares, the guess that all are equal has a smaller mean
+    square error than the estimates. For two categories the limit is the standard error of a uniform
+    guess on [0, 1], .29; for many it is about 1/k, the average share.
+
+    Parameters
+    ----------
+    variances : array_like, shape (k,)
+        Of the unconstrained estimates.
+
+    Examples
+    --------
+    >>> is_fine([0.08, 0.08]), is_fine([0.1, 0.1])
+    (True, False)
+    """
+    total = np.asarray(variances, dtype=np.float64)
+    return bool(total.sum() <= spread(total.size))
+
+
+def stands_out(pvalues: npt.ArrayLike) -> bool:
+    """Whether some category stands out from the noise, by Bonferroni's rule at .05.
+
+    Then the reports say something of shares, large as their variances may be.
+
+    Parameters
+    ----------
+    pvalues : array_like, shape (k,)
+        Of p = 0 against p > 0, not adjusted.
+
+    Examples
+    --------
+    >>> stands_out([0.3, 0.2]), stands_out([0.3, 0.01])
+    (False, True)
+    """
+    return bool(reject(pvalues, _LEVEL).any())
+
+
+def reports_needed(variances: npt.ArrayLike, nobs: int) -> float:
+    """Reports with which the variances add up to the `spread` of the simplex.
+
+    Parameters
+    ----------
+    variances : array_like, shape (k,)
+        Of the unconstrained estimates from `nobs` reports.
+    nobs : int
+
+    Examples
+    --------
+    >>> round(reports_needed([0.5, 0.5], nobs=20))
+    120
+    """
+    total = np.asarray(variances, dtype=np.float64)
+    return float(nobs * total.sum() / spread(total.size))
+
+
+# -- Pooling of cells with small expected counts --------------------------------------------------
+
+
+SMALLEST_EXPECTED = 5.0  # expected count up to which cells are pooled
+
+
+def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Pool rare cells until each group has an expected count of at least 5.
+
+    Smaller counts have long tails, and chi-square statistics of many of them are unreliable: with
+    expected counts of 1/2, tests of level .05 had sizes from .01 to .10. Rare cells are pooled with
+    rare neighbours; a remainder joins the last group, or the smallest other cell.
+
+    Parameters
+    ----------
+    expected : array_like, shape (k,)
+        Expected counts.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        Group of each cell, 0 .. g - 1. Without at least two groups, every cell is its own group.
+
+    Examples
+    --------
+    >>> rare_groups([40.0, 2.0, 30.0, 3.0, 1.0, 6.0])
+    array([0, 3, 1, 3, 3, 2])
+    >>> rare_groups([40.0, 2.0, 30.0])
+    array([0, 1, 1])
+    """
+    counts = finite_array("expected", expected, 1)
+    rare = counts < SMALLEST_EXPECTED
+    group = np.cumsum(~rare) - 1
+    n_others = counts.size - int(rare.sum())
+    if rare.any():
+        starts = pooled_starts(counts[rare])
+        group[rare] = n_others + np.searchsorted(starts, np.arange(int(rare.sum())), "right") - 1
+        if counts[rare].sum() < SMALLEST_EXPECTED and n_others:
+            group[rare] = group[int(np.argmin(np.where(rare, np.inf, counts)))]
+    return np.asarray(group if group.max() > 0 else np.arange(counts.size), dtype=np.int64)
+
+
+def group_sums(values: npt.ArrayLike, group: npt.NDArray[np.int64]) -> Array:
+    """Sums over the groups of `rare_groups`, shape (g,)."""
+    return np.bincount(group, weights=np.asarray(values)).astype(np.float64)
+
+
+def pooled_starts(expected: Array) -> list[int]:
+    """First index of each run of neighbours with a total expected count of at least 5."""
+    starts, running = [0], 0.0
+    for i, value in enumerate(expected):
+        if running >= SMALLEST_EXPECTED:
+            starts.append(i)
+            running = 0.0
+        running += float(value)
+    # a remainder that is too small joins its neighbour
+    if running < SMALLEST_EXPECTED and len(starts) > 1:
+        starts.pop()
+    return starts
+
+
+# -- Tests of the number of ones in unary reports, whatever the distribution ----------------------
+
+
+def popcount_law(k: int, p1: float, p0: float) -> Array:
+    """Law of the number of ones in a unary report: Bernoulli(p1) + Binomial(k - 1, p0).
+
+    Parameters
+    ----------
+    k : int
+        Number of bits.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not), in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (k + 1,)
+
+    Raises
+    ------
+    InvalidArgument
+        If k < 1 or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> popcount_law(2, p1=0.75, p0=0.25)
+    array([0.1875, 0.625 , 0.1875])
+    """
+    from scipy.stats import binom
+
+    _check_bits(k, p1, p0)
+    others = binom.pmf(np.arange(k), k - 1, p0)
+    return np.asarray(np.append((1 - p1) * others, 0.0) + np.append(0.0, p1 * others))
+
+
+def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array, int]:
+    """Pearson's X^2 of the numbers of ones in unary reports against their law, whatever p.
+
+    Parameters
+    ----------
+    histogram : array_like of integers, shape (..., k + 1)
+        Number of reports with 0, 1, ..., k ones, with the same total in all surveys. An impossible
+        number of ones, if seen, makes the statistic infinite.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not).
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        Cells minus one, after neighbours are pooled up to an expected count of 5.
+
+    Raises
+    ------
+    NotAvailable
+        If fewer than two cells are left.
+    InvalidArgument
+        If counts are invalid, or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> statistic, df = popcount_fit([20, 60, 20], p1=0.75, p0=0.25)
+    >>> round(float(statistic), 4), df
+    (0.2667, 2)
+    """
+    c = count_array("histogram", histogram)
+    totals = c.sum(axis=-1)
+    n = float(totals.flat[0])
+    if np.any(totals != n):
+        raise InvalidArgument("histogram", totals, "must have the same total in every survey")
+    expected = n * popcount_law(c.shape[-1] - 1, p1, p0)
+    impossible = np.any(c[..., expected == 0] > 0, axis=-1)
+    starts = _cells(expected)
+    pooled = np.add.reduceat(expected, starts)
+    observed = np.add.reduceat(c, starts, axis=-1)
+    statistic = np.sum((observed - pooled) ** 2 / pooled, axis=-1)
+    return np.where(impossible, np.inf, statistic), len(starts) - 1
+
+
+def popcount_pvalue(statistic: float, nobs: int, k: int, p1: float, p0: float) -> float:
+    """p-value of `popcount_fit` by the exact moments of its statistic (Haldane 1937).
+
+    Examples
+    --------
+    >>> round(popcount_pvalue(9.21034, 100, k=2, p1=0.75, p0=0.25), 4)   # chi-square: .01
+    0.0102
+    """
+    if not np.isfinite(statistic):
+        return 0.0
+    expected = nobs * popcount_law(k, p1, p0)
+    m = np.add.reduceat(expected, _cells(expected)) / nobs
+    return form_cumulants([(nobs, np.diag(1.0 / np.sqrt(nobs * m)), m)]).pvalue(statistic)
+
+
+def _cells(expected: Array) -> list[int]:
+    """First number of ones of each cell that has an expected count of 5."""
+    starts = pooled_starts(expected)
+    if len(starts) < 2:
+        raise NotAvailable(
+            f"{expected.sum():.0f} reports leave fewer than two cells with an expected count of 5; "
+            "collect more"
+        )
+    return starts
+
+
+def bit_total_fit(
+    total_ones: npt.ArrayLike, nobs: npt.ArrayLike, k: int, p1: float, p0: float
+) -> tuple[Array, Array]:
+    """z-test of the total number of ones in unary reports, when only bit sums are known.
+
+    Every report has p1 + (k - 1) p0 ones on average, with variance p1 (1 - p1) + (k - 1) p0
+    (1 - p0).
+
+    Parameters
+    ----------
+    total_ones : array_like of integers
+        Sum of all bits of all reports.
+    nobs : array_like of integers
+        Number of reports; it broadcasts.
+    k : int
+        Bits per report.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not); not both 0 or 1.
+
+    Returns
+    -------
+    z, pvalue : ndarray
+        Two-sided, with the skewness that the number of ones has.
+
+    Raises
+    ------
+    InvalidArgument
+        If nobs < 1, the total is not between 0 and k nobs, or the number of ones is certain.
+
+    Examples
+    --------
+    >>> z, pvalue = bit_total_fit(1050, nobs=1000, k=2, p1=0.75, p0=0.25)
+    >>> round(float(z), 4), round(float(pvalue), 4)
+    (2.582, 0.0098)
+    """
+    _check_bits(k, p1, p0)
+    ones, n = np.asarray(total_ones, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    variance = p1 * (1 - p1) + (k - 1) * p0 * (1 - p0)
+    if variance == 0:
+        raise InvalidArgument("p1, p0", (p1, p0), "leave no randomness to test")
+    if not np.all(n >= 1):
+        raise InvalidArgument("nobs", nobs, "must be a positive number of reports")
+    if not np.all((ones >= 0) & (ones <= k * n)):
+        raise InvalidArgument("total_ones", total_ones, "must lie between 0 and k nobs")
+    z = (ones - n * (p1 + (k - 1) * p0)) / np.sqrt(n * variance)
+    third = p1 * (1 - p1) * (1 - 2 * p1) + (k - 1) * p0 * (1 - p0) * (1 - 2 * p0)
+    return z, two_sided(z, np.ones(z.shape), third / variance**1.5 / np.sqrt(n))
+
+
+def _check_bits(k: int, p1: float, p0: float) -> None:
+    """Refuse a unary mechanism that cannot exist."""
+    positive_integer("k", k)
+    probability("p1", p1)
+    probability("p0", p0)

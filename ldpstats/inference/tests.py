@@ -9,29 +9,44 @@ almost always rejects a true hypothesis.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import html_table, level, numbers, one_of, real_number
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.binomial import binomial_deficit, binomial_excess, checked_tallies
-from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
-from ldpstats.inference.outcome import TestResult
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.problems.covariance import Covariance, finite_array
+from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue
+from ldpstats.likelihood.covariance import Covariance, finite_array, positive, probabilities
 
 __all__ = [
+    "METHODS",
+    "Array",
     "TestResult",
+    "adjust",
+    "adjusted_differences",
     "binomial_deficit",
     "binomial_excess",
+    "checked_inverse",
     "checked_tallies",
-    "chi2_pvalue",
     "count_array",
-    "independent",
+    "exact_binomial",
+    "expected_information",
+    "fpe16",
+    "observed_tangent_inverse",
     "quadratic",
+    "reject",
+    "selected_intervals",
     "standardised",
+    "tangent_inverse",
     "wald",
+    "wilson",
     "z_test",
 ]
+
 
 Array = npt.NDArray[np.float64]
 
@@ -124,7 +139,7 @@ def wald(
 
     Examples
     --------
-    >>> from ldpstats.problems.covariance import multinomial
+    >>> from ldpstats.likelihood.covariance import multinomial
     >>> p = [0.5, 0.3, 0.2]
     >>> statistic, df = wald([[1, -1, 0], [1, 1, 1]], [0, 1], p, multinomial(p, n=100))
     >>> round(statistic, 4), df
@@ -199,13 +214,13 @@ def quadratic(
     NotIdentified
         If V is singular on the space used: for diagonal plus low rank, if the smallest singular
         value of I + C F'D^-1 F is below 1e-12 of its size without cancellation; else by the rule of
-        `ldpstats.inference.information`.
+        `ldpstats.inference.tests`.
     InvalidArgument
         If shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
 
     Examples
     --------
-    >>> from ldpstats.problems.covariance import multinomial
+    >>> from ldpstats.likelihood.covariance import multinomial
     >>> statistic, df = quadratic([0.1, -0.1, 0.0], multinomial([0.5, 0.3, 0.2], n=100))
     >>> round(float(statistic), 4), df
     (5.3333, 2)
@@ -273,3 +288,708 @@ def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
     if tangent:
         statistic = statistic - x.sum(axis=-1) ** 2 / solve(np.ones_like(D)).sum()
     return np.asarray(statistic, dtype=np.float64)
+
+
+# -- The outcome of one test ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """Outcome of one test.
+
+    Parameters
+    ----------
+    null : str
+        The null hypothesis in words; the side of a one-sided test belongs here.
+    statistic : float
+        The test statistic; may be inf.
+    df : float, tuple of float, or None
+        Degrees of freedom, if the reference law has them.
+    pvalue : float
+        In [0, 1].
+    method : str
+        The statistic and its reference law.
+    note : str
+        What the reader must know, for example that outputs were never seen.
+
+    Raises
+    ------
+    InvalidArgument
+        If the p-value is outside [0, 1] or the statistic is NaN.
+
+    Examples
+    --------
+    >>> result = TestResult("p is uniform", 7.815, 3, 0.05, "Pearson chi-square on reports")
+    >>> print(result)
+    Pearson chi-square on reports
+      H0: p is uniform
+      statistic 7.815, df 3, p-value 0.05
+    >>> TestResult.from_dict(result.to_dict()) == result
+    True
+    """
+
+    __test__: ClassVar[bool] = False  # for pytest: no test cases
+
+    null: str
+    statistic: float
+    df: float | tuple[float, ...] | None
+    pvalue: float
+    method: str
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        remedy = "must be a number, not NaN"
+        if math.isnan(real_number("statistic", self.statistic, remedy)):
+            raise InvalidArgument("statistic", self.statistic, remedy)
+        if not 0 <= real_number("pvalue", self.pvalue, "must be a probability") <= 1:
+            raise InvalidArgument("pvalue", self.pvalue, "must lie in [0, 1]")
+        if self.df is not None:
+            for value in self.df if isinstance(self.df, tuple) else (self.df,):
+                real_number("df", value, "must be a number, several in a tuple, or None")
+        for name in ("null", "method", "note"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidArgument(name, getattr(self, name), "must be text")
+
+    def _numbers(self) -> list[tuple[str, str]]:
+        """Names and values of the statistic, of what degrees of freedom there are, and of p."""
+        numbers = [("statistic", f"{self.statistic:.4g}"), ("p-value", f"{self.pvalue:.4g}")]
+        if self.df is not None:
+            values = self.df if isinstance(self.df, tuple) else (self.df,)
+            numbers.insert(1, ("df", ", ".join(f"{value:g}" for value in values)))
+        return numbers
+
+    def _repr_html_(self) -> str:
+        """The test, in a notebook."""
+        note = [("note", self.note)] if self.note else []
+        return html_table(self.method, [("H0", self.null), *self._numbers(), *note])
+
+    def __str__(self) -> str:
+        shown = [f"{name} {value}" for name, value in self._numbers()]
+        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
+        if self.note:
+            lines.append(f"  Note: {self.note}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values; an infinite statistic becomes the string "inf"."""
+        finite = math.isfinite(self.statistic)
+        return {
+            "null": self.null,
+            "statistic": float(self.statistic) if finite else str(float(self.statistic)),
+            "df": list(self.df) if isinstance(self.df, tuple) else self.df,
+            "pvalue": float(self.pvalue),
+            "method": self.method,
+            "note": self.note,
+        }
+
+    @classmethod
+    def chi_square(
+        cls, null: str, statistic: float, df: float, method: str, note: str = ""
+    ) -> TestResult:
+        """A statistic that is chi-square under the null."""
+        remedy = "must be a number"
+        value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
+        p = float(chi2_pvalue(value, freedom))
+        return cls(null, float(value), float(freedom), p, method, note)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
+        """The result that `to_dict` wrote."""
+        remedy = "must be what TestResult.to_dict wrote"
+        names = {item.name for item in fields(cls)}
+        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
+            raise InvalidArgument("document", document, remedy)
+        given = dict(document)
+        if given["statistic"] in ("inf", "-inf"):
+            given["statistic"] = float(given["statistic"])
+        if isinstance(given["df"], list):
+            given["df"] = tuple(given["df"])
+        return cls(**given)
+
+
+# -- Many tests at once: adjusted p-values and rejections -----------------------------------------
+
+
+METHODS = ("bonferroni", "holm", "bh")
+
+
+def adjust(
+    pvalues: npt.ArrayLike, method: str = "bonferroni", shares: npt.ArrayLike | None = None
+) -> Array:
+    """Adjusted p-values: the smallest level at which each hypothesis is rejected.
+
+    Parameters
+    ----------
+    pvalues : array_like, shape (..., k)
+        One p-value per hypothesis; leading axes are separate families.
+    method : {"bonferroni", "holm", "bh"}
+        "bonferroni" and "holm" control the familywise error rate under any dependence; Holm rejects
+        at least as often. "bh" (Benjamini-Hochberg) controls the false discovery rate of
+        independent or positively dependent statistics.
+    shares : array_like, shape (k,), optional
+        Weights of the hypotheses for "bonferroni", fixed before the p-values are seen. Default:
+        equal.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        If there are no p-values, one is NaN or outside [0, 1], the method is unknown, or shares are
+        not positive, do not add up to 1, or come with another method.
+
+    References
+    ----------
+    Genovese, C. R., Roeder, K. and Wasserman, L. (2006), Biometrika 93, 509-524 (the shares).
+    Holm, S. (1979), Scandinavian Journal of Statistics 6, 65-70.
+    Benjamini, Y. and Hochberg, Y. (1995), Journal of the Royal Statistical Society B 57, 289-300.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.02, 0.04], "bonferroni")
+    array([0.03, 0.06, 0.12])
+    >>> adjust([0.01, 0.02, 0.04], shares=[0.25, 0.5, 0.25])
+    array([0.04, 0.04, 0.16])
+    >>> adjust([0.01, 0.02, 0.04], "holm")
+    array([0.03, 0.04, 0.04])
+    >>> adjust([0.01, 0.02, 0.04], "bh")
+    array([0.03, 0.03, 0.04])
+    """
+    method = one_of("method", method, METHODS)
+    p = np.asarray(pvalues, dtype=np.float64)
+    if p.ndim < 1 or p.size == 0:
+        raise InvalidArgument("pvalues", p.shape, "must be a non-empty vector of p-values")
+    if not np.all((p >= 0) & (p <= 1)):
+        raise InvalidArgument("pvalues", p, "must lie in [0, 1], without NaN")
+    k = p.shape[-1]
+    if shares is not None:
+        return np.asarray(np.minimum(p / _checked(shares, k, method), 1.0), dtype=np.float64)
+    if method == "bonferroni":
+        return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
+    if method == "bh":
+        from scipy.stats import false_discovery_control
+
+        return np.asarray(false_discovery_control(p, axis=-1), dtype=np.float64)
+    order = np.argsort(p, axis=-1)
+    ordered, rank = np.take_along_axis(p, order, axis=-1), np.arange(1, k + 1)
+    # no hypothesis may look better than one with a smaller p-value
+    stepped = np.maximum.accumulate((k + 1 - rank) * ordered, axis=-1)
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
+    return adjusted
+
+
+def adjusted_differences(estimates: Array, pvalues: Array, k: int) -> Array:
+    """Holm's adjustment for all differences between groups, k categories for each comparison.
+
+    Of two categories whose frequencies add up to one, a group has more of one by as much as it has
+    less of the other: both rows test one hypothesis, which counts once.
+
+    Parameters
+    ----------
+    estimates, pvalues : ndarray, shape (r,)
+        Comparison by comparison, category by category.
+    k : int
+
+    Returns
+    -------
+    ndarray, shape (r,)
+
+    Examples
+    --------
+    >>> adjusted_differences(np.array([-0.2, 0.2, 0.1, -0.1]), np.array([0.01, 0.01, 0.3, 0.3]), 2)
+    array([0.02, 0.02, 0.3 , 0.3 ])
+    >>> adjusted_differences(np.array([-0.2, 0.1]), np.array([0.01, 0.3]), 2)
+    array([0.02, 0.3 ])
+    """
+    pairs = estimates.reshape(-1, 2) if k == 2 and estimates.size % 2 == 0 else None
+    if pairs is None or not np.allclose(pairs.sum(axis=1), 0.0, rtol=0.0, atol=1e-12):
+        return adjust(pvalues, "holm")
+    return adjust(pvalues.reshape(-1, 2).max(axis=1), "holm").repeat(2)
+
+
+def _checked(shares: npt.ArrayLike, k: int, method: str) -> Array:
+    if method != "bonferroni":
+        raise InvalidArgument("shares", shares, f'need method="bonferroni", not {method!r}')
+    w = np.asarray(shares, dtype=np.float64)
+    if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
+        raise InvalidArgument("shares", shares, f"must be {k} positive numbers that add up to 1")
+    return w
+
+
+def reject(
+    pvalues: npt.ArrayLike,
+    alpha: float = 0.05,
+    method: str = "bonferroni",
+    shares: npt.ArrayLike | None = None,
+) -> npt.NDArray[np.bool_]:
+    """Which hypotheses are rejected at level alpha.
+
+    Parameters
+    ----------
+    pvalues : array_like, shape (..., k)
+    alpha : float
+        Level of the whole family.
+    method : {"bonferroni", "holm", "bh"}
+    shares : array_like, shape (k,), optional
+        As for `adjust`.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        As for `adjust`, or where alpha is outside (0, 1).
+
+    Examples
+    --------
+    >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="bonferroni")
+    array([ True, False, False])
+    >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="holm")
+    array([ True,  True,  True])
+    """
+    return np.asarray(adjust(pvalues, method, shares) <= level(alpha), dtype=np.bool_)
+
+
+# -- Confidence intervals after selection of large estimates --------------------------------------
+
+
+Array_selection = npt.NDArray[Any]
+
+_STEPS = 80  # of bisection: the width of a double
+_CLOSEST = 1e-3  # standard errors above the bound, below which the ends hardly change
+
+
+def selected_intervals(
+    estimate: Array_selection, se: Array_selection, least: Array_selection, alpha: float
+) -> Array_selection:
+    """Confidence intervals of means whose estimates were selected because they exceed `least`.
+
+    A selected estimate x of mean mu has the law N(mu, se^2) truncated at `least`:
+    ``P(X > x | X >= least) = sf((x - mu)/se) / sf((least - mu)/se)``. The interval ends at the mu
+    where this is alpha/2 and 1 - alpha/2, so it covers with probability 1 - alpha given selection.
+    Far above `least` it is the usual interval. Just above `least` the lower end falls far below,
+    because nearly any mean could give such an estimate; very close to it, so does the upper end.
+
+    Parameters
+    ----------
+    estimate, se, least : array, shape (k,)
+        With estimate >= least.
+    alpha : float
+        Level in (0, 1).
+
+    Returns
+    -------
+    array, shape (k, 2)
+
+    Examples
+    --------
+    >>> selected_intervals(np.array([10.0, 4.1]), np.ones(2), np.full(2, 4.0), 0.05).round(2)
+    array([[  8.04,  11.96],
+           [-32.81,   5.15]])
+    """
+    from scipy.special import log_ndtr, ndtri
+
+    alpha = level(alpha)
+    x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
+    bounds, usual = np.empty((x.size, 2)), -float(ndtri(alpha / 2.0))
+    # the lower end is far down where the estimate is just above the bound
+    far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
+    for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):
+        low, high = x - s * (usual + 1.0 + far), x + s * (usual + 1.0)
+        for _ in range(_STEPS):
+            middle = 0.5 * (low + high)
+            log = log_ndtr((middle - x) / s) - log_ndtr((middle - c) / s)
+            above = log > np.log(tail)
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        bounds[:, side] = 0.5 * (low + high)
+    return bounds
+
+
+# -- Exact tests and intervals of p from tallies that are Binomial(n, offset + scale p) -----------
+
+
+def exact_binomial(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Clopper-Pearson intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    The tally of an output of k-RR, or of a bit of a unary mechanism, is Binomial(n, offset +
+    scale p). Its exact interval, mapped to p, is valid for every n and p.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts against `tally`.
+    offset, scale : array_like
+        m = offset + scale p; scale may be negative, not 0. (0, 1) gives the interval of m.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        If a tally is not a count up to nobs, nobs or scale is 0, or alpha is outside (0, 1).
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> exact_binomial([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1684],
+           [0.1539, 0.5922]])
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    half = level(alpha) / 2
+    t, n = checked_tallies(tally, nobs)
+    # beta quantiles are undefined at tallies of 0 and n, where the interval reaches 0 or 1
+    low = np.where(t == 0, 0.0, betaincinv(np.maximum(t, 1), n - t + 1, half))
+    high = np.where(t == n, 1.0, betainccinv(t + 1, np.maximum(n - t, 1), half))
+    return _mapped(low, high, offset, scale)
+
+
+def wilson(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Wilson score intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    Shorter than `exact_binomial`, with coverage near the level on average instead of at least the
+    level. Arguments and errors are those of `exact_binomial`.
+
+    References
+    ----------
+    Wilson, E. B. (1927), Journal of the American Statistical Association 22, 209-212.
+
+    Examples
+    --------
+    >>> wilson([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1611],
+           [0.1812, 0.5671]])
+    """
+    z2 = normal_critical(alpha) ** 2
+    t, n = checked_tallies(tally, nobs)
+    centre = (t + z2 / 2) / (n + z2)
+    half = np.sqrt(z2) * np.sqrt(t * (n - t) / n + z2 / 4) / (n + z2)
+    # exactly 0 at a tally of 0 and 1 at n, without rounding
+    low = np.where(t == 0, 0.0, centre - half)
+    high = np.where(t == n, 1.0, centre + half)
+    return _mapped(low, high, offset, scale)
+
+
+def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
+    """(m - offset)/scale of both ends; a negative scale swaps them."""
+    slope = np.asarray(scale, dtype=np.float64)
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    base = np.asarray(offset, dtype=np.float64)
+    if not np.all(np.isfinite(base)):
+        raise InvalidArgument("offset", offset, "must be finite")
+    ends = np.stack([(low - base) / slope, (high - base) / slope], axis=-1)
+    return np.sort(ends, axis=-1)
+
+
+def binomial_excess(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p = 0 against p > 0, from binomial tallies.
+
+    The tally is Binomial(n, offset + scale p), as in `ldpstats.inference.intervals.exact_binomial`,
+    whose one-sided interval the p-value matches. It is the binomial tail at p = 0, on the side to
+    which `scale` points.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts.
+    offset, scale : array_like
+        offset in [0, 1], scale not 0; they broadcast.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        If a tally is not a count up to nobs, offset is outside [0, 1], or scale is 0.
+
+    Examples
+    --------
+    >>> binomial_excess([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623 , 0.0107, 1.    ])
+    """
+    from scipy.special import betainc
+
+    t, n = checked_tallies(tally, nobs)
+    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+    if not np.all((m0 >= 0) & (m0 <= 1)):
+        raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    # both binomial tails, each without cancellation
+    upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
+    lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
+    return np.where(slope > 0, upper, lower)
+
+
+def binomial_deficit(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p >= 0, small if the estimate is too negative.
+
+    The other tail of `binomial_excess`, with its arguments and errors.
+
+    Examples
+    --------
+    >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623, 0.999, 0.001])
+    """
+    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
+
+
+def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
+    """Tallies and numbers of reports as float64, broadcast against each other, after a check."""
+    t, n = np.broadcast_arrays(
+        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    )
+    if not np.all((n >= 1) & (n == np.floor(n))):
+        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
+    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
+        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
+    return t, n
+
+
+# -- From the Fisher information of a survey to the covariance of its maximum likelihood estimate --
+# Q[x, y] = P(report y | value x), rows sum to one; m = p Q is the law of a report; n is the number
+# of reports; J is the Fisher information of all n reports about p.
+#
+# Since J = n Q diag(1/m) Q' has J p = n 1, J^-1 1 = p / n: the inverse of J restricted to the
+# tangent space of the simplex (directions that sum to zero) is J^-1 - p p'/n.
+#
+# Rank check before every inverse: rows and columns are scaled by the square root of the diagonal,
+# as it was before cancellation. The matrix is singular if the scaled one has no Cholesky factor,
+# or if the 1-norm of its inverse exceeds 1/(10 k 2.2e-16).
+
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def expected_information(Q: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Array:
+    """Expected Fisher information of n reports about p, J = n Q diag(1/m) Q' with m = p Q.
+
+    Parameters
+    ----------
+    Q : array_like, shape (k, l)
+        Channel, rows sum to one.
+    p : array_like, shape (k,)
+        A distribution; zeros are allowed.
+    n : float
+        Number of reports.
+
+    Returns
+    -------
+    ndarray, shape (k, k)
+        J, with J p = n 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If shapes disagree, or p gives probability 0 to a possible output, where the information is
+        infinite.
+
+    Examples
+    --------
+    >>> Q = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> J = expected_information(Q, [0.5, 0.5], n=100)
+    >>> J
+    array([[125.,  75.],
+           [ 75., 125.]])
+    >>> J @ [0.5, 0.5]
+    array([100., 100.])
+    """
+    channel = finite_array("Q", Q, 2)
+    p = probabilities("p", p)
+    n = positive("n", n)
+    if channel.shape[0] != p.size:
+        raise InvalidArgument("Q", channel.shape, f"must have {p.size} rows, one per entry of p")
+    emitted = channel.any(axis=0)
+    channel = channel[:, emitted]
+    m = p @ channel
+    if not np.all(m > 0):
+        raise InvalidArgument(
+            "p",
+            p,
+            "gives probability 0 to a possible report, where the information is infinite; use the "
+            "unconstrained estimate and its covariance instead",
+        )
+    scaled = channel * np.sqrt(n / m)
+    return np.asarray(scaled @ scaled.T, dtype=np.float64)
+
+
+def tangent_inverse(J: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Covariance:
+    """Covariance of the simplex MLE from the expected information, J^-1 - p p'/n.
+
+    Parameters
+    ----------
+    J : array_like, shape (k, k)
+        Expected information at p, or observed information at an MLE in the interior.
+    p : array_like, shape (k,)
+        The point of evaluation.
+    n : float
+        Number of reports.
+
+    Returns
+    -------
+    Covariance
+        Dense, of rank k - 1; every row sums to zero. Computed on the tangent space, where J is far
+        better conditioned when epsilon is small.
+
+    Raises
+    ------
+    InvalidArgument
+        If J p = n 1 fails by more than 1e-6 relative.
+    NotIdentified
+        If J is singular (the rule is in the module's docstring).
+
+    Examples
+    --------
+    >>> J = expected_information([[0.75, 0.25], [0.25, 0.75]], [0.5, 0.5], n=100)
+    >>> tangent_inverse(J, [0.5, 0.5], n=100).matrix()
+    array([[ 0.01, -0.01],
+           [-0.01,  0.01]])
+    """
+    information = finite_array("J", J, 2)
+    p = probabilities("p", p)
+    n = positive("n", n)
+    if information.shape != (p.size, p.size):
+        raise InvalidArgument("J", information.shape, f"must have the shape ({p.size}, {p.size})")
+    if not np.allclose(information @ p, n, rtol=1e-6, atol=0):
+        raise InvalidArgument(
+            "J",
+            information,
+            "does not satisfy J p = n 1; pass the expected information at p, or use "
+            "observed_tangent_inverse(J)",
+        )
+    return observed_tangent_inverse(information)
+
+
+def observed_tangent_inverse(J: npt.ArrayLike) -> Covariance:
+    """B (B' J B)^-1 B', where the columns of B are a basis of the tangent space.
+
+    The covariance of the simplex MLE for any information matrix, and the precision of contrasts for
+    any covariance matrix. J may be singular in a direction that leaves the simplex.
+
+    Parameters
+    ----------
+    J : array_like, shape (k, k)
+        Symmetric, for example sum_i P_i P_i'/(p.P_i)^2 over reports with likelihood rows P_i.
+
+    Returns
+    -------
+    Covariance
+        Dense, rank k - 1.
+
+    Raises
+    ------
+    NotIdentified
+        If B' J B is singular (the rule is in the module's docstring).
+
+    Notes
+    -----
+    The result is the same for every basis B. Here the columns are e_j - e_i for all j but one
+    category i, so B'JB has the entries J_jl - J_ji - J_il + J_ii. Category i has the smallest J_ii,
+    which keeps a huge entry, of an estimate near zero, in its own row.
+
+    Examples
+    --------
+    >>> observed_tangent_inverse([[125.0, 75.0], [75.0, 125.0]]).matrix()
+    array([[ 0.01, -0.01],
+           [-0.01,  0.01]])
+    """
+    information = Covariance.dense(J).core
+    k = information.shape[0]
+    i = int(np.argmin(np.diagonal(information)))
+    rest = np.delete(np.arange(k), i)
+    corner, border = information[i, i], information[rest, i]
+    reduced = information[np.ix_(rest, rest)] - border[:, None] - border + corner
+    inner = checked_inverse(
+        reduced, "on the tangent space of the simplex", information[rest, rest] + corner
+    )
+    inverse = np.zeros((k, k))
+    inverse[np.ix_(rest, rest)] = inner
+    inverse[i, rest] = inverse[rest, i] = -inner.sum(axis=0)
+    inverse[i, i] = inner.sum()
+    return Covariance.dense(inverse)
+
+
+def fpe16(J: npt.ArrayLike) -> Covariance:
+    """J^-1 alone, the covariance that FPE16 (section III-C) prints.
+
+    It ignores that p sums to one, and so overstates the covariance of the MLE by p p'/n. For
+    comparison with that paper only.
+
+    Parameters
+    ----------
+    J : array_like, shape (k, k)
+        Information matrix.
+
+    Raises
+    ------
+    NotIdentified
+        If J is singular (the rule is in the module's docstring).
+
+    Examples
+    --------
+    >>> fpe16([[125.0, 75.0], [75.0, 125.0]]).matrix()
+    array([[ 0.0125, -0.0075],
+           [-0.0075,  0.0125]])
+    """
+    return Covariance.dense(checked_inverse(Covariance.dense(J).core, "of all k probabilities"))
+
+
+def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Array:
+    """Inverse of a positive definite (k, k) matrix, after the rank check of the module's docstring.
+
+    `where` follows "the matrix" in the error; `magnitude`, (k,), is the diagonal of M as it would
+    be without cancellation.
+    """
+    if M.size == 0:
+        return M
+    squares = np.diagonal(M) if magnitude is None else magnitude
+    if np.all(squares > 0):
+        from scipy.linalg import lapack
+
+        root = np.sqrt(squares)
+        factor, fault = lapack.dpotrf(M / root[:, None] / root, lower=1, overwrite_a=1)
+        if not fault:
+            inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+            inverse += np.tril(inverse, -1).T
+            if np.linalg.norm(inverse, 1) * 10 * M.shape[0] * _EPS < 1:
+                return np.asarray(inverse / root[:, None] / root, dtype=np.float64)
+    raise NotIdentified(
+        f"the matrix {where} is singular: the data do not determine every category. Merge "
+        "categories, or use more bits, cohorts or outputs than free probabilities"
+    )

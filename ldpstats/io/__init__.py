@@ -11,7 +11,7 @@ guessed about a value:
 - A row with too few or too many fields, bytes that are not UTF-8, and a column name that occurs
   twice are errors. A byte order mark at the start is tolerated.
 
-Files of google/rappor are described in `ldpstats.io.google.specification`.
+Files of google/rappor are described in `ldpstats.io.google`.
 
 In CSV, a column of fingerprints follows the reports: report_fingerprint for the column report and
 survey_fingerprint for the five columns of a dictionary survey. Every row says which specification
@@ -29,24 +29,23 @@ Errors of `privatize_file` and `privatize_strings` never show what the file of a
 
 from __future__ import annotations
 
-from ldpstats.io.candidates import read_candidates
-from ldpstats.io.counting import read_counts
-from ldpstats.io.dictionary.reading import read_dictionary_reports
-from ldpstats.io.dictionary.writing import privatize_strings, write_dictionary_reports
-from ldpstats.io.google.reports import (
-    read_rappor_counts,
-    read_rappor_reports,
-    write_rappor_counts,
-    write_rappor_reports,
+from ldpstats.io.counting import read_counts, read_joint_counts
+from ldpstats.io.dictionary import (
+    privatize_strings,
+    read_dictionary_reports,
+    write_dictionary_reports,
 )
-from ldpstats.io.google.specification import (
+from ldpstats.io.google import (
+    read_rappor_counts,
     read_rappor_map,
     read_rappor_params,
+    read_rappor_reports,
+    write_rappor_counts,
     write_rappor_map,
     write_rappor_params,
+    write_rappor_reports,
 )
-from ldpstats.io.joint_counting import read_joint_counts
-from ldpstats.io.reporting import privatize_file, write_reports
+from ldpstats.io.reports import privatize_file, read_candidates, write_reports
 from ldpstats.io.specifications import (
     is_survey,
     read_mechanism,
@@ -54,7 +53,7 @@ from ldpstats.io.specifications import (
     write_mechanism,
     write_survey,
 )
-from ldpstats.io.storage.commits import replacing, replacing_all
+from ldpstats.io.storage import replacing, replacing_all
 from ldpstats.io.tables import read_column, read_columns
 
 __all__ = [

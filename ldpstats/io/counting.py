@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all
+from ldpstats.arguments import boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.report_columns import ReportColumn
-from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
-from ldpstats.io.values import whole_counts
+from ldpstats.io.reports import ReportColumn
+from ldpstats.io.storage import FilePath
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    file_format,
+    names,
+    present,
+    table_chunks,
+    unguarded,
+    whole_counts,
+)
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.joint import JointCounts
-from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
-__all__ = ["MOST_BYTES", "Sum", "counts_of", "read_counts", "refuse_more", "size_of"]
+__all__ = ["read_counts", "read_joint_counts"]
+
 
 MOST_BYTES = 1 << 31
 
@@ -169,3 +180,290 @@ def size_of(data: Any) -> int:
         return data.n.nbytes + sum(map(size_of, data.reports))
     size = data.y.nbytes + (0 if data.cohort is None else data.cohort.nbytes)
     return int(size + (data.n.nbytes if isinstance(data, Counts) else 0))
+
+
+# -- Files of reports on several variables made into counts of their combinations -----------------
+
+
+Array = npt.NDArray[Any]
+
+_FEWER = "analyse a random part of the respondents, or allow more with most_bytes="
+
+
+def read_joint_counts(
+    path: FilePath | Sequence[FilePath],
+    mechanisms: Sequence[Mechanism],
+    columns: Sequence[str],
+    count: str | None = None,
+    *,
+    cohorts: Sequence[str | None] | None = None,
+    id: str | None = None,
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> JointCounts:
+    """Count the combinations of reports in CSV or Parquet files.
+
+    Parameters
+    ----------
+    path : path-like, or sequence of path-like
+        One table that holds all variables, read chunk by chunk; or a table for each variable (which
+        may be the same one several times), matched on `id`.
+    mechanisms : sequence of Mechanism
+        The mechanism of each variable, two or more.
+    columns : sequence of str
+        Column of reports of each variable, as in `read_counts`.
+    count : str, optional
+        Column of whole counts, where a row stands for several respondents.
+    cohorts : sequence of str or None, optional
+        Column of cohorts of each variable, as in `read_counts`; None where that is the default.
+        Variables may share one.
+    id : str, optional
+        Column that identifies the respondents, in each table, compared as text (in CSV without the
+        apostrophe of spreadsheet_safe=). Rows may be in any order; all reports are held in memory.
+    missing : {"raise", "count"}
+        Refuse missing reports and respondents who are not in every table; or leave out and count
+        respondents without a report on every variable: their number is the `n_missing` of each
+        element of `JointCounts.reports`.
+    na : sequence of str
+        Text that means a missing report too.
+    most_bytes : int
+        Memory that distinct reports may fill.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    JointCounts
+
+    Raises
+    ------
+    InvalidArgument
+        As in `read_counts`; also if a column is named twice, several tables come without `id`, or
+        identifiers are missing, repeat or, unless these are counted, are not in every table.
+    MechanismMismatch
+        As in `read_counts`.
+    NotAvailable
+        If the distinct reports take more than `most_bytes`.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> warner = ldp.Warner(epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "reports.csv")
+    ...     _ = path.write_text("smokes,coughs\\nyes,yes\\nno,no\\nyes,yes\\n,no\\n")
+    ...     both = (warner, warner), ("smokes", "coughs")
+    ...     counts = read_joint_counts(path, *both, missing="count")
+    >>> counts.table()
+    array([[1, 0],
+           [0, 2]])
+    >>> [part.n_missing for part in counts.reports]
+    [1, 1]
+    """
+    variables = _variables(path, mechanisms, columns, cohorts, missing, na)
+    for name, other in (("count", count), ("id", id)):
+        _check_roles(variables, name, other)
+    most_bytes = positive_integer("most_bytes", most_bytes)
+    if id is not None:
+        if count is not None:
+            raise InvalidArgument(
+                "count", count, "cannot be combined with id: a respondent is counted once"
+            )
+        d = len(variables)
+        tables = [
+            _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
+            for v, variable in enumerate(variables)
+        ]
+        return _matched(tables, missing == "raise")
+    if len({os.path.realpath(part.path) for part in variables}) > 1:
+        remedy = (
+            "is needed to match respondents across tables: name the column that identifies them"
+        )
+        raise InvalidArgument("id", None, remedy)
+    return _streamed(variables, count, most_bytes, chunk_rows, advance)
+
+
+def _variables(
+    path: Any, mechanisms: Any, columns: Any, cohorts: Any, missing: str, na: Sequence[str]
+) -> list[ReportColumn]:
+    """The column of reports of each variable."""
+    if not isinstance(mechanisms, list | tuple) or len(mechanisms) < 2:
+        remedy = "must be two or more, one for each variable; read_counts is for one"
+        raise InvalidArgument("mechanisms", mechanisms, remedy)
+    d = len(mechanisms)
+    paths = path if isinstance(path, list | tuple) else [path] * d
+    groups = [None] * d if cohorts is None else cohorts
+    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
+        if not isinstance(given, list | tuple) or len(given) != d:
+            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
+    return [
+        ReportColumn(*each, missing, na)
+        for each in zip(paths, mechanisms, columns, groups, strict=True)
+    ]
+
+
+def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
+    """Refuse a column with two roles; `other` is that of counts or identifiers."""
+    taken: set[tuple[str, str | None]] = set()
+    for part in variables:
+        key = (os.path.realpath(part.path), part.column)
+        if key in taken:
+            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
+        taken.add(key)
+    for part in variables:
+        if (os.path.realpath(part.path), part.cohort) in taken:
+            raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
+        if other is not None and names(name, [other])[0] in part.columns:
+            raise InvalidArgument(name, other, "is a column of reports or of cohorts")
+
+
+def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
+    """Progress of one table of d."""
+    return None if advance is None else lambda fraction: advance((v + fraction) / d)
+
+
+def _taken(reports: Reports, rows: Array, n_missing: int) -> Reports:
+    cohort = None if reports.cohort is None else reports.cohort[rows]
+    return replace(reports, y=reports.y[rows], cohort=cohort, n_missing=n_missing)
+
+
+# -- one table -------------------------------------------------------------------------------------
+
+
+def _streamed(
+    variables: Sequence[ReportColumn],
+    count: str | None,
+    most_bytes: int,
+    chunk_rows: int,
+    advance: Advance | None,
+) -> JointCounts:
+    """Counts of one table, chunk by chunk."""
+    path = variables[0].path
+    empty = [part.mechanism.no_counts() for part in variables]
+    none = JointCounts([Reports(part.y, part.mechanism, 0, part.cohort) for part in empty])
+    total, done = Sum(none, most_bytes, _FEWER), 0
+    columns = [column for part in variables for column in part.columns]
+    columns += [] if count is None else [count]
+    used = list(dict.fromkeys(columns))
+    optional = [column for part in variables for column in part.optional]
+    how: dict[str, Any] = {"optional": optional, "codes": used + optional}
+    for frame in table_chunks(path, used, chunk_rows, advance, **how):
+        n = counts_of(path, count, frame, done)
+        found = [part.read(frame, done) for part in variables]
+        kept = ~np.any([absent for _, absent in found], axis=0)
+        lost = reports_in_all(f"{path}, column {count!r}", n[~kept])
+        parts = [_taken(reports, kept[~absent], lost) for reports, absent in found]
+        # equal rows of the file show that the reports match, though some were left out
+        rows = [np.flatnonzero(kept)] * len(parts)
+        total.add(JointCounts(parts, n[kept], ids=rows).tally())
+        done += len(frame)
+    counts: JointCounts = total.value()
+    return counts
+
+
+# -- several tables --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The reports of one variable, and the respondent of each row of its table."""
+
+    where: str  # the column of identifiers, in words
+    ids: npt.NDArray[np.object_]  # the respondent of each row, text, shape (n,)
+    place: npt.NDArray[np.intp]  # the row's report in `reports`, shape (n,); -1 where missing
+    reports: Reports
+
+
+def _read_table(
+    variable: ReportColumn, id: str, most_bytes: int, chunk_rows: int, advance: Advance | None
+) -> _Table:
+    where = f"{variable.path}, column {id!r}"
+    ids, absences, parts = [], [], []
+    done = size = 0
+    used, optional = [*variable.columns, id], variable.optional
+    how: dict[str, Any] = {"optional": optional, "codes": [*variable.columns, *optional]}
+    for frame in table_chunks(variable.path, used, chunk_rows, advance, **how):
+        reports, absent = variable.read(frame, done)
+        ids.append(_identifiers(variable.path, id, frame[id], done))
+        absences.append(absent)
+        parts.append(reports)
+        size += size_of(reports)
+        refuse_more(size, most_bytes, _FEWER)
+        done += len(frame)
+    every = np.concatenate([np.empty(0, dtype=object), *ids])
+    there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
+    return _Table(where, every, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
+
+
+def _identifiers(
+    path: FilePath, id: str, column: pd.Series[Any], done: int
+) -> npt.NDArray[np.object_]:
+    """A column of identifiers as text, shape (n,); in CSV as it was before spreadsheet_safe=."""
+    where = f"{path}, column {id!r}"
+    values, absent = present(where, column, None, ())
+    if absent.any():
+        row = done + int(np.argmax(absent)) + 1
+        remedy = "is missing: every respondent needs an identifier"
+        raise InvalidArgument(f"{where}, row {row}", None, remedy)
+    plain = str if file_format(path) == ".parquet" else lambda value: unguarded(str(value))
+    return np.array([plain(value) for value in values.tolist()], dtype=object)
+
+
+def _joined(variable: ReportColumn, parts: Sequence[Reports]) -> Reports:
+    """The reports of all chunks."""
+    empty = variable.mechanism.no_counts()
+    cohort = None
+    if empty.cohort is not None:
+        cohort = np.concatenate([empty.cohort, *(part.cohort for part in parts)])
+    y = np.concatenate([empty.y, *(part.y for part in parts)])
+    return Reports(y, variable.mechanism, 0, cohort)
+
+
+def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
+    """Counts of the respondents who are in all tables with a report."""
+    codes, everyone = pd.factorize(np.concatenate([table.ids for table in tables]))
+    rows = np.full((len(tables), len(everyone)), -1)  # of each respondent in each table
+    ends = np.cumsum([len(table.ids) for table in tables])[:-1]
+    for table, own, row in zip(tables, np.split(codes, ends), rows, strict=True):
+        _refuse_twice(table, own)
+        row[own] = np.arange(own.size)
+    if strict:
+        _refuse_strangers(tables, everyone, rows)
+    # the last place serves row -1, of respondents who are not in the table
+    place = np.array([np.append(t.place, -1)[at] for t, at in zip(tables, rows, strict=True)])
+    kept = (place >= 0).all(axis=0)
+    lost = len(everyone) - int(kept.sum())
+    parts = [_taken(t.reports, at[kept], lost) for t, at in zip(tables, place, strict=True)]
+    return JointCounts(parts, ids=[np.flatnonzero(kept)] * len(parts)).tally()
+
+
+def _refuse_twice(table: _Table, codes: Array) -> None:
+    """Refuse repeated respondents; the error names the first repetition."""
+    again = np.flatnonzero(pd.Series(codes).duplicated())
+    if again.size:
+        first = int(np.argmax(codes == codes[again[0]]))
+        raise InvalidArgument(
+            f"{table.where}, row {again[0] + 1}",
+            table.ids[again[0]],
+            f"is also the respondent of row {first + 1}: keep one report of each respondent",
+        )
+
+
+def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:
+    """Refuse respondents who are not in every table; the error names the first."""
+    strangers = np.flatnonzero((rows < 0).any(axis=0))
+    if not strangers.size:
+        return
+    who = strangers[0]
+    has, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
+    raise InvalidArgument(
+        f"{tables[has].where}, row {rows[has, who] + 1}",
+        everyone[who],
+        f"is not in {tables[lacks].where} ({strangers.size} respondents are not in every table): "
+        "remove them from all tables, or leave them out and count them with missing='count' "
+        "(--missing count)",
+    )

@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.storage.commits import replacing
-from ldpstats.io.storage.files import FilePath, reading, refusal
-from ldpstats.io.values import check_mechanism
+from ldpstats.io.storage import FilePath, reading, refusal, replacing
+from ldpstats.io.tables import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.dictionary.survey import DictionarySurvey
 

@@ -5,31 +5,64 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import listed, positive_integer
-from ldpstats.errors import InvalidArgument
-from ldpstats.io import plain_csv
-from ldpstats.io.cells import guarded, objects
-from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
+from ldpstats.arguments import boolean, counts_vector, listed, positive_integer
+from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.io.storage import FilePath, checked_path, reading, refusal, replacing_all
+from ldpstats.labels import arrow_text, factorized, is_text, missing_entries
+from ldpstats.mechanisms import Mechanism
+from ldpstats.reports.layout import cohort_column, holds_bytes, in_pandas, plain_bytes
+from ldpstats.reports.single import Reports
 
 __all__ = [
+    "CHUNK_ROWS",
     "Advance",
+    "LabelOf",
+    "answers_in",
+    "check_guarded",
+    "check_mechanism",
+    "check_spreadsheet_safe",
+    "coded",
+    "cohorts_in",
     "column_metadata",
     "csv_lines",
+    "csv_writer",
     "file_format",
+    "guarded",
+    "label_of",
+    "missing_texts",
     "names",
+    "objects",
+    "parsed",
+    "present",
+    "present_bytes",
     "read_column",
     "read_columns",
+    "refuse_guarded",
+    "refuse_missing",
+    "reports_in",
+    "row_named",
+    "stored_columns",
+    "stored_names",
     "table_chunks",
+    "taken",
+    "unguarded",
+    "whole_counts",
+    "write_table",
 ]
+
 
 Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
@@ -210,11 +243,11 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
     done = 0
     with _csv_bytes(wanted.path, wanted.secret) as (stream, raw):
         size = os.fstat(raw.fileno()).st_size
-        header = plain_csv.header_of(stream.readline(csv.field_size_limit()))
+        header = header_of(stream.readline(csv.field_size_limit()))
         at = wanted.places(header) if header else {}
         if header and at:
-            for block in plain_csv.blocks(stream, chunk_rows):
-                columns = plain_csv.parsed(block, len(header), at.values())
+            for block in blocks(stream, chunk_rows):
+                columns = parsed_numbers(block, len(header), at.values())
                 if columns is None:
                     break
                 frame = _of_columns({name: columns[i] for name, i in at.items()}, wanted.codes)
@@ -337,3 +370,601 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
     with reading(path, pyarrow.ArrowException, secret=secret, regular=True):
         schema = pyarrow.parquet.read_schema(path)
         return schema.field(_position(path, schema.names, column, secret)).metadata or {}
+
+
+# -- The layout of reports in tables: how reports of any mechanism stand in columns ---------------
+# A column holds one report a row; a missing one is a null, or an empty field in CSV.
+#
+# Labels
+#     As they are, with their own type: text, whole numbers, numbers or booleans. Labels of several
+#     types, and those of CSV, are text.
+# Bits
+#     In CSV and in frames text such as "0110", first bit first. In Parquet, and wherever a column
+#     holds bytes, ``ceil(n_bits / 8)`` bytes a report: bit j of the text is in byte ``j // 8`` at
+#     position ``j % 8``, counted from the lowest; the bits after the last are zero. In Parquet the
+#     column is a FIXED_LEN_BYTE_ARRAY; other types of bytes are read too.
+# Cohorts
+#     In CSV and in frames before the report: "3:0110", "3:17". In Parquet in a column of their own,
+#     NAME_cohort beside the column NAME, whole numbers from 0 (int32). Both are read everywhere: a
+#     report whose text has a colon has its cohort there, and then a column of that name is any
+# other.
+#     Devices of cohorts (`devices.cohorts`) report labels: "A:yes", or "yes" beside a column
+#     NAME_cohort with the name of the cohort.
+# Fingerprints
+#     Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
+#     Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
+#     that are made of several files, every row has them in the column NAME_fingerprint
+#     (`reports.fingerprints`).
+#
+# A dictionary survey has five columns (start_1, gram_1, start_2, gram_2, string), of which the
+# three of reports are laid out like any other.
+
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def reports_in(
+    where: str,
+    mechanism: Mechanism,
+    column: pd.Series[Any],
+    cohort: pd.Series[Any] | None = None,
+) -> tuple[Reports, Mask]:
+    """The reports of a column, which are not labels from a list, and which rows have none, (n,).
+
+    `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
+    row, from 1.
+    """
+    values, absent = _present(where, column)
+    groups = None
+    if cohort is not None:
+        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
+    return parsed(where, mechanism, values, absent, groups), absent
+
+
+def parsed(
+    where: str,
+    mechanism: Mechanism,
+    values: Any,
+    absent: Mask,
+    groups: Array | None,
+    done: int = 0,
+) -> Reports:
+    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts.
+
+    Errors name the row, from 1, after `done` others.
+    """
+    with row_named(where, done, values, absent):
+        return mechanism.parse("reports", values, groups)
+
+
+def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
+    """The reports of a column in any form, and which rows have none."""
+    if holds_bytes(column):
+        return present_bytes(column)
+    absent: Mask
+    if pd.api.types.is_integer_dtype(column.dtype):
+        absent = column.isna().to_numpy(dtype=bool)
+        return column[~absent].to_numpy(dtype=np.int64), absent
+    if isinstance(column.dtype, pd.ArrowDtype) and is_text(column.dtype.pyarrow_dtype):
+        empty = (column == "").fillna(True).to_numpy(dtype=bool)
+        return column[~empty].reset_index(drop=True), empty
+    missing_entries(where, column)  # refuses what cannot be told to be missing or not
+    values = objects(column)
+    absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
+    return values[~absent], absent
+
+
+def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
+    """The bytes of a column, in its own memory, and which rows have none."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = in_pandas(plain_bytes(column.array.__arrow_array__()))
+    absent: Mask = column.isna().to_numpy(dtype=bool)
+    found = column[~absent] if absent.any() else column
+    return found.reset_index(drop=True), absent
+
+
+def cohorts_in(
+    where: str, mechanism: Mechanism, column: pd.Series[Any], absent: Mask, done: int = 0
+) -> npt.NDArray[np.int64]:
+    """The cohorts of the rows that are not `absent`, (n,), from a column of cohorts."""
+    groups = whole_counts(where, column, done, absent)
+    if groups.size and groups.max() >= mechanism.n_cohorts:
+        i = int(np.argmax(groups >= mechanism.n_cohorts))
+        remedy = f"is not a cohort: cohorts are numbered from 0 to {mechanism.n_cohorts - 1}"
+        raise InvalidArgument(f"{where}, row {done + i + 1}", int(groups[i]), remedy)
+    return groups[~absent] if absent.any() else groups
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
+    """The columns of a mechanism's reports in a Parquet file."""
+    return (name, cohort_column(name)) if mechanism.n_cohorts else (name,)
+
+
+def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
+    """The columns of reports in a Parquet file, empty where a respondent is `absent`, (n,).
+
+    For reports that are not labels from a list; see the module.
+    """
+    import pyarrow
+
+    mechanism = reports.mechanism
+    if mechanism.n_bits:
+        column = _fixed_size(mechanism.format.to_table(reports.y), absent)
+    else:
+        kind = pyarrow.int32() if mechanism.n_outputs <= 1 << 31 else pyarrow.int64()
+        column = _numbers(reports.y, absent, kind)
+    found = {name: in_pandas(column)}
+    if reports.cohort is not None:
+        found[cohort_column(name)] = in_pandas(_numbers(reports.cohort, absent, pyarrow.int32()))
+    return found
+
+
+def _numbers(values: Array, absent: Mask, kind: Any) -> Any:
+    """Whole numbers in this order as an Arrow array, null where `absent`."""
+    import pyarrow
+
+    cells = np.zeros(absent.size, dtype=np.int64)
+    cells[~absent] = values
+    return pyarrow.array(cells, mask=absent if absent.any() else None).cast(kind)
+
+
+def _fixed_size(packed: npt.NDArray[np.uint8], absent: Mask) -> Any:
+    """Packed bits as an Arrow array of fixed-size binary, null where `absent`."""
+    import pyarrow
+
+    cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
+    if absent.any():
+        cells = np.zeros((absent.size, width), dtype=np.uint8)
+        cells[~absent] = packed
+        valid = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
+    memory = [valid, pyarrow.py_buffer(cells)]
+    return pyarrow.Array.from_buffers(pyarrow.binary(width), absent.size, memory)
+
+
+# -- CSV without quotes, read by Arrow where that cannot differ from Python's strict reader -------
+
+
+_MARK = b"\xef\xbb\xbf"  # a mark that Arrow would drop at the start of any block
+
+
+def header_of(line: bytes) -> list[str] | None:
+    """The fields of the first line; None where only the strict reader can tell."""
+    if not line.endswith(b"\n") or not _is_plain(line, 2):
+        return None
+    return next(csv.reader([line.decode("utf-8-sig")], strict=True), None)
+
+
+def blocks(stream: Any, rows: int) -> Iterator[bytes]:
+    """The rest of a stream, in blocks of so many lines, the last perhaps fewer."""
+    pieces: list[bytes] = []
+    lines = 0
+    while piece := stream.read(_PIECE):
+        pieces.append(piece)
+        lines += piece.count(b"\n")
+        if lines < rows:
+            continue
+        text, start = b"".join(pieces), 0
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) + 1
+        for stop in ends[rows - 1 :: rows].tolist():
+            yield text[start:stop]
+            start = stop
+        pieces, lines = [text[start:]], lines % rows
+    if text := b"".join(pieces):
+        yield text
+
+
+def parsed_numbers(block: bytes, width: int, places: Iterable[int]) -> dict[int, Any] | None:
+    """Columns of a block of lines with `width` fields each, by place; None if it is not plain.
+
+    Text as dictionaries of Arrow, null where empty.
+    """
+    if block.startswith(_MARK) or not _is_plain(block, width):
+        return None
+    import pyarrow.csv
+
+    every = [str(place) for place in range(width)]
+    wanted = [str(place) for place in dict.fromkeys(places)]
+    text = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    try:
+        table = pyarrow.csv.read_csv(
+            pyarrow.BufferReader(block),
+            pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=every
+            ),
+            pyarrow.csv.ParseOptions(quote_char=False, ignore_empty_lines=width > 1),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, text),
+                include_columns=wanted,
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+    except pyarrow.ArrowException:  # rows of another length: the strict reader says which
+        return None
+    return {int(name): table.column(name) for name in wanted}
+
+
+def _is_plain(block: bytes, width: int) -> bool:
+    """Whether lines are fields between commas and nothing else, in UTF-8."""
+    returns = block.count(b"\r")
+    if b'"' in block or b"\0" in block or returns != block.count(b"\r\n"):
+        return False
+    if width > 1:
+        blank = (b"\n\n", b"\n\r\n") if returns else (b"\n\n",)
+        if block.startswith((b"\n", b"\r")) or any(pair in block for pair in blank):
+            return False
+    ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+    longest = np.diff(ends, prepend=-1, append=len(block)).max()
+    if longest > csv.field_size_limit():
+        return False
+    try:
+        block.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# -- Tables in CSV and Parquet files, written in chunks -------------------------------------------
+
+
+def write_table(
+    frames: Iterable[pd.DataFrame],
+    path: FilePath,
+    types: Mapping[str, str],
+    stored: Mapping[str, Mapping[bytes, bytes]],
+    force: bool,
+    *,
+    beside: Mapping[FilePath, str] | None = None,
+    spreadsheet_safe: bool = False,
+    notes: Mapping[bytes, bytes] | None = None,
+) -> None:
+    """Write frames as the chunks of one table; `notes` are beside the whole of it, in Parquet."""
+    check_spreadsheet_safe(spreadsheet_safe, path)
+    suffix, more = file_format(path), dict(beside or {})
+    with replacing_all([path, *more], force) as (temporary, *others):
+        for other, text in zip(others, more.values(), strict=True):
+            other.write_text(text, encoding="utf-8")
+        if suffix == ".parquet":
+            _write_parquet(frames, temporary, types, stored, notes)
+        else:
+            _write_csv(frames, temporary, suffix, spreadsheet_safe)
+
+
+def check_spreadsheet_safe(given: object, path: FilePath) -> bool:
+    """Refuse anything but a boolean, and True for Parquet."""
+    if boolean("spreadsheet_safe", given) and file_format(path) == ".parquet":
+        remedy = "is for CSV: spreadsheets run no formulas from a Parquet file; leave it out"
+        raise InvalidArgument("spreadsheet_safe", given, remedy)
+    return bool(given)
+
+
+@contextmanager
+def csv_writer(path: Path, suffix: str) -> Iterator[Any]:
+    """A csv.writer to a file, whose suffix says whether to compress it."""
+    with open(path, "wb") as raw:
+        stream: Any = raw
+        if suffix == ".csv.gz":  # without a name and a time in it, equal tables are equal files
+            stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+        with TextIOWrapper(stream, encoding="utf-8", newline="") as text:
+            yield csv.writer(_LineWriter(text), lineterminator="\r\n")
+
+
+class _LineWriter:
+    """Turn CRLF into LF: csv.writer quotes CR and LF only if its own line end has both."""
+
+    def __init__(self, text: TextIOWrapper) -> None:
+        self.text = text
+
+    def write(self, line: str) -> int:
+        return self.text.write(line.removesuffix("\r\n") + "\n")
+
+
+def _write_csv(
+    frames: Iterable[pd.DataFrame], path: Path, suffix: str, spreadsheet_safe: bool
+) -> None:
+    with csv_writer(path, suffix) as lines:
+        for number, frame in enumerate(frames):
+            columns: list[Any] = [objects(frame[name]) for name in frame.columns]
+            header = list(frame.columns)
+            if spreadsheet_safe:
+                columns = [[_guarded_cell(cell) for cell in column] for column in columns]
+                header = [guarded(name) for name in header]
+            if number == 0:
+                lines.writerow(header)
+            lines.writerows(zip(*columns, strict=True))
+
+
+def _guarded_cell(cell: Any) -> Any:
+    """The text of a cell, guarded; negative numbers begin with a risky character too."""
+    return None if cell is None else guarded(str(cell))
+
+
+def _write_parquet(
+    frames: Iterable[pd.DataFrame],
+    path: Path,
+    types: Mapping[str, str],
+    stored: Mapping[str, Mapping[bytes, bytes]],
+    notes: Mapping[bytes, bytes] | None,
+) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    def convert(name: str, column: pd.Series[Any]) -> Any:
+        if isinstance(column.dtype, pd.ArrowDtype):
+            array: Any = column.array
+            return array.__arrow_array__()
+        kind = types.get(name, "string")
+        if kind != "string":
+            return pyarrow.array(column, kind, from_pandas=True)
+        text = coded(column)
+        assert text is not None  # whatever else was written has its type
+        return taken(text[0], [str(value) for value in text[1]])
+
+    writer = None
+    try:
+        for frame in frames:
+            table = pyarrow.table({name: convert(name, frame[name]) for name in frame.columns})
+            fields = [field.with_metadata(stored.get(field.name)) for field in table.schema]
+            table = table.cast(pyarrow.schema(fields, metadata=notes))
+            if writer is None:
+                writer = pyarrow.parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+# -- What the fields of a table say: labels, missing answers and counts ---------------------------
+
+
+LabelOf = Callable[[str], Any]
+
+_WHOLE = re.compile(r"([0-9]{1,16})(\.0*)?")
+_INTEGER = re.compile("0|[1-9][0-9]{0,17}")
+
+
+def check_mechanism(mechanism: object) -> None:
+    """Refuse anything but a mechanism, such as its class."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as KRR(...)")
+
+
+def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelOf | None:
+    """The function from text to its label, or to itself; None if all labels are text."""
+    if isinstance(labels, pd.RangeIndex):  # without a table of a million entries
+        return lambda text: int(text) if _INTEGER.fullmatch(text) else text
+    table = {str(label): label for label in labels}
+    for text in na:
+        if text in table:
+            raise InvalidArgument("na", text, "is a label: it cannot stand for a missing answer")
+    if file_format(path) != ".parquet":
+        if "" in table:
+            raise InvalidArgument(
+                "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
+            )
+        for text in [text for text in table if text.startswith(RISKY)]:
+            table.setdefault(guarded(text), table[text])  # as spreadsheet_safe= writes it
+    if len(table) == len(labels) and all(isinstance(label, str) for label in labels):
+        return None
+    return lambda text: table.get(text, text)
+
+
+def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ()) -> list[str]:
+    """The texts of `na` and, in CSV, their form with spreadsheet_safe=, unless that is a label."""
+    risky = {guarded(text) for text in na if text.startswith(RISKY)}
+    if not risky or file_format(path) == ".parquet":
+        return list(na)
+    if not isinstance(labels, pd.RangeIndex):  # labels 0 .. k-1 look different
+        risky -= {str(label) for label in labels}
+    return [*na, *risky]
+
+
+def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
+    """Refuse texts, (n,), of CSV that spreadsheet_safe= seems to have changed; show none.
+
+    Only for open alphabets; `named` gives the name of text i.
+    """
+    if file_format(path) == ".parquet":  # which has no spreadsheet_safe=
+        return
+    changed = [unguarded(text) != text for text in texts]
+    if any(changed):
+        raise InvalidArgument(
+            named(changed.index(True)),
+            HIDDEN,
+            "begins with an apostrophe and one of =, +, - and @, as written with spreadsheet_safe= "
+            "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
+            "part of the answer, use a Parquet file, which is read as it is",
+        )
+
+
+def check_guarded(labels: pd.Index[Any]) -> None:
+    """Refuse labels if one, guarded against spreadsheets, looks like another."""
+    if isinstance(labels, pd.RangeIndex):
+        return
+    texts = set(map(str, labels))
+    for text in texts:
+        if guarded(text) != text and guarded(text) in texts:
+            remedy = (
+                f"could not be distinguished from the label {text!r}: leave spreadsheet_safe out"
+            )
+            raise InvalidArgument("labels", guarded(text), remedy)
+
+
+def present(
+    where: str,
+    column: pd.Series[Any],
+    to_label: LabelOf | None,
+    na: Sequence[str],
+    secret: bool = False,
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The values present, texts turned into labels, and a mask of missing ones."""
+    text = coded(column)
+    if text is None:
+        column = _plain(where, column, secret)
+        missing = column.isna().to_numpy(dtype=bool)
+        return column[~missing].to_numpy(), missing
+    codes, distinct = text
+    if na:
+        gone = pd.Index(distinct, dtype=object).isin(list(na))
+        codes = np.where(np.append(gone, True)[codes], -1, codes)
+    missing = codes < 0
+    values = distinct
+    if to_label is not None:
+        # assigned to a slice, so that numpy does not guess a common type of the labels
+        values = np.empty(distinct.size, dtype=object)
+        values[:] = [to_label(text) for text in distinct]
+    return values[codes[~missing]] if missing.any() else values[codes], missing
+
+
+def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Series[Any]:
+    """Text as objects, None where missing; floats with nan; integers or booleans; nothing else."""
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    from pyarrow import types
+
+    kind = column.dtype.pyarrow_dtype
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.astype(pd.ArrowDtype(kind))
+    if types.is_floating(kind):
+        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return column
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
+        return pd.DataFrame({0: objects(column)}, dtype=object)[0]
+    # the fields of a nested type have names, which may be answers
+    shown = "a nested type" if secret and kind.num_fields else str(kind)
+    raise InvalidArgument(where, shown, "must hold text, numbers or booleans: convert it")
+
+
+def whole_counts(
+    where: str, column: pd.Series[Any], done: int, missing: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.int64]:
+    """A column of non-negative whole numbers, (n,), `done` rows after the start; 0 if `missing`."""
+
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            value = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None
+        return -1 if value is None else value  # which is refused below, in the original's name
+
+    absent = np.zeros(len(column), dtype=bool) if missing is None else missing
+    if (quick := _whole_numbers(column, absent)) is not None:
+        return quick
+    values = objects(_plain(where, column))[~absent]
+    remedy = "must be a whole number, neither negative nor missing"
+    found = np.zeros(len(column), dtype=np.int64)
+    with row_named(where, done, values, absent, remedy):
+        found[~absent] = counts_vector(where, [number(value) for value in values], (len(values),))
+    return found
+
+
+def _whole_numbers(column: pd.Series[Any], missing: Array) -> npt.NDArray[np.int64] | None:
+    """Whole numbers by their type, (n,), 0 if `missing`; None for others and for negative ones."""
+    if not pd.api.types.is_integer_dtype(column.dtype):
+        return None
+    there = ~missing if missing.any() else None
+    if (column if there is None else column[there]).hasnans:
+        return None
+    if there is None:
+        found: npt.NDArray[np.int64] = column.to_numpy(np.int64)
+    else:
+        found = np.where(there, column.to_numpy(np.int64, na_value=0), 0)
+    return None if found.size and found.min() < 0 else found
+
+
+@contextmanager
+def row_named(
+    where: str, done: int, values: Array, missing: Array, remedy: str | None = None
+) -> Iterator[None]:
+    """Let an error about value i of `values` name the row of the file."""
+    try:
+        yield
+    except InvalidArgument as error:
+        index = re.search(r"\[(\d+)\]$|, row (\d+)$", error.name)
+        if index is None:
+            raise
+        i = int(index[1]) if index[1] else int(index[2]) - 1
+        row = row_number(done, missing, i)
+        value = values[i].item() if isinstance(values[i], np.generic) else values[i]
+        raise type(error)(f"{where}, row {row}", value, remedy or error.remedy) from None
+
+
+def row_number(done: int, missing: Array, i: int) -> int:
+    """The row of the file, from 1, of value i among those present, after `done` rows."""
+    return done + int(np.flatnonzero(~missing)[i]) + 1
+
+
+def answers_in(where: str, done: int, missing: Array) -> Callable[[int | None], str]:
+    """The function that names the row of present answer i, or the column if i is None."""
+    return lambda i: where if i is None else f"{where}, row {row_number(done, missing, i)}"
+
+
+def refuse_missing(where: str, done: int, missing: Array) -> None:
+    """Refuse missing values; the error names the row of the first."""
+    if missing.any():
+        raise InvalidArgument(
+            f"{where}, row {done + int(np.argmax(missing)) + 1}",
+            None,
+            "is missing: leave such rows out, or count them with missing='count' (--missing count)",
+        )
+
+
+# -- Cells of tables: their text with and without a guard, and columns as objects or codes --------
+
+
+RISKY = ("=", "+", "-", "@")  # a spreadsheet runs a cell that begins with one of them as a formula
+
+
+def guarded(text: str) -> str:
+    """Text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(RISKY) else text
+
+
+def unguarded(text: str) -> str:
+    """Text without the apostrophe that `guarded` may have put before it."""
+    return text[1:] if text.startswith("'") and text.startswith(RISKY, 1) else text
+
+
+def objects(column: Any) -> npt.NDArray[np.object_]:
+    """The values of a column of any type as objects, None where missing."""
+    text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
+    values: npt.NDArray[np.object_]
+    if text is None:
+        values = column.to_numpy(dtype=object, na_value=None)
+    else:  # equal texts are one object
+        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
+    return values
+
+
+def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:
+    """Codes of a column of text, (n,), -1 where missing, and its distinct texts; None of others."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        import pyarrow
+
+        try:
+            return arrow_text(column.array.__arrow_array__())
+        except (pyarrow.ArrowException, UnicodeDecodeError):
+            remedy = "holds text that is not UTF-8: write it as UTF-8"
+            raise InvalidArgument("column", column.name, remedy) from None
+    if column.dtype != object:
+        return None
+    found = factorized(column, pd.RangeIndex(0))
+    if found is None:
+        codes, distinct = pd.factorize(column)
+        found = codes, np.asarray(distinct, dtype=object)
+    return found
+
+
+def taken(codes: Array, texts: Sequence[str]) -> Any:
+    """A column of Arrow with the text of each code, (n,); null where that is negative."""
+    import pyarrow
+
+    labels = pyarrow.array(texts, pyarrow.string())
+    return labels.take(pyarrow.array(codes, mask=codes < 0 if (codes < 0).any() else None))

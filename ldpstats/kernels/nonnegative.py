@@ -1,6 +1,6 @@
 """Compiled coordinate descent; imported only for designs that are large, because of numba.
 
-The plain numpy twin is `ldpstats.estimators.solvers.nonnegative.sweep`.
+The plain numpy twin is `ldpstats.estimators.constrained.sweep`.
 """
 
 from __future__ import annotations

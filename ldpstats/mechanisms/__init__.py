@@ -5,35 +5,18 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ldpstats.clients import Client, Collector
-from ldpstats.mechanisms.base import Mechanism, check_document
-from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
-from ldpstats.mechanisms.blocks.hadamard import HadamardResponse
-from ldpstats.mechanisms.blocks.projective import ProjectiveGeometryResponse
-from ldpstats.mechanisms.blocks.subset import SubsetSelection
-from ldpstats.mechanisms.device import DeviceMechanism
-from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
-from ldpstats.mechanisms.hashed.candidates import CandidateMap
-from ldpstats.mechanisms.hashed.olh import OLH
-from ldpstats.mechanisms.hashed.orappor import ORAPPOR
-from ldpstats.mechanisms.hashed.orr import ORR
-from ldpstats.mechanisms.hashed.rappor import RAPPOR, BooleanRAPPOR
-from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
-from ldpstats.mechanisms.krr import KRR
+from ldpstats.mechanisms.base import MECHANISMS, Mechanism, check_document, read_mechanism
+from ldpstats.mechanisms.blocks import HadamardResponse, ProjectiveGeometryResponse, SubsetSelection
+from ldpstats.mechanisms.custom import CustomMechanism, Enumerated, Product, mixture, product
+from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
+from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
+from ldpstats.mechanisms.krr import KRR, ForcedResponse, Mangat, Observed, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
-from ldpstats.mechanisms.mixtures import mixture
-from ldpstats.mechanisms.observed import Observed
-from ldpstats.mechanisms.ordered.geometric import GeometricResponse
-from ldpstats.mechanisms.ordered.square_wave import SquareWave
-from ldpstats.mechanisms.products import Product, product
-from ldpstats.mechanisms.reading import MECHANISMS, read_mechanism
-from ldpstats.mechanisms.repetitions import repeated
-from ldpstats.mechanisms.sensitive.combined import paired, withhold
-from ldpstats.mechanisms.sensitive.pum import PUM
-from ldpstats.mechanisms.sensitive.pum_client import PUMClient
-from ldpstats.mechanisms.sensitive.urap import URAP
-from ldpstats.mechanisms.sensitive.urr import URR
+from ldpstats.mechanisms.ordered import GeometricResponse, SquareWave
+from ldpstats.mechanisms.pum import PUM, PUMClient
+from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR, RAPPORClient
+from ldpstats.mechanisms.sensitive import URAP, URR, paired, withhold
 from ldpstats.mechanisms.unary import KRAPPOR
-from ldpstats.mechanisms.unknown_device import UnknownDevice
 
 __all__ = [
     "KRAPPOR",

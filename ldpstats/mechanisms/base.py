@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import Field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,9 +12,31 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import counts_vector, distribution, positive_integer
-from ldpstats.arguments.labels import (
+from ldpstats.arguments import (
+    as_array,
+    counts_vector,
+    distribution,
+    html_table,
+    positive_integer,
+    probability,
+)
+from ldpstats.channels.certificates import Audit
+from ldpstats.channels.structured import Channel
+from ldpstats.clients import Client, Collector
+from ldpstats.clients.device import (
+    Budget,
+    Instrument,
+    Procedure,
+    check_fingerprint,
+    check_format,
+    opened,
+    plain,
+    texts,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable, shorten
+from ldpstats.labels import (
     align,
+    as_labels,
     as_series,
     column_name,
     encode,
@@ -22,25 +45,29 @@ from ldpstats.arguments.labels import (
     place_of,
     sensitive_codes,
 )
-from ldpstats.arguments.markup import html_table
-from ldpstats.channels.audit import Audit
-from ldpstats.channels.base import Channel
-from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import Budget
-from ldpstats.clients.device import Procedure, plain
-from ldpstats.clients.document import texts
-from ldpstats.clients.drawing import opened
-from ldpstats.clients.instrument import Instrument
-from ldpstats.clients.specification import check_fingerprint, check_format
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.words import in_words, parameters
-from ldpstats.problems.equations import Moments
-from ldpstats.problems.problem import Likelihood
-from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
+from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.moments import Equations, Moments
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.reports.layout import ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling.words import SystemWords, Words, simulation_words
+from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
 
-__all__ = ["Mechanism", "check_document"]
+__all__ = [
+    "MECHANISMS",
+    "Array",
+    "Mechanism",
+    "check_document",
+    "check_theta",
+    "in_words",
+    "joined_labels",
+    "label_moments",
+    "made_of",
+    "other_bit",
+    "parameters",
+    "read_mechanism",
+    "sums_of_bits",
+]
+
 
 Array = npt.NDArray[Any]
 
@@ -560,3 +587,229 @@ def check_document(given: object) -> dict[str, Any]:
     if not isinstance(document.get("mechanism"), str):
         raise InvalidArgument("mechanism", document.get("mechanism"), "must name the mechanism")
     return document
+
+
+# -- What mechanisms share that report noisy bits of their categories -----------------------------
+
+
+LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold epsilon
+
+
+def other_bit(theta: float, epsilon: float) -> float:
+    """P(bit = 1) of a category that is not the answer, ``theta / ((1 - theta) e^eps + theta)``.
+
+    Rounded up where theta is so near one that rounding it down would leak more than epsilon.
+    """
+    weight = theta * np.exp(-epsilon)
+    total = 1.0 - theta + weight
+    found, clear = weight / total, (1.0 - theta) / total
+    while 1.0 - found > clear * (1.0 + 5e-16):
+        found = np.nextafter(found, 1.0)
+    return float(found)
+
+
+def check_theta(theta: object, graded: bool = False) -> float:
+    """P(own bit = 1) as a float, in (0, 1), not too near zero, and if `graded` nor to one."""
+    value = probability("theta", theta, zero=False, one=False)
+    if value < LEAST_THETA:
+        raise InvalidArgument("theta", value, f"must be at least {LEAST_THETA:g}, such as 0.5")
+    if graded and value > 1.0 - LEAST_THETA:
+        remedy = f"must be at most 1 - {LEAST_THETA:g} where categories differ in epsilon"
+        raise InvalidArgument("theta", value, remedy)
+    return value
+
+
+def sums_of_bits(
+    n: npt.ArrayLike, nobs: npt.ArrayLike | None, labels: pd.Index[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Sums of one bit a label, shape (1, k), and the number of reports, (1,), for `BitCounts`."""
+    if nobs is None:
+        raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+    n = align("n", n, labels)
+    n = as_array("n", n, f"must be {len(labels)} sums of bits")
+    shape = (len(labels),) if n.ndim == 1 else (1, len(labels))
+    ones = counts_vector("n", n, shape).reshape(1, len(labels))
+    each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
+    return ones, counts_vector("nobs", each, (1,))
+
+
+# -- Mechanisms by name: what reads a specification, of parts of others too -----------------------
+
+
+MECHANISMS: dict[str, Any] = {}
+"""The package's kinds of mechanisms by name; `ldpstats.mechanisms` lists them."""
+
+
+def read_mechanism(name: object, document: dict[str, Any]) -> Any:
+    """Read the specification of a mechanism of this name."""
+    if not isinstance(name, str) or name not in MECHANISMS:
+        remedy = f"must be one of {', '.join(MECHANISMS)}; from_dict of its own class reads another"
+        raise InvalidArgument("mechanism", name, remedy)
+    return MECHANISMS[name].from_dict(document)
+
+
+# -- Labels of several answers or reports, joined to one ------------------------------------------
+
+
+SEPARATOR = ", "
+
+
+def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> pd.Index[Any]:
+    """Each of several tuples of labels as one label, such as "nurse, yes"."""
+    if several and len(several[0]) == 1:
+        return as_labels(name, [label for (label,) in several], least=1)
+    found: dict[str, tuple[Any, ...]] = {}
+    for labels in several:
+        text = SEPARATOR.join(map(str, labels))
+        if text in found:
+            remedy = f"stands for {found[text]} and for {labels}: use labels without a comma"
+            raise InvalidArgument(name, text, remedy)
+        found[text] = labels
+    return as_labels(name, list(found), least=1)
+
+
+# -- The linear equations of reports that are labels from a list ----------------------------------
+
+
+_ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
+
+
+def label_moments(Q: Array, n: Array) -> Equations:
+    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l).
+
+    Outputs that no category makes say nothing, and are left out.
+    """
+    nobs, made = int(n.sum()), Q.any(axis=0)
+    Q, t = Q[:, made], n[made] / nobs
+    reference = np.full(len(Q), 1.0 / len(Q)) @ Q  # law of a report under the uniform p
+    simple = identity_plus_rank_one(Q)
+    a, b = (Q.T, 0.0) if simple is None else simple
+    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), nobs / reference, nobs)
+
+
+def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
+    """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
+
+    Each category then answers for itself: ``P(report x) = b_x + a p_x``. Entries may be off by
+    1e-9 of a, as where they were typed in or computed in another way.
+    """
+    k, l = Q.shape  # noqa: E741
+    if k != l or k < 2:
+        return None
+    b = (Q.sum(axis=0) - np.diag(Q)) / (k - 1)  # column x away from its diagonal
+    a = float(np.mean(np.diag(Q) - b))
+    off = np.abs(Q - a * np.eye(k) - b).max()
+    if a == 0.0 or off > max(1e-15, _ALIKE * abs(a)):
+        return None
+    return a, b
+
+
+# -- A mechanism and its parameters in words, for summaries, messages and notebooks ---------------
+
+
+_NAMED = 3  # sensitive categories that are named one by one
+_LONGEST = 20  # characters of a label
+_LONGEST_STEPS = 72  # of a device, or of what a mechanism is made of
+_UNNAMED = ("device", "description")  # which say themselves what they are
+# lists, by their length; edges, by what is between them
+_ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outputs"}
+
+
+def in_words(mechanism: Any, with_epsilon: bool = True) -> str:
+    """The mechanism as it might be called: its name, and its parameters in brackets."""
+    pairs = parameters(mechanism)
+    if not with_epsilon:
+        pairs = [pair for pair in pairs if pair[0] != "epsilon"]
+    head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
+    shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in _UNNAMED)
+    return f"{type(mechanism).__name__}({head}{shown})"
+
+
+def made_of(mechanism: Any) -> str:
+    """A device by its steps, a combination by its parts, another mechanism as it is called."""
+    steps = getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+    return brief(steps or mechanism)
+
+
+def brief(text: object) -> str:
+    """What a mechanism is made of, on one line; the beginning, where it is long.
+
+    Examples
+    --------
+    >>> brief("roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)")
+    "roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)"
+    >>> brief(f"truth.when({{'nurse': roll(6), 'cook': roll(8), 'driver': {'flip() >> ' * 9}}})")
+    "truth.when({'nurse': roll(6), 'cook': roll(8), ..."
+    """
+    line = " ".join(str(text).split())
+    if len(line) <= _LONGEST_STEPS:
+        return line
+    start = line[: _LONGEST_STEPS - 3]
+    at = start.rfind(", ") + 2  # after a whole step, if there is one
+    return f"{start[:at] if at > _LONGEST else start}..."
+
+
+def parameters(mechanism: Any) -> list[tuple[str, str]]:
+    """Names and values of the parameters, of lists their length; epsilon last where it follows.
+
+    Parameters that are as they are by default are left out.
+    """
+    epsilon = ("epsilon", _number(mechanism.epsilon))
+    if not is_dataclass(mechanism):
+        return [("k", str(mechanism.k)), epsilon]
+    pairs = []
+    for item in fields(mechanism):
+        value = getattr(mechanism, item.name)
+        if not _is_default(item, value) and (text := _text(mechanism, item.name, value)):
+            pairs.append((_ALIASES.get(item.name, item.name), text))
+    if "epsilon" not in dict(pairs):
+        pairs.append(epsilon)
+    return pairs
+
+
+def _is_default(item: Field[Any], value: Any) -> bool:
+    if isinstance(value, pd.Index):
+        return isinstance(item.default, tuple)  # two labels, whatever they are
+    return value is None or (isinstance(value, str) and value == item.default)
+
+
+def _text(mechanism: Any, name: str, value: Any) -> str:
+    """A parameter in words; "" where another one says it."""
+    if name == "sensitive":
+        return _sensitive(mechanism)
+    if name == "edges":
+        return str(mechanism.k)
+    if name in _UNNAMED:
+        return brief(value)
+    if name in ("levels", "permanent") or isinstance(value, np.ndarray):
+        return ""  # told with epsilon, a fingerprint, and too many numbers
+    if name == "epsilon":
+        return _epsilon(mechanism)
+    if isinstance(value, pd.Index):
+        alike = name == "outputs" and value.equals(mechanism.categories)
+        return "" if alike else str(len(value))
+    return _number(value) if isinstance(value, int | float) else shorten(value, _LONGEST)
+
+
+def _sensitive(mechanism: Any) -> str:
+    """The sensitive categories where they are few, else their number."""
+    labels = mechanism.sensitive.tolist()
+    if len(labels) in (0, mechanism.k):
+        return "all" if labels else "none"
+    if len(labels) > _NAMED:
+        return f"{len(labels)} of {mechanism.k}"
+    return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
+
+
+def _epsilon(mechanism: Any) -> str:
+    """Epsilon; where each sensitive category has its own, each or their range."""
+    levels = getattr(mechanism, "levels", None)
+    if levels is None:
+        return _number(mechanism.epsilon)
+    if len(levels) > _NAMED:
+        return f"{_number(min(levels))} to {_number(max(levels))}"
+    return "(" + ", ".join(map(_number, levels)) + ")"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"

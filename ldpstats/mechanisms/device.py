@@ -2,31 +2,267 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.channels.base import Channel
-from ldpstats.channels.structured import Dense, Uniformised
+from ldpstats.arguments import EPSILON_RANGE, did_you_mean
+from ldpstats.channels.certificates import Audit
+from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.of_device import OfDevice
-from ldpstats.mechanisms.recognised import recognised
-from ldpstats.problems.covariance import multinomial
-from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
-from ldpstats.programs.privacy import largest_ratio, nearest_log
+from ldpstats.labels import encode
+from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.moments import Equations, Moments
+from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows
+from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of
+from ldpstats.mechanisms.custom import (
+    CustomMechanism,
+    Enumerated,
+    combined,
+    listed_mechanism,
+    protected_by_all,
+    same_answers,
+)
+from ldpstats.mechanisms.krr import KRR, ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.programs.documents import step_from_dict, step_to_dict
+from ldpstats.programs.instructions import instructions
+from ldpstats.programs.laws import (
+    Law,
+    largest_ratio,
+    law,
+    nearest_log,
+    substituted,
+    terms_of,
+    worst_epsilon,
+)
+from ldpstats.programs.polynomials import Chance, chance, listed_labels
 from ldpstats.programs.sampler import Sampler, sampler
-from ldpstats.programs.steps import Step
-from ldpstats.reports.single import BitCounts, Counts
-from ldpstats.sampling.words import Words, simulation_words
+from ldpstats.programs.steps import Cohorts, Question, Step
+from ldpstats.reports.layout import LabelFormat
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = ["DeviceMechanism"]
+__all__ = ["DeviceMechanism", "OfDevice", "UnknownDevice", "repeated"]
+
+
+# -- What mechanisms made of a randomising device share -------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CohortPart:
+    """One cohort of a device.
+
+    Parameters
+    ----------
+    name : str
+        What its reports begin with, before a colon.
+    mechanism : DeviceMechanism or UnknownDevice
+        What it does, without its name in the reports.
+    places : array of int, shape (l,)
+        The numbers of its l reports among those of the whole; -1 for what it never says.
+    """
+
+    name: str
+    mechanism: Any
+    places: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class OfDevice(Enumerated):
+    """A mechanism whose law follows from the steps of a device.
+
+    Parameters
+    ----------
+    device : Step
+    categories : int, sequence of labels, or pandas Categorical
+    outputs : int or sequence of labels, optional
+        See `DeviceMechanism`.
+    """
+
+    device: Any
+    categories: Any
+    outputs: Any = None
+
+    def __post_init__(self) -> None:
+        device: object = self.device
+        if not isinstance(device, Step):
+            remedy = "must be the steps of a device: device.mechanism(categories) passes them"
+            raise InvalidArgument("device", device, remedy)
+        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
+        self._check_device(device)
+        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law, self.cohort_names))
+
+    def _check_device(self, device: Step) -> None:
+        """Refuse devices of another kind, before their law is asked for."""
+
+    @property
+    def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of its cohorts, if it is a device of cohorts; a report begins with one."""
+        return self.device.named if isinstance(self.device, Cohorts) else ()
+
+    @cached_property
+    def cohort_parts(self) -> tuple[CohortPart, ...]:  # type: ignore[override]
+        """What each cohort does, and which reports are its own; none for other devices.
+
+        A cohort is a group of respondents: what is estimated is given how many there are in each,
+        whatever shares the device draws them with.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import cohorts, opposite, truth
+        >>> both = cohorts({"A": truth, "B": opposite}).mechanism(("no", "yes"))
+        >>> [(part.name, part.places.tolist()) for part in both.cohort_parts]
+        [('A', [0, 1]), ('B', [2, 3])]
+        """
+        if not isinstance(self.device, Cohorts):
+            return ()
+        places = {label: i for i, label in enumerate(self.outputs.tolist())}
+        found = []
+        for name, step in zip(self.device.named, self.device.steps, strict=True):
+            said = list(law(step, self.categories).outputs)
+            own = np.array([places.get(f"{name}:{y}", -1) for y in said], dtype=np.int64)
+            found.append(CohortPart(name, self._alone(step, said), own))
+        return tuple(found)
+
+    @cached_property
+    def is_separable(self) -> bool:  # type: ignore[override]
+        """Whether each cohort determines the frequencies alone."""
+        channels = (part.mechanism.channel() for part in self.cohort_parts)
+        return all(
+            Q.a != 0.0
+            if isinstance(Q, Uniformised)
+            else np.linalg.matrix_rank(Q.matrix()) == self.k
+            for Q in channels
+        )
+
+    def of_sizes(self, sizes: Sequence[int]) -> Self:
+        """The device of the same cohorts whose shares are those of so many respondents in each."""
+        kept = [c for c, size in enumerate(sizes) if size]
+        names = tuple(self.device.named[c] for c in kept)
+        shares = tuple(Fraction(int(sizes[c]), int(sum(sizes))) for c in kept)
+        step = Cohorts(tuple(self.device.steps[c] for c in kept), names, shares)
+        return type(self)(step, self.categories, self.outputs)
+
+    @abstractmethod
+    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
+        """The mechanism of one cohort."""
+
+    @cached_property
+    def law(self) -> Law:
+        """The exact law of a report, by category."""
+        return law(self.device, self.categories)
+
+    @cached_property
+    def exact(self) -> tuple[tuple[Chance, ...], ...]:
+        """Q exactly, in the order of `categories` and `outputs`.
+
+        k rows of l Fractions, or of polynomials in the unknown parameters.
+
+        Raises
+        ------
+        NotAvailable
+            If it has more than 4 million entries.
+        """
+        return self.law.listed(self.outputs.tolist())
+
+    def instructions(self, words: object = None) -> list[str]:
+        """Numbered sentences for the respondent: what the design tells, not what some do instead.
+
+        Parameters
+        ----------
+        words : dict of str to str, optional
+            Words to replace, by their keys in `devices.WORDS`; see `Device.instructions`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` has an unknown key, or a text that lacks what must be filled in.
+        NotAvailable
+            If all branches at an unknown probability lead on: nobody knows which of them is told.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> mangat = ldp.devices.library.mangat(0.6).mechanism(("no", "yes"))
+        >>> mangat.instructions()[1]
+        '2. If your true answer is “yes”, say “yes”.'
+        """
+        return instructions(self.device, self.categories, words)
+
+    @property
+    def format(self) -> LabelFormat:
+        return LabelFormat(self.outputs, self._other_labels)
+
+    @cached_property
+    def _other_labels(self) -> str:
+        """What to do where the data have other labels: as categories, or as reports."""
+        if self.cohort_names or self.outputs.isin(self.categories).any():
+            return "or make the mechanism with the labels of the data: device.mechanism(categories)"
+        some = self.outputs[:6].tolist()
+        shown = ", ".join(f"{label!r}: {self.n_outputs - i}" for i, label in enumerate(some, 1))
+        more = ", ..." if self.n_outputs > len(some) else ""
+        return (
+            "or name reports as the data have them, for example "
+            f"(device >> recode({{{shown}{more}}})).mechanism(categories)"
+        )
+
+    def _specification(self) -> dict[str, Any]:
+        return super()._specification() | {"device": step_to_dict(self.device)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        checked = check_document(document)
+        return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.device, self.categories, self.outputs)
+
+
+def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
+    """The labels of the reports; see the parameter `outputs`."""
+    said = list(found.outputs)
+    if given is not None:
+        outputs = listed_labels("outputs", given, least=1)
+        known = {(type(y), y) for y in outputs.tolist()}
+        for label in said:
+            if (type(label), label) not in known:
+                remedy = f"must list what the device can say; {label!r} is not there"
+                raise InvalidArgument("outputs", outputs.tolist(), remedy)
+        return outputs
+    answers = set(found.places)
+    if cohorts:  # where a number may be the cell of a hash
+        answers = {f"{cohort}:{label}" for cohort in cohorts for label in found.places}
+    for cohort in cohorts or ("",):
+        own = [y for y in said if str(y).startswith(f"{cohort}:")] if cohorts else said
+        strange = [y for y in own if y not in answers]
+        if strange and len(strange) < len(own) and not (cohorts and _is_number(strange[0])):
+            _refuse_strange(strange[0], found, [*(y for y in said if y not in strange), *strange])
+    return listed_labels("outputs", said, least=1)
+
+
+def _is_number(report: str) -> bool:
+    return report.partition(":")[2].isdigit()
+
+
+def _refuse_strange(label: Any, found: Law, outputs: list[Any]) -> NoReturn:
+    """Refuse a report that may be a misspelt category."""
+    remedy = "is said by the device and is no category, but others are: where it is an answer, "
+    remedy += "write it as the categories do"
+    if len(found.categories) == 2:
+        remedy += f", answers={found.categories!r} in a design of devices.library"
+    remedy += f"; where it is a report besides, list all reports, outputs={outputs}"
+    raise InvalidArgument("say", label, remedy)
+
 
 Array = npt.NDArray[Any]
 
@@ -137,8 +373,8 @@ class DeviceMechanism(OfDevice):
         if not self.cohort_parts:
             return found
         share = np.ones(self.n_outputs)  # a report is given its cohort
-        for part, chance in zip(self.cohort_parts, self.device.chances, strict=True):
-            share[part.places] = float(chance)
+        for part, weight in zip(self.cohort_parts, self.device.chances, strict=True):
+            share[part.places] = float(weight)
         return Likelihood(DenseRows(found.W.dense() / share[counts.y][:, None]), found.n)
 
     @cached_property
@@ -192,3 +428,402 @@ class DeviceMechanism(OfDevice):
         codes = np.repeat(np.arange(self.k), true_counts)
         reports = self.sample(codes, simulation_words(rng))
         return self.counts(np.bincount(reports, minlength=self.n_outputs))
+
+
+# -- Devices with unknown parameters: cheating, an unrelated question nobody has counted ----------
+
+
+_RESERVED = {"self", "values", "rng", "missing"}
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownDevice(OfDevice):
+    """A randomising device with unknown parameters: `Device.mechanism` makes it.
+
+    The parameters are probabilities that the design leaves open, such as the share of respondents
+    who do not follow the instructions. `FrequencyModel` estimates them together with the
+    frequencies, from one or several groups. `at` gives the mechanism that the device is for known
+    values.
+
+    Parameters
+    ----------
+    device : Step
+        The steps, as `Device.step` has them.
+    categories : int, sequence of labels, or pandas Categorical
+        The true answers.
+    outputs : int or sequence of labels, optional
+        What a report may be; see `DeviceMechanism`.
+
+    Raises
+    ------
+    InvalidArgument
+        If the device has no unknown parameter, does not fit the categories, or can say a label
+        that is not an output.
+
+    Examples
+    --------
+    Respondents who cheat say "no", whatever the die shows:
+
+    >>> import ldpstats as ldp
+    >>> from ldpstats.devices import flip, roll, truth, unknown
+    >>> die = roll(6).when({1: "yes"}, otherwise=truth)
+    >>> device = flip(unknown("cheating")).when({"heads": "no", "tails": die})
+    >>> survey = device.mechanism(("no", "yes"))
+    >>> survey.unknown
+    ('cheating',)
+    >>> survey.exact[1]
+    (cheating, 1 - cheating)
+    >>> survey.at(cheating="1/10").exact[1]
+    (Fraction(1, 10), Fraction(9, 10))
+    """
+
+    def _check_device(self, device: Step) -> None:
+        if not device.unknown:
+            raise InvalidArgument("device", device, "has no unknown parameter: use DeviceMechanism")
+        reserved = set(device.unknown) & _RESERVED
+        if reserved:
+            remedy = "is an argument of simulate(): give the unknown parameter another name"
+            raise InvalidArgument("unknown", min(reserved), remedy)
+        taken = [name for name in device.unknown if name in set(self.categories)]
+        if taken:
+            remedy = "is a category too: give the unknown parameter another name"
+            raise InvalidArgument("unknown", taken[0], remedy)
+
+    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
+        kind = UnknownDevice if step.unknown else DeviceMechanism
+        return kind(step, self.categories, outputs)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The unknown parameters, in the order of the alphabet."""
+        return tuple(self.device.unknown)
+
+    @cached_property
+    def _terms(self) -> tuple[Array, Array]:
+        return terms_of(self.exact, self.unknown)
+
+    def polynomials(self, names: Sequence[str]) -> PolynomialMatrix:
+        """Q as polynomials in these parameters, of which `unknown` are some."""
+        exponents, coefficients = self._terms
+        own = [list(names).index(name) for name in self.unknown]
+        wide = np.zeros((len(exponents), len(names)), dtype=np.int64)
+        wide[:, own] = exponents
+        return PolynomialMatrix(wide, coefficients.astype(np.float64))
+
+    def matrix_at(self, values: Any = None, **named: Any) -> Array:
+        """Q where the parameters have these values, shape (k, l).
+
+        Parameters
+        ----------
+        values : mapping, Series or sequence of float, optional
+            One for each of `unknown`, by name or in that order; or by keyword.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import flip, opposite, truth, unknown
+        >>> cards = flip(unknown("mix")).when({"heads": truth, "tails": opposite})
+        >>> cards.mechanism(("no", "yes")).matrix_at(mix=0.7)
+        array([[0.7, 0.3],
+               [0.3, 0.7]])
+        """
+        theta = [float(v) for v in self._values(values, named).values()]
+        return self.polynomials(self.unknown).at(theta)
+
+    def derivatives_at(self, values: Any = None, **named: Any) -> Array:
+        """Derivatives of Q by each of the m parameters, shape (m, k, l); see `matrix_at`."""
+        theta = [float(v) for v in self._values(values, named).values()]
+        return self.polynomials(self.unknown).derivatives(theta)
+
+    def at(self, values: Any = None, **named: Any) -> DeviceMechanism:
+        """The mechanism that the device is where the parameters have these values.
+
+        Parameters
+        ----------
+        values : mapping, Series or sequence of numbers, optional
+            One for each of `unknown`, by name or in that order; or by keyword. They are read as
+            `devices` reads probabilities: a float is the Fraction of its shortest decimal.
+
+        Raises
+        ------
+        InvalidArgument
+            If a parameter has no value, an unknown one has, or a value is not in [0, 1].
+        """
+        step = substituted(self.device, self._values(values, named))
+        return DeviceMechanism(step, self.categories, self.outputs)
+
+    def _values(self, values: Any, named: dict[str, Any]) -> dict[str, Fraction]:
+        """A value for each parameter, exactly."""
+        if isinstance(values, pd.Series):
+            values = values.to_dict()
+        if values is not None and not isinstance(values, Mapping):
+            remedy = f"must have one value for each of {', '.join(self.unknown)}"
+            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+                raise InvalidArgument("values", values, remedy)
+            flat = not isinstance(values, np.ndarray) or values.ndim == 1
+            if not flat or len(values) != len(self.unknown):
+                raise InvalidArgument("values", values, remedy)
+            values = dict(zip(self.unknown, values, strict=True))
+        given = {**(values or {}), **named}
+        for name in given:
+            if not isinstance(name, str) or name not in self.unknown:
+                hint = did_you_mean(name, self.unknown) if isinstance(name, str) else ""
+                remedy = f"is no unknown parameter of {', '.join(self.unknown)}{hint}"
+                raise InvalidArgument("values", name, remedy)
+        lacking = [name for name in self.unknown if name not in given]
+        if lacking:
+            remedy = f"must be given: {lacking[0]}=0.1, say"
+            raise InvalidArgument(lacking[0], None, remedy)
+        found = {name: chance(name, given[name]) for name in self.unknown}
+        for name, value in found.items():
+            if not isinstance(value, Fraction):
+                raise InvalidArgument(name, value, "must be a number in [0, 1]")
+        return found  # type: ignore[return-value]
+
+    @cached_property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """The largest epsilon over all values of the parameters in [0, 1], in nats.
+
+        It may be infinite; `at` has that of known values.
+        """
+        return worst_epsilon(*self._terms)
+
+    def simulate(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        missing: str = "raise",
+        **parameters: Any,
+    ) -> Reports:
+        """Simulate the reports of many respondents where the parameters have these values.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories (labels).
+        rng : numpy.random.Generator
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+        **parameters : number in [0, 1]
+            A value for each of `unknown`.
+
+        Returns
+        -------
+        Reports
+            Of this device: the values are not in them.
+
+        Examples
+        --------
+        >>> from ldpstats.devices import flip, opposite, truth, unknown
+        >>> cards = flip(unknown("mix")).when({"heads": truth, "tails": opposite})
+        >>> survey = cards.mechanism(("no", "yes"))
+        >>> len(survey.simulate(["no"] * 10, np.random.default_rng(1), mix=0.8))
+        10
+        """
+        made = self.at(**parameters).privatize(values, rng, missing)
+        return Reports(made.y, self, made.n_missing, name=made.name)
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        self._refuse("law to simulate from")
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._refuse("channel")
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._refuse("linear equation in the frequencies")
+
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        self._refuse("likelihood in the frequencies alone")
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        self._refuse("law to draw reports from")
+
+    def _draw_document(self) -> dict[str, Any]:
+        self._refuse("draw for a device")
+
+    def audit(self) -> Audit:
+        """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
+        self._refuse("audit")
+
+    def _sampler_epsilon(self) -> float:
+        self._refuse("sampler")
+
+    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+        self._refuse("client")
+
+    def __str__(self) -> str:
+        return f"UnknownDevice({made_of(self)}; {', '.join(self.unknown)} unknown, k={self.k})"
+
+    def _refuse(self, what: str) -> NoReturn:
+        names = ", ".join(self.unknown)
+        known = ", ".join(f"{name}=..." for name in self.unknown)
+        raise NotAvailable(
+            f"there is no {what}: this device depends on the unknown {names}. FrequencyModel "
+            f"estimates it from several groups, simulate(values, rng, {known}) draws reports, and "
+            f"at({known}) is the mechanism for known values"
+        )
+
+
+# -- Which of the package's own mechanisms a device is --------------------------------------------
+
+
+def recognised(
+    device: Step, law: Law, outputs: pd.Index[Any], ratio: Fraction | float
+) -> Mechanism | None:
+    """The package's mechanism with this law; None if there is none."""
+    k = len(law.categories)
+    if tuple(outputs) != law.categories:
+        return None
+    if k == 2:
+        return _binary(device, law)
+    even = law.even
+    if even is None or even.extra or not even.own > 0 or not even.base > 0:  # type: ignore[operator]
+        return None
+    epsilon = nearest_log(ratio)
+    low, high = EPSILON_RANGE
+    return KRR(law.categories, epsilon) if low <= epsilon <= high else None
+
+
+def _binary(device: Step, law: Law) -> Mechanism | None:
+    """A yes/no design, by P(yes | no) and P(yes | yes)."""
+    (_, other), (_, own) = law.rows
+    labels = law.categories
+    assert isinstance(own, Fraction) and isinstance(other, Fraction)
+    if own <= other:
+        return None
+    if own + other == 1 and own < 1:
+        epsilon = nearest_log(own / other)
+        low, high = EPSILON_RANGE
+        return Warner(epsilon=epsilon, categories=labels) if low <= epsilon <= high else None
+    if float(own - other) in (0.0, 1.0) and own - other != 1:  # too near to be told in floats
+        return None
+    if own == 1 and other > 0:
+        return Mangat(p=float(1 - other), categories=labels)
+    design: Mechanism = ForcedResponse(
+        p_truth=float(own - other), p_yes=float(other), categories=labels
+    )
+    if _asks(device) and own - other < 1:
+        design = UnrelatedQuestion(
+            p=float(own - other), prevalence=float(other / (1 - own + other)), categories=labels
+        )
+    return design if _faithful(design, law) else None
+
+
+def _faithful(design: Mechanism, law: Law) -> bool:
+    """Whether floats hold every probability, the small ones too."""
+    Q = design.channel().matrix()
+    exact = [Fraction(p) for row in law.rows for p in row]  # type: ignore[arg-type]
+    pairs = zip(Q.ravel().tolist(), exact, strict=True)
+    return all(abs(Fraction(q) - p) <= p / 10**12 for q, p in pairs)
+
+
+def _asks(step: Step) -> bool:
+    """Whether an unrelated question is asked."""
+    return isinstance(step, Question) or any(map(_asks, step.children))
+
+
+# -- Several reports about one answer, as one report with a label ---------------------------------
+
+
+_MOST = 1 << 27  # probabilities that are listed: 1 GB as float64
+
+
+def repeated(first: Any, *others: Any) -> CustomMechanism:
+    """Two or more independent reports about the same answer, as one report.
+
+    ``Q[x, (y0, y1)] = Q0[x, y0] Q1[x, y1]``, as `privacy.sequential` (MK19 Proposition 1), with
+    labels: ``"nurse, cook"``. Reports that are there already are put together by `paired`.
+
+    Parameters
+    ----------
+    first : Mechanism
+        With reports that can be listed.
+    *others : Mechanism, device, or mapping from a first report to one of them
+        For the same categories, in any order. A mapping has the second mechanism after each first
+        report, where the second question depends on it; it must be the only one.
+
+    Returns
+    -------
+    CustomMechanism
+        The outputs are all combinations of reports, the last changing fastest, joined by ", ". Its
+        epsilon is computed from Q: at most the sum of the parts'. Sensitive are the categories that
+        every part protects.
+
+    Raises
+    ------
+    InvalidArgument
+        For no mechanism, a mapping that lacks a report, and combinations that read alike.
+    UnknownCategory
+        If a key of a mapping is no report of the first mechanism.
+    MechanismMismatch
+        For other categories.
+    NotAvailable
+        Where reports cannot be listed, or are too many.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=np.log(3))
+    >>> twice = ldp.repeated(krr, krr)
+    >>> twice.outputs.tolist()
+    ['no, no', 'no, yes', 'yes, no', 'yes, yes']
+    >>> twice.channel().matrix()
+    array([[0.5625, 0.1875, 0.1875, 0.0625],
+           [0.0625, 0.1875, 0.1875, 0.5625]])
+    >>> round(twice.epsilon / krr.epsilon, 12)
+    2.0
+
+    Who said yes is asked again with less noise:
+
+    >>> again = ldp.repeated(krr, {"no": krr, "yes": ldp.KRR(("no", "yes"), epsilon=2.0)})
+    >>> round(again.epsilon, 4)                                                  # ln 3 + 2
+    3.0986
+    """
+    start = listed_mechanism("first", first)
+    if any(isinstance(other, Mapping) for other in others):
+        if len(others) != 1:
+            raise InvalidArgument("others", others, "must be one, where it is a dictionary")
+        after = _after(start, others[0])
+        categories, parts, channels = same_answers("others", [start, *after])
+        blocks = [channels[0][:, [y]] * Q for y, Q in enumerate(channels[1:])]
+        _check_size(sum(block.size for block in blocks))
+        pairs = [
+            (y, z)
+            for y, part in zip(start.outputs.tolist(), parts[1:], strict=True)
+            for z in part.outputs.tolist()
+        ]
+        Q = np.hstack(blocks)
+        description = f"{made_of(start)}, then {' or '.join(map(made_of, parts[1:]))}"
+    else:
+        categories, parts, channels = same_answers("others", [start, *others])
+        _check_size(len(categories) * int(np.prod([float(Q.shape[1]) for Q in channels])))
+        Q = channels[0]
+        for own in channels[1:]:
+            Q = (Q[:, :, None] * own[:, None, :]).reshape(len(Q), -1)
+        pairs = list(product(*(part.outputs.tolist() for part in parts)))
+        description = ", then ".join(map(made_of, parts))
+    return combined(
+        *(Q, categories, joined_labels("outputs", pairs)),
+        *(protected_by_all(parts, categories), description),
+    )
+
+
+def _after(first: Any, second: Mapping[Any, Any]) -> list[Any]:
+    """The second mechanisms in the order of the first reports."""
+    outputs: pd.Index[Any] = first.outputs
+    codes = encode("others", list(second), outputs)[0] if second else np.empty(0, dtype=np.int64)
+    lacking = np.setdiff1d(np.arange(len(outputs)), codes)
+    if lacking.size:
+        label = outputs.tolist()[lacking[0]]
+        raise InvalidArgument("others", label, "is a first report without a second mechanism")
+    chosen = list(second.values())
+    return [chosen[i] for i in np.argsort(codes)]
+
+
+def _check_size(size: int) -> None:
+    if size > _MOST:
+        raise NotAvailable(
+            f"{size} probabilities of combined reports are too many to list: add up epsilons with "
+            "privacy.compose(), or lump categories first"
+        )

@@ -15,28 +15,27 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import probability
-from ldpstats.arguments.labels import as_labels, encode
-from ldpstats.channels.bit_scores import BitScores, unary_scores
-from ldpstats.channels.structured import Bits, Uniformised
-from ldpstats.clients.document import check_table, numbers
+from ldpstats.arguments import probability
+from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_scores
+from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Mechanism, check_document
-from ldpstats.mechanisms.bits import sums_of_bits
-from ldpstats.mechanisms.enumerated import CustomMechanism, Enumerated
-from ldpstats.mechanisms.hashed.bits import HashedBits
-from ldpstats.mechanisms.observed import Observed
-from ldpstats.problems.covariance import independent_bits
-from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows
-from ldpstats.problems.rows.combined import WithOther
-from ldpstats.problems.rows.unary import UnaryRows
-from ldpstats.reports.formats import BitFormat
+from ldpstats.labels import as_labels, encode
+from ldpstats.likelihood.covariance import independent_bits
+from ldpstats.likelihood.joint_rows import WithOther
+from ldpstats.likelihood.moments import Equations, Moments
+from ldpstats.likelihood.rows import Rows, UnaryRows
+from ldpstats.mechanisms.base import Mechanism, check_document, sums_of_bits
+from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
+from ldpstats.mechanisms.hashed import HashedBits
+from ldpstats.mechanisms.krr import Observed
+from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling import realised, samplers
-from ldpstats.sampling.words import Words
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.samplers import Words
 
 __all__ = ["LumpedUnary", "lump"]
+
 
 Array = npt.NDArray[Any]
 
@@ -80,7 +79,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     Notes
     -----
     The remedy for FPE16 section III-B where the mechanism allows it: that section replaces the law
-    of "Other" by an estimated product of bits, see `ldpstats.problems.rows.other.other_rows`.
+    of "Other" by an estimated product of bits, see `ldpstats.likelihood.rows.other_rows`.
 
     Examples
     --------

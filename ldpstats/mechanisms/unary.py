@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import positive_epsilon
-from ldpstats.arguments.labels import as_labels
+from ldpstats.arguments import positive_epsilon
 from ldpstats.channels.structured import Bits
-from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.bits import check_theta, other_bit, sums_of_bits
-from ldpstats.problems.covariance import independent_bits
-from ldpstats.problems.equations import Equations, Moments
-from ldpstats.reports.formats import BitFormat
+from ldpstats.labels import as_labels
+from ldpstats.likelihood.covariance import independent_bits
+from ldpstats.likelihood.moments import Equations, Moments
+from ldpstats.mechanisms.base import Mechanism, check_theta, other_bit, sums_of_bits
+from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts
-from ldpstats.sampling import realised, samplers
-from ldpstats.sampling.words import Words
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.samplers import Words
 
 __all__ = ["KRAPPOR"]
 

@@ -32,32 +32,39 @@ All losses are those of the unconstrained inversion estimator; n respondents are
 from __future__ import annotations
 
 from ldpstats.planning.attacks import Manipulation, Shift, manipulation
-from ldpstats.planning.best import ChannelDesign, design_channel
-from ldpstats.planning.detectable import Detectable, minimum_detectable
-from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
-from ldpstats.planning.effective_sizes import (
-    crossover_epsilon,
-    effective_sample_size,
-    effective_sample_size_high_privacy,
-    effective_sample_size_low_privacy,
-    excess_ratio,
+from ldpstats.planning.channel import ChannelDesign, design_channel
+from ldpstats.planning.choice import (
+    BestTheta,
+    MechanismChoice,
+    best_theta,
+    compare,
+    plot_frontier,
+    recommend,
+    urap_l1,
+    urap_l2,
+    urr_l1,
+    urr_l2,
 )
-from ldpstats.planning.expected_precision import Precision, precision
-from ldpstats.planning.frontier_plot import plot_frontier
-from ldpstats.planning.goals.coefficient import CoefficientTest
-from ldpstats.planning.goals.groups import GroupsTest
-from ldpstats.planning.goals.independence import IndependenceTest
-from ldpstats.planning.goals.presence import PresenceTest
-from ldpstats.planning.goals.value import ValueTest
-from ldpstats.planning.hashed_losses import expected_loss, random_design_loss
-from ldpstats.planning.hashed_recommendation import Recommendation, recommend_design
+from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
+from ldpstats.planning.goals import (
+    CoefficientTest,
+    GroupsTest,
+    IndependenceTest,
+    PresenceTest,
+    ValueTest,
+)
 from ldpstats.planning.hashing import (
+    Recommendation,
     cells_needed,
     cohorts_needed,
     collision_probability,
     distinguishable_probability,
+    expected_loss,
     expected_recoverable_mass,
     identification_rank,
+    random_design_loss,
+    realised_losses,
+    recommend_design,
 )
 from ldpstats.planning.losses import (
     krappor_l1,
@@ -73,28 +80,28 @@ from ldpstats.planning.losses import (
     nonprivate_minimax_l2,
     nonprivate_worst_l1,
     nonprivate_worst_l2,
-)
-from ldpstats.planning.mechanism_choice import MechanismChoice, recommend
-from ldpstats.planning.mechanism_comparison import compare
-from ldpstats.planning.personalized import PersonalizedBound, personalized_bound
-from ldpstats.planning.power_of_tests import power
-from ldpstats.planning.realised import realised_losses
-from ldpstats.planning.regimes import (
     uldp_high_privacy_loss,
     uldp_low_privacy_loss,
     uldp_lower_bound,
-)
-from ldpstats.planning.respondents import sample_size
-from ldpstats.planning.sensitive import urap_l1, urap_l2, urr_l1, urr_l2
-from ldpstats.planning.theta import BestTheta, best_theta
-from ldpstats.planning.variances import one_report_covariance
-from ldpstats.planning.worst_case import (
     urap_worst_distribution,
     urap_worst_l1,
     urap_worst_l2,
     urr_worst_distribution,
     urr_worst_l1,
     urr_worst_l2,
+)
+from ldpstats.planning.power import Detectable, minimum_detectable, power, sample_size
+from ldpstats.planning.precision import (
+    PersonalizedBound,
+    Precision,
+    crossover_epsilon,
+    effective_sample_size,
+    effective_sample_size_high_privacy,
+    effective_sample_size_low_privacy,
+    excess_ratio,
+    one_report_covariance,
+    personalized_bound,
+    precision,
 )
 
 __all__ = [

@@ -9,13 +9,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of, positive_integer, probability
-from ldpstats.arguments.labels import position, preview
+from ldpstats.arguments import one_of, positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.labels import position, preview
+from ldpstats.likelihood.hashed import CohortMoments
+from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.tallies import Pair, picked
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.models.shared.notes import epsilon_text, rest_notes
-from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, distinct_lines
-from ldpstats.planning.variances import (
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    SummaryTable,
+    distinct_lines,
+    epsilon_text,
+    rest_notes,
+)
+from ldpstats.planning.precision import (
     METHODS,
     check_mechanism,
     expected_shares,
@@ -23,9 +31,6 @@ from ldpstats.planning.variances import (
     one_report_variances,
     score_covariance,
 )
-from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.problems.moments import Moments
-from ldpstats.problems.reach import Pair, picked
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary

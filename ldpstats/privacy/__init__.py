@@ -1,15 +1,17 @@
 """What users ask of a channel or mechanism: its epsilon, its audit, and what reports add up to."""
 
-from ldpstats.channels.audit import Audit, epsilon
-from ldpstats.channels.certificate import ULDP, Guarded, uldp
-from ldpstats.channels.processing import post_process, sequential
-from ldpstats.privacy.beliefs import posterior
-from ldpstats.privacy.beliefs_plot import plot_posterior
-from ldpstats.privacy.budget import compose, split_budget
-from ldpstats.privacy.garbling import deficiency, dominates
-from ldpstats.privacy.ledger import Ledger
-from ldpstats.privacy.ledger_entries import Spending
-from ldpstats.privacy.one_sided import OSLDP, Factors, osldp, osldp_factors
+from ldpstats.channels.certificates import (
+    ULDP,
+    Audit,
+    Guarded,
+    epsilon,
+    post_process,
+    sequential,
+    uldp,
+)
+from ldpstats.privacy.beliefs import plot_posterior, posterior
+from ldpstats.privacy.garblings import OSLDP, Factors, deficiency, dominates, osldp, osldp_factors
+from ldpstats.privacy.ledger import Ledger, Spending, compose, split_budget
 from ldpstats.privacy.shuffling import Amplification, amplification
 
 __all__ = [

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
-from collections.abc import Iterable
-from typing import Any, Self
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import listed, one_of, probability, real_number
-from ldpstats.arguments.markup import html_table
-from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.clients.specification import Specified, check_fingerprint, check_format
-from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable
-from ldpstats.privacy.budget import compose
-from ldpstats.privacy.ledger_entries import (
-    LedgerFile,
-    Spending,
-    spending_from_dict,
-    spending_of,
-    spendings_of_sheet,
-    unmatched,
+from ldpstats.arguments import (
+    html_table,
+    listed,
+    number_to_json,
+    one_of,
+    positive_integer,
+    probability,
+    real_number,
 )
-from ldpstats.privacy.ledger_sums import costs, entries_table, entries_text, independent, shares
+from ldpstats.clients.device import (
+    Instrument,
+    Specified,
+    StateFile,
+    check_fingerprint,
+    check_format,
+)
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable, shorten
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.pum import PUM
+from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR
+from ldpstats.models.layout import one_line
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Spending", "compose", "split_budget"]
+
 
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
@@ -426,3 +440,527 @@ def _checked_limit(limit: object) -> float | None:
     if not 0.0 < value < np.inf:
         raise InvalidArgument("limit", limit, remedy)
     return value
+
+
+# -- Entries of a ledger: what reports of one question in one wave spent --------------------------
+
+
+_KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
+
+_NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What reports of one question in one wave spent.
+
+    Parameters
+    ----------
+    question : str
+    epsilon : float
+        Of one report, in nats; inf for one without protection.
+    wave : str
+    mechanism : str
+        The mechanism, in words; empty if only epsilon is known.
+    reports : int
+    sensitive : tuple of labels, optional
+        The categories that are protected; None for all.
+    permanent : str, optional
+        Name of the permanent answer that the reports repeat.
+    lifetime : float
+        Epsilon of any number of reports of that answer, in nats.
+    fingerprint : str
+        Of the mechanism's specification, if it is known.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> ledger = ldp.privacy.Ledger(limit=4.0).spend("job", ldp.KRR(4, epsilon=1.0))
+    >>> print(ledger.entries[0])
+    Spending(question='job', epsilon=1.0, wave='', mechanism='KRR(k=4, epsilon=1)', reports=1,
+    sensitive=None, permanent=None, lifetime=inf, fingerprint='fe845cf30da0')
+    """
+
+    question: str
+    epsilon: float
+    wave: str = ""
+    mechanism: str = ""
+    reports: int = 1
+    sensitive: tuple[Any, ...] | None = None
+    permanent: str | None = None
+    lifetime: float = np.inf
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("question", "wave", "mechanism", "fingerprint"):
+            object.__setattr__(self, name, _text(name, getattr(self, name), name != "question"))
+        if self.permanent is not None:
+            object.__setattr__(self, "permanent", _text("permanent", self.permanent, False))
+        for name in ("epsilon", "lifetime"):
+            value = real_number(name, getattr(self, name), _NUMBER)
+            if not value >= 0.0:
+                raise InvalidArgument(name, value, _NUMBER)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "reports", positive_integer("reports", self.reports))
+        if self.sensitive is not None:
+            remedy = "must be a list of labels, or None where all categories are protected"
+            labels = listed("sensitive", self.sensitive, remedy)
+            if not all(isinstance(label, str | int | float | bool) for label in labels):
+                raise InvalidArgument("sensitive", self.sensitive, remedy)
+            object.__setattr__(self, "sensitive", tuple(labels))
+
+    @property
+    def alone(self) -> float:
+        """What it would spend if nothing else had been reported, in nats."""
+        return min(self.reports * self.epsilon, self.lifetime)
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What identifies a permanent answer: its name, and all that says how it was randomised."""
+        made_by = self.mechanism, self.fingerprint, self.epsilon, self.lifetime
+        return self.question, self.permanent, *made_by
+
+    def protects(self, category: Any) -> bool:
+        """Whether its reports protect a category."""
+        if self.sensitive is None:
+            return bool(np.isfinite(self.epsilon))
+        category = category.item() if isinstance(category, np.generic) else category
+        return any(type(label) is type(category) and label == category for label in self.sensitive)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        document = asdict(self)
+        if self.sensitive is not None:
+            document["sensitive"] = list(self.sensitive)
+        return document | {n: number_to_json(document[n]) for n in ("epsilon", "lifetime")}
+
+
+def spending_of(
+    question: str, mechanism: Any, wave: str, reports: int, permanent: str | None
+) -> Spending:
+    """The entry of reports of a mechanism, or of a number that is their epsilon.
+
+    Of a `PUM`, whose bots stand for the respondent's own categories: those are hers to keep.
+    """
+    if isinstance(mechanism, PUM):
+        mechanism = mechanism.common
+    if not isinstance(mechanism, Instrument):
+        remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
+        epsilon = real_number("mechanism", mechanism, remedy)
+        if not epsilon >= 0.0:
+            raise InvalidArgument("mechanism", mechanism, remedy)
+        lifetime = np.inf if permanent is None else epsilon
+        return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
+    epsilon, lifetime = mechanism._spent(), np.inf
+    if permanent is not None:
+        lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, _KEEPING) else epsilon
+    return Spending(
+        question,
+        epsilon,
+        wave,
+        str(mechanism),
+        reports,
+        _protected(mechanism),
+        permanent,
+        lifetime,
+        mechanism.fingerprint,
+    )
+
+
+def spending_from_dict(place: int, document: object) -> Spending:
+    """Read an entry of a document."""
+    name = f"entries[{place}]"
+    fields = set(Spending.__dataclass_fields__)
+    if not isinstance(document, dict) or set(document) != fields:
+        raise InvalidArgument(name, document, f"must be an object with the fields {sorted(fields)}")
+    given = dict(document)
+    for number in ("epsilon", "lifetime"):
+        if given[number] == "inf":
+            given[number] = np.inf
+    try:
+        return Spending(**given)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
+
+
+@runtime_checkable
+class _Sheet(Protocol):
+    """What `spendings_of_sheet` needs to know of a questionnaire."""
+
+    @property
+    def private(self) -> tuple[str, ...]: ...
+    @property
+    def ask(self) -> int | None: ...
+    @property
+    def mechanisms(self) -> Mapping[str, Any]: ...
+
+
+def spendings_of_sheet(
+    questionnaire: Any, wave: str, asked: Iterable[str] | None
+) -> list[Spending]:
+    """An entry for each private question of a sheet that was asked; by default all were."""
+    if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
+        raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
+    private = questionnaire.private
+    if asked is None and questionnaire.ask not in (None, len(private)):
+        remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
+        raise InvalidArgument("asked", None, remedy)
+    names = list(private) if asked is None else listed("asked", asked, "must be a list of names")
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or str.__str__(name) not in private or name in names[:i]:
+            remedy = f"must be distinct private questions: {', '.join(map(repr, private))}"
+            raise InvalidArgument(f"asked[{i}]", name, remedy)
+    return [spending_of(name, questionnaire.mechanisms[name], wave, 1, None) for name in names]
+
+
+class LedgerFile(StateFile):
+    """A file of entries that is never rewritten: an object with the limit, then an entry a line."""
+
+    def opened_with(self, entries: tuple[Spending, ...], limit: float | None) -> float | None:
+        """Make the file with these if there is none; the limit that holds."""
+        head = {"format": "ldpstats-ledger-file", "version": 1, "limit": limit}
+        with self._failures():
+            if os.path.lexists(self.path) and not os.path.isfile(self.path):
+                raise self.refusal("is no regular file: give the name of a file")
+            if not os.path.lexists(self.path):
+                self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
+            found, kept = self._parsed(self._read())
+            self.refuse_shared()
+        if entries and kept[: len(entries)] != entries:
+            raise self.refusal("has other entries: give entries only for a file that is new")
+        if limit is not None and found != limit:
+            raise self.refusal(f"has the limit {found}: give this one, or none")
+        return found
+
+    def entries(self) -> tuple[Spending, ...]:
+        """All that are in the file now."""
+        with self._failures():
+            return self._parsed(self._read())[1]
+
+    @contextmanager
+    def growing(self) -> Iterator[tuple[tuple[Spending, ...], Callable[[list[Spending]], None]]]:
+        """The entries, and the function that writes more; others wait until the block ends."""
+        with self._failures(), open(self.path, "r+b", buffering=0) as file:
+            with portable._locked(file.fileno()):
+                content = file.read()
+
+                def write(more: list[Spending]) -> None:
+                    try:
+                        left = _lines(entry.to_dict() for entry in more)
+                        while left:
+                            left = left[file.write(left) or 0 :]
+                        os.fsync(file.fileno())
+                    except OSError:
+                        file.truncate(len(content))
+                        raise
+
+                yield self._parsed(content)[1], write
+
+    def _parsed(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
+        """The limit and the entries."""
+        try:
+            head, *rest = [json.loads(line) for line in content.decode("ascii").splitlines()]
+            whole = content.endswith(b"\n") and head["format"] == "ldpstats-ledger-file"
+            entries = tuple(spending_from_dict(i, entry) for i, entry in enumerate(rest))
+            if whole and repr(head["version"]) == "1":
+                return head["limit"], entries
+        except (ValueError, TypeError, KeyError, RecursionError):  # of JSON and of entries
+            pass
+        raise self.refusal("is no file of a ledger, or is damaged: restore it from a copy")
+
+
+def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
+
+
+def unmatched(
+    entries: Sequence[Spending], others: Sequence[Spending], repeated: str
+) -> list[Spending]:
+    """The other ledger's entries that count beside these; `repeated` as in `Ledger.merge`."""
+    more, left = [], list(entries)
+    for entry in others:
+        if entry not in left or repeated == "add":
+            more.append(entry)
+            continue
+        if repeated == "refuse":
+            which = f"{entry.question!r} of wave {entry.wave!r}"
+            remedy = f"both ledgers have {which}: is that one report?"
+            raise InvalidArgument("repeated", repeated, f'{remedy} pass "once" or "add"')
+        left.remove(entry)
+    return more
+
+
+def _protected(instrument: Any) -> tuple[Any, ...] | None:
+    """Labels of the protected categories; None for all."""
+    labels = instrument.sensitive if isinstance(instrument, Mechanism) else None
+    return None if labels is None else tuple(labels.tolist())
+
+
+def _text(name: str, value: object, empty: bool) -> str:
+    if not isinstance(value, str) or not (empty or value.strip()):
+        raise InvalidArgument(name, value, f"must be {'' if empty else 'non-empty '}text")
+    return str.__str__(value)
+
+
+# -- What the entries of a ledger add up to, and their table --------------------------------------
+
+
+_MOST_REPORTS = 100_000  # that are composed one by one
+_MOST_LINES = 40  # of entries in print
+_LONGEST = 24  # characters of a name in print
+_USUAL = {"permanent": "", "protects": "all"}  # columns that are shown where they are not this
+
+
+def costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
+    """What each entry added to the total: less where a permanent answer was paid for."""
+    paid: dict[Any, float] = {}
+    found = []
+    for entry in entries:
+        cost = entry.reports * entry.epsilon
+        if entry.permanent is not None:
+            before = paid.get(entry.answer, 0.0)
+            paid[entry.answer] = min(before + cost, entry.lifetime)
+            cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
+        found.append((entry, cost))
+    return found
+
+
+def independent(entries: Sequence[Spending]) -> list[float]:
+    """Epsilons of reports with independent noise: all reports of a permanent answer are one."""
+    together: dict[Any, float] = {}
+    found: list[float] = []
+    for entry, cost in costs(entries):
+        if entry.permanent is not None:
+            together[entry.answer] = together.get(entry.answer, 0.0) + cost
+        elif len(found) + entry.reports > _MOST_REPORTS:
+            found.append(cost)
+        else:
+            found += [entry.epsilon] * entry.reports
+    return [*found, *together.values()]
+
+
+def shares(entries: Sequence[Spending], column: str) -> pd.Series[float]:
+    """Epsilon by question, wave or mechanism, in nats."""
+    parts: dict[str, list[float]] = {}
+    for entry, cost in costs(entries):
+        parts.setdefault(getattr(entry, column), []).append(cost)
+    spent = [compose(values) for values in parts.values()]
+    index = pd.Index(list(parts), name=column)
+    return pd.Series(spent, index=index, name="epsilon", dtype=float)
+
+
+def entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
+    """A row an entry."""
+    columns = {
+        "question": [entry.question for entry in entries],
+        "wave": [entry.wave for entry in entries],
+        "mechanism": [entry.mechanism for entry in entries],
+        "reports": [entry.reports for entry in entries],
+        "epsilon": [entry.alone for entry in entries],
+        "added": [cost for _, cost in costs(entries)],
+        "permanent": [entry.permanent for entry in entries],
+        "protects": [
+            "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
+        ],
+    }
+    return pd.DataFrame(columns)
+
+
+def entries_text(entries: Sequence[Spending]) -> str:
+    """The entries in print, without columns that say nothing; the first where there are many."""
+    table = entries_table(entries[:_MOST_LINES])
+    columns = ["question", "wave", "reports", "epsilon", "added"]
+    columns += [name for name, usual in _USUAL.items() if (table[name].fillna("") != usual).any()]
+    for name in table.columns.intersection(["question", "wave", "permanent", "protects"]):
+        table[name] = [one_line(text, _LONGEST) for text in table[name].fillna("")]
+    shown = table[columns].to_string(index=False, float_format="{:.6g}".format)
+    more = len(entries) - len(table)
+    return shown + (f"\nand {more:,} more entries; table() has all" if more else "")
+
+
+# -- The tight (epsilon, delta) guarantee of several pure epsilon-private reports -----------------
+
+
+Array = npt.NDArray[Any]
+
+_MOST_SUMS = 200_000
+_STEPS = 1 << 16  # of the lattice to which epsilons are rounded up where sums are too many
+_MOST_ROUNDED = 5000
+
+
+def optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
+    """The smallest epsilon for which reports are (epsilon, delta)-private together.
+
+    No composition is worse than that of binary randomised response (Kairouz, Oh, Viswanath 2015,
+    Theorem 3.3; Murtagh and Vadhan 2016, Theorem 1.5 for epsilons that differ), of which the log
+    likelihood ratio is a sum of independent ``+-epsilon_i``. Where there are too many sums, each
+    epsilon is rounded up to a multiple of 2^-16 of the total.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Finite and at least 0.
+    delta : float
+        In (0, 1).
+    """
+    total = float(np.sum(epsilons))
+    if total == 0.0:
+        return 0.0
+    sums, mass = _loss_law([e for e in epsilons if e > 0.0], total)
+    order = np.argsort(-sums, kind="stable")
+    sums, mass, mirrored = sums[order], mass[order], mass[order][::-1]
+    above, below = np.cumsum(mass), np.cumsum(mirrored)  # probabilities of s and, under R, of s
+    with np.errstate(divide="ignore"):
+        deltas = above - np.exp(sums + np.log(below))
+        first = int(np.searchsorted(np.maximum.accumulate(deltas), delta, side="right"))
+        # between sums first - 1 and first, delta is above - e^eps below
+        last = max(first - 1, 0)
+        found = np.log(max(above[last] - delta, 0.0)) - np.log(below[last])
+    found = float(np.clip(found, 0.0, total))
+    return min(found * (1.0 + _ROUNDING) + _ROUNDING, total) if found > 0.0 else 0.0
+
+
+def _loss_law(epsilons: Sequence[float], total: float) -> tuple[Array, Array]:
+    """Possible sums of ``+-epsilon_i`` and their probabilities, symmetric about zero."""
+    distinct = Counter(epsilons)
+    if prod(n + 1 for n in distinct.values()) > _MOST_SUMS:
+        distinct = _rounded_up(epsilons, total)
+        return _lattice_law(distinct, 2.0 * total / _STEPS)
+    sums, mass = np.zeros(1), np.ones(1)
+    for epsilon, n in distinct.items():
+        ups, chance = _binomial(n, epsilon)
+        sums = np.add.outer(sums, epsilon * (2.0 * ups - n)).ravel()
+        mass = np.outer(mass, chance).ravel()
+    order = np.argsort(sums, kind="stable")
+    sums, mass = sums[order], mass[order]
+    return (sums - sums[::-1]) / 2.0, mass
+
+
+def _binomial(n: int, epsilon: float) -> tuple[Array, Array]:
+    """Numbers of n binary reports that are the true answer, and their probabilities."""
+    from scipy.special import gammaln
+
+    ups = np.arange(n + 1.0)
+    log = gammaln(n + 1.0) - gammaln(ups + 1.0) - gammaln(n - ups + 1.0)
+    log += -ups * np.log1p(np.exp(-epsilon)) + (n - ups) * -np.logaddexp(0.0, epsilon)
+    return ups, np.exp(log)
+
+
+def _rounded_up(epsilons: Sequence[float], total: float) -> Counter[float]:
+    if len(epsilons) > _MOST_ROUNDED:
+        raise NotAvailable(
+            f"delta: {len(epsilons)} different epsilons are too many for the optimal composition "
+            f"(at most {_MOST_ROUNDED}); delta=0 adds them up"
+        )
+    step = 2.0 * total / _STEPS
+    return Counter(float(np.ceil(e / step - 1e-9)) for e in epsilons)
+
+
+def _lattice_law(steps: Counter[float], step: float) -> tuple[Array, Array]:
+    """The law of the sum where each epsilon is a whole number of steps."""
+    mass, most = np.ones(1), 0
+    for size, n in steps.items():
+        shift, up = int(size), 1.0 / (1.0 + np.exp(-size * step))
+        for _ in range(n):
+            grown = np.zeros(mass.size + 2 * shift)
+            grown[: mass.size] += (1.0 - up) * mass
+            grown[2 * shift :] += up * mass
+            mass, most = grown, most + shift
+    return step * (np.arange(mass.size) - most), mass
+
+
+# -- Epsilon of several reports about one respondent: what they add up to, and how to share it ----
+
+
+def compose(epsilons: Sequence[float], delta: float = 0.0) -> float:
+    """Epsilon of several reports about the same value: they add up (sequential composition).
+
+    So do those of utility-optimised LDP for the same sensitive categories (MK19 Proposition 1), and
+    those of LDP with them (Proposition 12). `sequential` gives the channel of both together.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        In nats; zero for a report without information, inf for one without protection.
+    delta : float
+        In [0, 1). Above zero, the smallest epsilon for which all reports together are (epsilon,
+        delta)-private, without any approximation from below (Kairouz, Oh, Viswanath 2015,
+        Theorem 3.3; Murtagh, Vadhan 2016, Theorem 1.5). It needs epsilons that were fixed before
+        the first report, and that protect all categories.
+
+    Raises
+    ------
+    InvalidArgument
+        If `epsilons` is not a sequence, or one is negative, NaN or not a number; or `delta` is no
+        probability below one.
+
+    Examples
+    --------
+    >>> compose([1.0, 0.5])
+    1.5
+    >>> round(compose([0.1] * 50, delta=1e-6), 3)
+    3.173
+    """
+    remedy = "must be a number of at least 0, in nats; inf is no privacy"
+    given = _sequence("epsilons", epsilons)
+    for i, value in enumerate(given):
+        if not _number(value) >= 0.0:
+            raise InvalidArgument(f"epsilons[{i}]", value, remedy)
+    chance = probability("delta", delta, one=False)
+    total = float(sum(map(float, given)))
+    if chance == 0.0 or not np.isfinite(total):
+        return total
+    return optimal_epsilon([float(value) for value in given], chance)
+
+
+def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
+    """Divide a total epsilon over several reports in proportion to `weights`.
+
+    Parameters
+    ----------
+    total : float
+        In nats, positive and finite.
+    weights : sequence of float
+        Positive and finite, of any size: only their ratios matter.
+
+    Raises
+    ------
+    InvalidArgument
+        If the total or a weight is not positive and finite, or there are no weights.
+
+    Examples
+    --------
+    >>> split_budget(3.0, [1, 1, 2])
+    (0.75, 0.75, 1.5)
+    """
+    remedy = "must be a positive finite number (in nats), for example 1.0"
+    if not 0.0 < _number(total) < np.inf:
+        raise InvalidArgument("total", total, remedy)
+    remedy = "must be a positive finite number: the share of one report, such as 1 for equal shares"
+    given = _sequence("weights", weights)
+    for i, value in enumerate(given):
+        if not 0.0 < _number(value) < np.inf:
+            raise InvalidArgument(f"weights[{i}]", value, remedy)
+    if not given:
+        raise InvalidArgument("weights", weights, "needs at least one positive finite number")
+    shares = np.array(given, dtype=np.float64)
+    shares = shares / shares.max()  # whose sum cannot overflow
+    parts = float(total) * (shares / shares.sum())
+    if not parts.all():
+        raise InvalidArgument("weights", weights, "differ so much that a share rounds to zero")
+    return tuple(parts.tolist())
+
+
+def _sequence(name: str, values: object) -> list[Any]:
+    remedy = "must be a sequence of numbers, such as [1.0, 0.5]"
+    if isinstance(values, Set | Mapping):  # which merge equal numbers
+        raise InvalidArgument(name, values, remedy)
+    return listed(name, values, remedy)
+
+
+def _number(value: object) -> float:
+    """The value as a float; NaN if it is not a real number."""
+    try:
+        return real_number("", value, "")
+    except InvalidArgument:
+        return np.nan

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise, permutations
+from math import comb
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ldpstats.arguments.checks import positive_integer, probability, real_number
-from ldpstats.arguments.markup import html_table
-from ldpstats.errors import InvalidArgument
+from ldpstats.arguments import html_table, positive_integer, probability, real_number
+from ldpstats.channels.certificates import as_channel
+from ldpstats.channels.structured import Bits, Channel, Uniformised
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.privacy.shuffle_bounds import delta_bound, epsilon_bounds, lower_bound
-from ldpstats.privacy.shuffled_pairs import ShuffledPairs, shuffled_pairs
+from ldpstats.mechanisms.hashed import Hashed
 
-__all__ = ["Amplification", "amplification"]
+__all__ = [
+    "Amplification",
+    "ReportLaws",
+    "TwoReports",
+    "amplification",
+    "clones",
+    "epsilon_bounds",
+    "hoeffding_delta",
+    "positive_part_bound",
+    "shuffled_pairs",
+]
+
 
 _LEAST_DELTA = 1e-100
 
@@ -212,3 +228,774 @@ def _checked_delta(delta: object) -> float:
     if value < _LEAST_DELTA:
         raise InvalidArgument("delta", delta, f"must be at least {_LEAST_DELTA:g}, such as 1e-6")
     return value
+
+
+# -- Bounds of epsilon and delta of shuffled reports, by each method ------------------------------
+
+
+Bound = Callable[[float], float]
+
+_TOLERANCE = 1e-6  # relative, of epsilon
+_WIDEST = 20_000  # likely numbers of reports, up to which two reports are treated exactly
+_COARSE = 512  # points of a lattice
+_CLOSED = 10  # pairs of answers
+_SLACK = (3e-3, 1e-2, 3e-2, 1e-1)  # relative, of epsilon above an attack's
+
+
+def epsilon_bounds(pairs: ShuffledPairs, n: int, delta: float) -> dict[str, float]:
+    """Upper bounds of epsilon by method, none above that of one report."""
+    own = pairs.epsilon
+    found = {}
+    two = _two_reports(pairs, n, delta)
+    if two is not None:
+        found["two reports"] = _certified(two, own, delta, near(pairs.blankets[0], n, delta))
+    if pairs.blankets:
+        found["blanket"] = _worst_epsilon(pairs.blankets, n, delta, own)
+        if len(pairs.blankets) <= _CLOSED:
+            found["blanket, Hoeffding"] = max(
+                _hoeffding(law, n, delta, own) for law in pairs.blankets
+            )
+    found["clones"] = _worst_epsilon((clones(own),), n, delta, own)
+    found["clones, closed form"] = clones_closed_form(own, n, delta)
+    return {name: float(min(value, own)) for name, value in found.items()}
+
+
+def delta_bound(pairs: ShuffledPairs, n: int, epsilon: float, target: float) -> float:
+    """The smallest upper bound of delta at an epsilon."""
+    if epsilon >= pairs.epsilon:
+        return 0.0
+    found = [clones(pairs.epsilon).delta(epsilon, n, target)]
+    if pairs.blankets:
+        found.append(_worst_delta(_both_orders(pairs.blankets), n, epsilon, target))
+    two = _two_reports(pairs, n, target)
+    if two is not None:
+        found.append(two.delta_above(epsilon, target))
+    return min(1.0, *found)
+
+
+def lower_bound(pairs: ShuffledPairs, n: int, delta: float, top: float) -> float:
+    """A lower bound of epsilon by attacks, at most `top`; NaN where none can be computed."""
+    two = _two_reports(pairs, n, delta)
+    if two is not None:
+        start = near(pairs.blankets[0], n, delta)
+        return _largest(lambda e: two.delta_below(e, delta), delta, 0.0, top, start)
+    laws = [law for law in pairs.attacks if law.window(n, delta) <= WINDOW]
+    if not laws:
+        return np.nan
+    found = 0.0
+    for law in sorted(_both_orders(laws), key=lambda law: -law.spread()):
+        start = near(law, n, delta)
+        found = _largest(_below(law, n, delta), delta, found, top, start)
+    return float(found)
+
+
+def _above(law: ReportLaws, n: int, delta: float) -> Bound:
+    return lambda epsilon: law.delta(epsilon, n, delta)
+
+
+def _below(law: ReportLaws, n: int, delta: float) -> Bound:
+    return lambda epsilon: law.delta_below(epsilon, n, delta)
+
+
+def _hoeffding(law: ReportLaws, n: int, delta: float, own: float) -> float:
+    start = 1.5 * near(law, n, delta)
+    return smallest(lambda epsilon: hoeffding_delta(law, epsilon, n), delta, 0.0, own, start)
+
+
+def clones_closed_form(epsilon: float, n: int, delta: float) -> float:
+    """Feldman, McMillan, Talwar (2021), Theorem 3.1, as their program has it; inf out of range.
+
+    The range is that of 4 / delta in place of the printed 2 / delta, which the proof needs.
+    """
+    log = np.log(4.0 / delta)
+    if epsilon > np.log(n / (16.0 * log)):
+        return np.inf
+    grown = 8.0 * np.sqrt(np.exp(epsilon) * log / n) + 8.0 * np.exp(epsilon) / n
+    share = -np.expm1(-epsilon) / (1.0 + np.exp(-epsilon - np.log1p(grown)))
+    return float(np.log1p(share * grown))
+
+
+def hoeffding_delta(law: ReportLaws, epsilon: float, n: int) -> float:
+    """Balle, Bell, Gascon, Nissim (2019), section 5: delta by Hoeffding's inequality."""
+    told = law.first + law.second > 0.0
+    gamma = float(law.others[told].sum())
+    width, drift = 0.0, np.expm1(epsilon)
+    for side in (law, law.swapped()):
+        values = side.values(epsilon)[told] * gamma
+        width = max(width, float(values.max() - values.min()))
+    if drift == 0.0:
+        return 1.0
+    ratio = (drift / width) ** 2
+    kept = n * np.log1p(gamma * np.expm1(-2.0 * ratio))
+    return float(min(1.0, np.exp(kept) / (4.0 * gamma * n * drift) * width**2))
+
+
+def smallest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:
+    """The smallest epsilon from `start` to `top` at which a decreasing bound is at most delta.
+
+    To 1e-6 of it, and never where the bound is larger: `top` if it is nowhere smaller. The search
+    begins at `near`.
+    """
+    if bound(start) <= delta:
+        return start
+    low, high, goal = start, top, float(np.log(delta))
+    guess = near if low < near < high else (low + high) / 2.0
+    known: list[tuple[float, float]] = []
+    for _ in range(200):
+        if high - low <= _TOLERANCE * high:
+            break
+        value = float(np.log(max(bound(guess), 1e-320))) - goal
+        low, high = (guess, high) if value > 0.0 else (low, guess)
+        known = [*known[-1:], (guess, value)]
+        guess = _next(known, low, high)
+    return high
+
+
+def _next(known: Sequence[tuple[float, float]], low: float, high: float) -> float:
+    """The secant's zero, moved a little to the side where the end of the range is farther."""
+    middle = (low + high) / 2.0
+    b, g = known[-1]
+    if len(known) == 1:
+        zero = b * (1.02 if g > 0.0 else 0.98)
+        return zero if low < zero < high else middle
+    a, f = known[0]
+    if f == g or abs(g) > 0.5 * abs(f) > 5.0:
+        return middle
+    zero = b - g * (b - a) / (g - f)
+    margin = 0.4 * _TOLERANCE * high
+    zero += margin if high - zero > zero - low else -margin
+    return zero if low < zero < high else middle
+
+
+def near(laws: ReportLaws, n: int, delta: float) -> float:
+    """The epsilon that there would be if the sum of `ReportLaws` were normal."""
+    from scipy.special import log_ndtr
+
+    scale = laws.spread() / np.sqrt(n)
+    low, high = 0.0, 40.0
+    for _ in range(50):
+        z = (low + high) / 2.0
+        density = np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
+        found = scale * (density - z * np.exp(log_ndtr(-z)))
+        low, high = (z, high) if found > delta else (low, z)
+    return float(np.log1p(scale * low))
+
+
+def _largest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:
+    """The largest epsilon, nearly, at which a decreasing lower bound is above delta; or `start`."""
+    found = smallest(bound, delta, start, top, near)
+    return max(start, found * (1.0 - 1.1 * _TOLERANCE)) if found > start else start
+
+
+def _worst_epsilon(laws: Sequence[ReportLaws], n: int, delta: float, own: float) -> float:
+    """The epsilon that suffices for all pairs of answers, in either order."""
+    found = 0.0
+    for law in _both_orders(laws):
+        if len(laws) > 1 and found > 0.0 and law.delta(found, n, delta, _COARSE) <= delta:
+            continue  # another pair needs more
+        found = smallest(_above(law, n, delta), delta, found, own, near(law, n, delta))
+    return found
+
+
+def _worst_delta(laws: Sequence[ReportLaws], n: int, epsilon: float, target: float) -> float:
+    """The largest bound of all laws: coarse ones say which need not be computed finely."""
+    if len(laws) <= 2:
+        return max(law.delta(epsilon, n, target) for law in laws)
+    coarse = [(law.delta(epsilon, n, target, _COARSE), i) for i, law in enumerate(laws)]
+    found = 0.0
+    for bound, i in sorted(coarse, reverse=True):
+        if bound <= found:
+            break
+        found = max(found, min(bound, laws[i].delta(epsilon, n, target)))
+    return found
+
+
+def _both_orders(laws: Sequence[ReportLaws]) -> list[ReportLaws]:
+    return [side for law in laws for side in (law, law.swapped())]
+
+
+def _two_reports(pairs: ShuffledPairs, n: int, target: float) -> TwoReports | None:
+    if pairs.two is None or reach(n, pairs.two[0], target) > _WIDEST:
+        return None
+    return TwoReports(*pairs.two, n)
+
+
+def _certified(two: TwoReports, own: float, delta: float, start: float) -> float:
+    """An epsilon for all answers of others, from that of the worst that were tried on."""
+    least = smallest(lambda e: two.delta_below(e, delta), delta, 0.0, own, start)
+    for slack in _SLACK if two.n > 400 else (3.0 * _TOLERANCE, *_SLACK):
+        epsilon = least * (1.0 + slack)
+        if epsilon < own and two.certifies(epsilon, delta):
+            return epsilon
+    return own
+
+
+# -- What shuffling needs to know of a mechanism: laws of reports for its worst pairs of answers ---
+
+
+Array = npt.NDArray[Any]
+
+_MOST_PAIRS = 5000
+_MOST_ENTRIES = 1 << 22  # of a matrix Q that is listed
+_MOST_LAWS = 1000
+_MOST_ATTACKS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledPairs:
+    """Laws of reports for the pairs of answers of a mechanism that may be the worst.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of one report, in nats.
+    blankets : tuple of ReportLaws
+        Reports of others as far as no answer of theirs changes them; upper bounds. Empty where they
+        cannot be listed.
+    attacks : tuple of ReportLaws
+        Others who all hold one answer; lower bounds.
+    two : (float, float), optional
+        Largest and smallest probability of a one where there are two reports.
+    """
+
+    epsilon: float
+    blankets: tuple[ReportLaws, ...]
+    attacks: tuple[ReportLaws, ...]
+    two: tuple[float, float] | None = None
+
+
+def clones(epsilon: float) -> ReportLaws:
+    """The pair that bounds every epsilon-private mechanism (Feldman, McMillan, Talwar 2021).
+
+    Each of the others sends a copy of either report with probability ``e^-eps / 2`` (Theorem 3.2).
+    """
+    copy, less = np.exp(-epsilon) / 2.0, np.exp(-epsilon)
+    own = np.array([1.0, less, 0.0]) / (1.0 + less)
+    return ReportLaws(np.array([copy, copy, 1.0 - 2.0 * copy]), own, own[[1, 0, 2]])
+
+
+def shuffled_pairs(mechanism: Any) -> ShuffledPairs:
+    """The pairs of a mechanism, a channel or a matrix Q.
+
+    Raises
+    ------
+    NotAvailable
+        If some report rules out an answer, so that epsilon is infinite.
+    """
+    if isinstance(mechanism, Hashed):
+        return _hashed(mechanism)
+    channel = as_channel("mechanism", mechanism)
+    epsilon = channel.epsilon()
+    if not np.isfinite(epsilon):
+        raise NotAvailable(
+            "a report can rule out an answer (epsilon is infinite for some categories): no number "
+            "of other reports hides that. Shuffling amplifies mechanisms that protect every answer"
+        )
+    if isinstance(channel, Uniformised) and np.ndim(channel.b) == 0 and channel.a >= 0.0:
+        return _uniformised(channel, epsilon)
+    if isinstance(channel, Bits) and channel.unary:
+        blanket = _bits(channel.p1, channel.p0, 1)
+        attack = () if channel.k < 3 else (_third_bits(channel.p1, channel.p0),)
+        return ShuffledPairs(epsilon, (blanket,), attack)
+    return _listed(channel, epsilon)
+
+
+def _hashed(mechanism: Hashed) -> ShuffledPairs:
+    """Of hashed answers, where the report holds a cohort that the device drew at random.
+
+    The worst pair shares no cell in any cohort: of every pair that does, the values of `ReportLaws`
+    are smaller in convex order (a sum of opposed variables varies less than one of independent).
+    """
+    worst, epsilon = mechanism.worst_channel(), mechanism.epsilon
+    if not np.isfinite(epsilon):
+        raise NotAvailable(f"{mechanism} does not protect answers: epsilon is infinite")
+    if isinstance(worst, Uniformised) and np.ndim(worst.b) == 0 and worst.a >= 0.0:
+        return ShuffledPairs(epsilon, _uniformised(worst, epsilon).blankets, ())
+    if isinstance(worst, Bits):
+        return ShuffledPairs(epsilon, (_bits(worst.p1, worst.p0, mechanism.n_owned),), ())
+    return ShuffledPairs(epsilon, (), ())
+
+
+def _uniformised(channel: Uniformised, epsilon: float) -> ShuffledPairs:
+    """k-RR: the two answers' own reports, those of all others, and reports that tell nothing."""
+    k, a, b = channel.k, float(channel.a), float(np.min(channel.b))
+    rest = (k - 2) * b
+    first, second = np.array([a + b, b, rest, 0.0]), np.array([b, a + b, rest, 0.0])
+    blanket = ReportLaws.merged(np.array([b, b, rest, a]), first, second)
+    if k == 2:
+        return ShuffledPairs(epsilon, (blanket,), (), (a + b, b))
+    held = [np.array([b, b, a + rest]), first[:3], second[:3]]  # a third answer, or either
+    attacks = tuple(ReportLaws(others, first[:3], second[:3]) for others in held)
+    return ShuffledPairs(epsilon, (blanket,), attacks)
+
+
+def _bits(p1: float, p0: float, owned: int) -> ReportLaws:
+    """Independent bits: how many are set that only the one and only the other answer owns."""
+    from scipy.special import binom
+
+    i = np.arange(owned + 1)
+    base = binom(owned, i) * p0**i * (1.0 - p0) ** (owned - i)
+    told = (p1 / p0) ** i * ((1.0 - p1) / (1.0 - p0)) ** (owned - i)
+    least = min(p1 / p0, (1.0 - p1) / (1.0 - p0)) ** owned
+    both = np.outer(base, base).ravel()
+    first, second = np.outer(base * told, base).ravel(), np.outer(base, base * told).ravel()
+    others = np.append(least * both, 1.0 - least)
+    return ReportLaws.merged(others, np.append(first, 0.0), np.append(second, 0.0))
+
+
+def _third_bits(p1: float, p0: float) -> ReportLaws:
+    """Unary reports where all others hold a third answer.
+
+    Reports that show one of the two answers alone among the three, and all other reports.
+    """
+    equal, up, down = p0 * (1.0 - p0), p1 * (1.0 - p0), p0 * (1.0 - p1)
+    bit = 0 if p1 > p0 else 1  # of the third answer, as a respondent without it has it
+    own, others = ((1.0 - p0), (1.0 - p1)) if bit == 0 else (p0, p1)
+    laws = [[equal * others] * 2, [up * own, down * own], [down * own, up * own]]
+    return ReportLaws(*(np.array([*law, 1.0 - sum(law)]) for law in laws))
+
+
+def _listed(channel: Channel, epsilon: float) -> ShuffledPairs:
+    """All pairs of rows of Q, where there are not too many."""
+    k, l = channel.shape  # noqa: E741
+    if k * l > _MOST_ENTRIES:
+        return ShuffledPairs(epsilon, (), ())
+    Q = channel.matrix()
+    Q = Q[:, Q.any(axis=0)]
+    if Q.shape[1] == 2:
+        ends = int(np.argmax(Q[:, 0])), int(np.argmin(Q[:, 0]))
+        two = float(Q[ends[0], 0]), float(Q[ends[1], 0])
+        return ShuffledPairs(epsilon, (_blanket(Q, *ends),), (), two)
+    if k * (k - 1) > _MOST_PAIRS:
+        return ShuffledPairs(epsilon, (), ())
+    found: dict[bytes, tuple[ReportLaws, tuple[int, int]]] = {}
+    for x, other in permutations(range(k), 2):
+        laws = _blanket(Q, x, other)
+        found.setdefault(laws.signature(), (laws, (x, other)))
+    pairs = sorted(found.values(), key=lambda pair: -pair[0].spread())
+    if len(pairs) > _MOST_LAWS:
+        return ShuffledPairs(epsilon, (), _attacks(Q, pairs[0][1]))
+    return ShuffledPairs(epsilon, tuple(p[0] for p in pairs), _attacks(Q, pairs[0][1]))
+
+
+def _blanket(Q: Array, x: int, other: int) -> ReportLaws:
+    least = Q.min(axis=0)
+    others = np.append(least, max(1.0 - least.sum(), 0.0))
+    return ReportLaws.merged(others, np.append(Q[x], 0.0), np.append(Q[other], 0.0))
+
+
+def _attacks(Q: Array, pair: tuple[int, int]) -> tuple[ReportLaws, ...]:
+    """All others hold one answer, and reports are read as for the one, the other or neither."""
+    first, second = Q[pair[0]], Q[pair[1]]
+    kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
+    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
+    mine = [np.bincount(kind, weights=row, minlength=3) for row in (first, second)]
+    drawn = mine[0] + mine[1] > 0.0
+    return tuple(ReportLaws(others[drawn], mine[0][drawn], mine[1][drawn]) for others in read)
+
+
+# -- Positive parts of sums of many independent variables, bounded from above on a lattice --------
+
+
+POINTS = 4096  # of a law on the lattice; twice as many before it is thinned
+_SHARE = 1e-4  # of the target that cut tails may add
+_ROUNDING = 1e-8  # relative, far above the errors of sums of positive numbers
+
+
+@dataclass(frozen=True)
+class _Law:
+    """Mass at the points ``start + i step``, shape (m,), of a sum of `terms` variables."""
+
+    mass: Array
+    start: float
+    step: float
+    terms: int
+
+    @property
+    def top(self) -> float:
+        return self.start + self.step * (self.mass.size - 1)
+
+    def plus(self, other: _Law) -> _Law:
+        mass = np.convolve(self.mass, other.mass)
+        return _Law(mass, self.start + other.start, self.step, self.terms + other.terms)
+
+
+def positive_part_bound(
+    values: Array, weights: Array, n: int, target: float, points: int = POINTS
+) -> float:
+    """An upper bound of ``E[max(X_1 + ... + X_n, 0)] / n`` for independent X_i.
+
+    Values are split between neighbouring points of a lattice so that means stay as they are. By
+    Jensen's inequality that increases the mean of a convex function, so that the result is an upper
+    bound whatever the step. Tails that are cut are bounded by their mass and the largest value.
+
+    Parameters
+    ----------
+    values, weights : array, shape (m,)
+        Possible values of one X_i, and their probabilities.
+    n : int
+        Number of terms.
+    target : float
+        Size of the result that matters: cut tails add about 1e-4 of it at most.
+    points : int
+        Of the lattice; fewer are faster, and the bound is larger.
+    """
+    span = float(values.max() - values.min())
+    if span == 0.0:
+        return max(float(values[0]), 0.0)
+    step = span / points
+    one = _split(values, weights, step)
+    most = float(values.max()) + step  # of a term, as a share of its sum
+    levels, lost = n.bit_length(), 0.0
+    law = one
+    for bit in bin(n)[3:]:
+        law = law.plus(law)
+        if bit == "1":
+            law = law.plus(_split(values, weights, law.step))
+            most += law.step / law.terms
+        law, gone = _trimmed(law, target * _SHARE * law.terms / (n * levels * max(most, 1e-300)))
+        lost += gone * n / law.terms
+        while law.mass.size > points:
+            law = _thinned(law)
+            most += law.step / law.terms
+    sums = law.start + law.step * np.arange(law.mass.size)
+    found = float(law.mass @ np.maximum(sums, 0.0)) / n
+    return (found + max(most, 0.0) * lost) * (1.0 + _ROUNDING)
+
+
+def _split(values: Array, weights: Array, step: float) -> _Law:
+    """The law of one variable on a lattice that holds its most frequent value."""
+    anchor = values[np.argmax(weights)]
+    place = (values - anchor) / step
+    low = np.floor(place).astype(np.int64)
+    upper = weights * (place - low)
+    mass = np.zeros(int(low.max() - low.min()) + 2)
+    np.add.at(mass, low - low.min(), weights - upper)
+    np.add.at(mass, low - low.min() + 1, upper)
+    return _Law(mass, float(anchor + step * low.min()), step, 1)
+
+
+def _trimmed(law: _Law, tail: float) -> tuple[_Law, float]:
+    """The law without ends of mass at most `tail` each, rescaled to one, and the mass of both."""
+    mass = law.mass
+    first = int(np.searchsorted(np.cumsum(mass), tail, side="right"))
+    last = mass.size - int(np.searchsorted(np.cumsum(mass[::-1]), tail, side="right"))
+    kept = mass[first:last]
+    gone = float(mass[:first].sum() + mass[last:].sum())
+    return _Law(kept / kept.sum(), law.start + law.step * first, law.step, law.terms), gone
+
+
+def _thinned(law: _Law) -> _Law:
+    """The law on every second point: the mass of the others goes to both neighbours in halves."""
+    mass, start = law.mass, law.start
+    if mass[0::2].sum() < mass[1::2].sum():  # the heavier half stays where it is
+        mass, start = np.concatenate([[0.0], mass]), start - law.step
+    if mass.size % 2 == 0:
+        mass = np.append(mass, 0.0)
+    kept, moved = mass[0::2].copy(), mass[1::2] / 2.0
+    kept[:-1] += moved
+    kept[1:] += moved
+    return _Law(kept, start, 2.0 * law.step, law.terms)
+
+
+# -- Binomial laws on the numbers that matter, to full relative precision -------------------------
+
+
+def reach(n: int, share: float, tail: float) -> float:
+    """Distance from the mean beyond which a binomial number has at most this mass.
+
+    By Bernstein's inequality; one more, as a respondent's own report may count or not.
+    """
+    depth = float(np.log(2.0 / tail))
+    spread = n * share * (1.0 - share)
+    return float(depth / 3.0 + np.sqrt(depth**2 / 9.0 + 2.0 * spread * depth)) + 2.0
+
+
+def binomial_window(n: int, share: float, tail: float) -> tuple[Array, Array]:
+    """Numbers of successes of n and their probabilities, rescaled to one, but for a tail.
+
+    Probabilities come from ratios of neighbours, from the mode on, which does not cancel for large
+    n as differences of log factorials do.
+    """
+    if n == 0 or share <= 0.0 or share >= 1.0:
+        return np.array([float(n) if share >= 1.0 else 0.0]), np.ones(1)
+    width = reach(n, share, tail)
+    t = np.arange(max(np.floor(n * share - width), 0.0), min(np.ceil(n * share + width), n) + 1.0)
+    steps = np.log((n - t[:-1]) / (t[:-1] + 1.0)) + np.log(share / (1.0 - share))
+    mode = int(np.clip(np.floor((n + 1) * share) - t[0], 0, t.size - 1))
+    log_mass = np.zeros(t.size)
+    log_mass[mode + 1 :] = np.cumsum(steps[mode:])
+    log_mass[:mode] = -np.cumsum(steps[:mode][::-1])[::-1]
+    mass = np.exp(log_mass)
+    return t, mass / mass.sum()
+
+
+# -- Pairs of answers as an observer of shuffled reports sees them, and their hockey-stick divergenc
+# Let the reports of all others be independent with one law rho, and let a respondent's own report
+# have law P if she gives one answer and R if another. All shuffled reports together then have
+# divergence ``E[max(L_1 + ... + L_n, 0)] / n`` at level e^eps, where ``L = (P - e^eps R)(Y) /
+# rho(Y)`` and Y has law rho. The bounds of Balle, Bell, Gascon and Nissim (CRYPTO 2019, Lemma 5.3),
+# of Feldman, McMillan and Talwar (FOCS 2021) and attacks that bound them from below are of this
+# form.
+
+
+_ENUMERATED = 20_000  # numbers of reports of each kind that are listed
+WINDOW = 30_000  # binomial tails that are computed for one divergence
+_ROUNDING_report_laws = 1e-11  # relative, of binomial probabilities
+_CUT = 1e-6  # of the target that unlikely numbers may add
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaws:
+    """Laws of a report of others, and of a respondent's with either of two answers; arrays (m,).
+
+    Parameters
+    ----------
+    others : array
+        Positive, sums to one.
+    first, second : array
+        Laws of her own report; a report that no other can send is left out if it is as likely with
+        either answer.
+    """
+
+    others: Array
+    first: Array
+    second: Array
+
+    @classmethod
+    def merged(cls, others: Array, first: Array, second: Array) -> ReportLaws:
+        """The same laws, where reports with equal likelihood ratios (to 1e-13) are one."""
+        drawn = others > 0.0
+        others, first, second = others[drawn], first[drawn], second[drawn]
+        ratios = np.round(np.log(np.array([first, second]) / others + 1e-300), 12)
+        _, place = np.unique(ratios, axis=1, return_inverse=True)
+        place = place.reshape(-1)
+        laws = [np.bincount(place, weights=law) for law in (others, first, second)]
+        return cls(*laws)
+
+    def swapped(self) -> ReportLaws:
+        """The two answers in the other order."""
+        return ReportLaws(self.others, self.second, self.first)
+
+    def values(self, epsilon: float) -> Array:
+        """``(P - e^eps R) / rho`` of each report."""
+        return np.asarray((self.first - np.exp(epsilon) * self.second) / self.others)
+
+    def spread(self) -> float:
+        """Standard deviation of ``(P - R) / rho``, by which pairs of answers can be ordered."""
+        return float(np.sqrt(((self.first - self.second) ** 2 / self.others).sum()))
+
+    def signature(self) -> bytes:
+        """Equal for pairs of answers that are alike (to 1e-10)."""
+        laws = np.round(np.array([self.first / self.others, self.second / self.others]), 10)
+        order = np.lexsort(laws)
+        return np.vstack([laws, np.round(self.others, 12)])[:, order].tobytes()
+
+    def delta(self, epsilon: float, n: int, target: float, points: int = POINTS) -> float:
+        """An upper bound of the divergence: exact but for rounding where reports are few.
+
+        Where it is computed on a lattice, fewer `points` are faster, and the bound is larger.
+        """
+        values = self.values(epsilon)
+        if values.max() <= 0.0:
+            return 0.0
+        if comb(n + values.size - 1, values.size - 1) <= _ENUMERATED:
+            return _enumerated(values, self.others, n) * (1.0 + _ROUNDING_report_laws)
+        if values.size <= 3 and self.window(n, target) <= WINDOW:
+            found, cut, error = _three_kinds(values, self.others, n, target)
+            return found + cut + error
+        return positive_part_bound(values, self.others, n, target, points)
+
+    def delta_below(self, epsilon: float, n: int, target: float) -> float:
+        """A lower bound of the divergence, for at most three kinds of reports."""
+        values = self.values(epsilon)
+        if values.max() <= 0.0:
+            return 0.0
+        found, _, error = _three_kinds(values, self.others, n, target)
+        return max(found - error, 0.0)
+
+    def window(self, n: int, target: float) -> float:
+        """How many binomial tails three kinds of reports need."""
+        middle = _middle(self.values(0.0))
+        share = float(np.delete(self.others, middle).sum()) if self.others.size > 2 else 1.0
+        return 2.0 * reach(n, share, _CUT * target)
+
+
+def _enumerated(values: Array, weights: Array, n: int) -> float:
+    """The divergence by all numbers of reports of each kind that add up to n."""
+    counts, log_ways = _numbers(n, values.size)
+    return float(np.exp(log_ways + counts @ np.log(weights)) @ np.maximum(counts @ values, 0.0)) / n
+
+
+@lru_cache(maxsize=4)
+def _numbers(n: int, kinds: int) -> tuple[Array, Array]:
+    """All numbers of n reports of each kind, (u, kinds), and logs of multinomial coefficients."""
+    counts = _compositions(n, kinds)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    return counts, log_factorial[n] - log_factorial[counts].sum(axis=1)
+
+
+def _compositions(n: int, kinds: int) -> Array:
+    """All non-negative whole numbers that sum to n, shape (u, kinds)."""
+    if kinds == 1:
+        return np.array([[n]])
+    parts = []
+    for first in range(n + 1):
+        rest = _compositions(n - first, kinds - 1)
+        parts.append(np.column_stack([np.full(len(rest), first), rest]))
+    return np.concatenate(parts)
+
+
+def _middle(values: Array) -> int:
+    """Which of the kinds has the value between the others."""
+    return int(np.argsort(values)[values.size // 2]) if values.size > 2 else -1
+
+
+def _three_kinds(
+    values: Array, weights: Array, n: int, target: float
+) -> tuple[float, float, float]:
+    """The divergence by binomial tails; what is cut adds at most the second, rounding the third.
+
+    Of n reports, t are not of the middle kind, and of those a binomial number is of the highest.
+    """
+    from scipy.special import bdtrc  # (k, n, p): P(more than k)
+
+    middle = _middle(values)
+    rest = 0.0 if middle < 0 else float(values[middle])
+    high, low = float(values.max()), float(values.min())
+    top, bottom = int(np.argmax(values)), int(np.argmin(values))
+    share = float(weights[top] + weights[bottom]) if middle >= 0 else 1.0
+    ratio = float(weights[top] / (weights[top] + weights[bottom]))
+    t, mass = binomial_window(n, share, _CUT * target)
+    cut = 0.0 if share >= 1.0 else _CUT * target
+    base = low * t + rest * (n - t)
+    slope = high - low
+    least = np.clip(np.floor(-base / slope) + 1.0, 0.0, t + 1.0)  # of the highest kind
+    more, fewer = np.maximum(t - 1.0, 0.0), t
+
+    def tail(start: Array, size: Array) -> Array:
+        found = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
+        return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, found))
+
+    gain = slope * t * ratio * tail(least - 1.0, more)
+    gain = np.where(t > 0.0, gain, 0.0)
+    loss = base * tail(least, fewer)
+    found = float(mass @ np.maximum(gain + loss, 0.0)) / n
+    error = _ROUNDING_report_laws * float(mass @ (np.abs(gain) + np.abs(loss))) / n
+    return found, cut, error
+
+
+# -- Shuffled reports of two kinds, exactly: the number of reports of one kind is all there is ----
+# An observer who knows the answers of all others knows how many of them, m, send a one with the
+# larger probability and how many with the smaller: their ones are a sum of two binomial numbers.
+# The hockey-stick divergence is convex in each respondent's probability of a one, so that the two
+# extreme answers are the worst ones for all, whatever other categories there are.
+
+
+_ALL = 400  # respondents up to which every number m is tried
+_DIRECT = 2048  # points up to which laws are convolved by sums rather than by Fourier transforms
+_EVALUATIONS = 160
+_ROUNDING_two_reports = 1e-10  # relative, of probabilities
+_CUT_OF_TWO = 1e-7  # of the target that unlikely numbers may add
+
+
+@dataclass(frozen=True)
+class TwoReports:
+    """n reports that are a one with probability `high` or `low`, by their senders' answers."""
+
+    high: float
+    low: float
+    n: int
+
+    @property
+    def sides(self) -> tuple[TwoReports, ...]:
+        """The problem and that with zeros for ones, if it is another."""
+        other = TwoReports(1.0 - self.low, 1.0 - self.high, self.n)
+        alike = abs(self.high + self.low - 1.0) < 1e-15
+        return (self,) if alike else (self, other)
+
+    def split_delta(self, epsilon: float, m: int, rest: int, target: float) -> tuple[float, float]:
+        """The divergence where m others send a one with the larger probability.
+
+        `rest` others do with the smaller. And what rounding and what was cut may add or take.
+        """
+        grown = np.exp(epsilon)
+        gain, loss = self.high - grown * self.low, (1.0 - self.high) - grown * (1.0 - self.low)
+        if gain <= 0.0:
+            return 0.0, 0.0
+        _, first = binomial_window(m, self.high, _CUT_OF_TWO * target)
+        _, second = binomial_window(rest, self.low, _CUT_OF_TWO * target)
+        mass, noise = _convolved(first, second)
+        terms = gain * np.append(0.0, mass), loss * np.append(mass, 0.0)
+        moved, stayed = np.append(terms[0], 0.0), np.append(terms[1], 0.0)
+        sums = moved[:-1] + stayed[:-1]
+        found = float(np.maximum(sums, 0.0).sum())
+        error = _ROUNDING_two_reports * float((np.abs(terms[0]) - terms[1]) @ (sums > 0.0))
+        scale = gain - loss
+        return found, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
+
+    def delta_below(self, epsilon: float, target: float) -> float:
+        """A lower bound of the divergence: the largest of some numbers m; of all for small n."""
+        found = 0.0
+        for side in self.sides:
+            for m in side._tried():
+                delta, error = side.split_delta(epsilon, m, side.n - 1 - m, target)
+                found = max(found, delta - error)
+        return found
+
+    def _tried(self) -> Iterable[int]:
+        if self.n <= _ALL:
+            return range(self.n)
+        return sorted({(self.n - 1) * i // 4 for i in range(5)})
+
+    def certifies(self, epsilon: float, delta: float) -> bool:
+        """Whether no number m of the others gives a divergence beyond delta."""
+        return all(side._certified(epsilon, delta) for side in self.sides)
+
+    def delta_above(self, epsilon: float, target: float) -> float:
+        """An upper bound of the divergence, whatever m is: exact for small n, else by blocks."""
+        found = 0.0
+        for side in self.sides:
+            bounds = [-side._block(epsilon, *block, target) for block in side._blocks()]
+            found = max(found, -min(bounds))
+        return found
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Ranges of m that cover all of them."""
+        if self.n <= _ALL:
+            return [(m, m) for m in range(self.n)]
+        ends = [self.n * i // (_EVALUATIONS // 2) for i in range(_EVALUATIONS // 2 + 1)]
+        return [(a, b - 1) for a, b in pairwise(ends) if b > a]
+
+    def _block(self, epsilon: float, least: int, most: int, target: float) -> float:
+        """An upper bound for all m of a range: without the respondents who may be of either kind.
+
+        What others send besides can only hide more (data processing).
+        """
+        return sum(self.split_delta(epsilon, least, self.n - 1 - most, target))
+
+    def _certified(self, epsilon: float, delta: float) -> bool:
+        heap = [(-self._block(epsilon, *block, delta), *block) for block in self._blocks()]
+        heapq.heapify(heap)
+        for _ in range(_EVALUATIONS):
+            worst, least, most = heap[0]
+            if -worst <= delta:
+                return True
+            if least == most:
+                return False
+            half = (least + most) // 2
+            heapq.heappop(heap)
+            for block in ((least, half), (half + 1, most)):
+                heapq.heappush(heap, (-self._block(epsilon, *block, delta), *block))
+        return -heap[0][0] <= delta
+
+
+def _convolved(first: Array, second: Array) -> tuple[Array, float]:
+    """The law of a sum of two numbers, and the largest absolute error of an entry."""
+    if min(first.size, second.size) <= _DIRECT:
+        return np.convolve(first, second), 0.0
+    size = first.size + second.size - 1
+    length = 1 << (size - 1).bit_length()
+    found = np.fft.irfft(np.fft.rfft(first, length) * np.fft.rfft(second, length), length)[:size]
+    norm = float(np.sqrt((first @ first) * (second @ second)))
+    return np.maximum(found, 0.0), 1e-15 * np.log2(length) * norm

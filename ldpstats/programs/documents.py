@@ -8,9 +8,7 @@ from typing import Any
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
-from ldpstats.programs.checks import Proportions
-from ldpstats.programs.polynomials import Chance, Polynomial, unknown
-from ldpstats.programs.probabilities import chance
+from ldpstats.programs.polynomials import Chance, Polynomial, Proportions, chance, unknown
 
 __all__ = ["step_from_dict", "step_to_dict"]
 

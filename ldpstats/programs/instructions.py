@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
+from string import Formatter
 from typing import Any
 
-from ldpstats.arguments.labels import as_labels
+import pandas as pd
+
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import as_labels
+from ldpstats.programs.laws import law
+from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
     Another,
     Cards,
@@ -26,18 +32,18 @@ from ldpstats.programs.steps import (
     Then,
     Truth,
     When,
+    typed,
 )
-from ldpstats.programs.told import (
-    OBJECTS,
-    asks_the_truth,
-    counted_outcome,
-    objects_of,
-    says_itself,
-    told_step,
-)
-from ldpstats.programs.words import WORDS, Words
 
-__all__ = ["WORDS", "instructions"]
+__all__ = [
+    "WORDS",
+    "counted_outcome",
+    "in_own_words",
+    "instructions",
+    "named_labels",
+    "own_outputs",
+]
+
 
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
@@ -402,3 +408,473 @@ def _numbered(writer: _Writer, blocks: Sequence[_Block], before: str = "") -> li
 def _sentence(text: str) -> str:
     """Text with a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?' else '.'}"
+
+
+# -- What of a device its respondents are told, and the objects that they hold --------------------
+
+
+OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Cards: "draw"}
+"""What respondents hold, and what they do with it."""
+
+
+def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
+    """The object, the number of draws and the outcome that is counted; None if none is."""
+    if not isinstance(step.first, Parts) or not isinstance(step.second, When):
+        return None
+    drawn, times = step.first.steps[0], len(step.first.steps)
+    own = drawn.outcomes
+    if type(drawn) not in OBJECTS or own is None or any(s != drawn for s in step.first.steps):
+        return None
+    said = {
+        label: branch.label
+        for labels, branch in step.second.branches
+        for label in labels
+        if isinstance(branch, Say)
+    }
+    if not isinstance(step.second.source, Truth) or len(said) != len(own) ** times:
+        return None
+    for outcome in own:
+        if all(label.split(", ").count(str(outcome)) == n for label, n in said.items()):
+            return drawn, times, outcome
+    return None
+
+
+def told_step(step: Step) -> Step:
+    """The step that respondents are told: not what some do with an unknown probability."""
+    while isinstance(step, When) and _is_behaviour(step.source):
+        if step.otherwise is None:
+            raise NotAvailable(
+                f"instructions are not known where the probability is {_open(step.source)[0]}: "
+                "pass the step that respondents are told as otherwise="
+            )
+        step = step.otherwise
+    if _is_behaviour(step):
+        raise NotAvailable(
+            f"there are no instructions for an object whose probability is {_open(step)[0]}: "
+            "give its value, as device.mechanism(categories).at(...) does, or use it in "
+            "when(..., otherwise=)"
+        )
+    return step
+
+
+def _is_behaviour(step: Step) -> bool:
+    return type(step) in OBJECTS and bool(_open(step))
+
+
+def _open(step: Any) -> list[Polynomial]:
+    """The probabilities of an object that depend on unknown parameters."""
+    chances = [step.p] if isinstance(step, Flip) else [p for _, p in getattr(step, "law", ())]
+    return [p for p in chances if isinstance(p, Polynomial)]
+
+
+def objects_of(step: Step) -> dict[type[Step], dict[Step, int]]:
+    """The different coins, dice, spinners and decks, numbered in the order of their use."""
+    kinds: tuple[type[Step], ...] = tuple(OBJECTS)
+    found: dict[type[Step], dict[Step, int]] = {kind: {} for kind in kinds}
+    waiting = [step]
+    while waiting:
+        first = told_step(waiting.pop())
+        if type(first) in OBJECTS:
+            numbers = found[type(first)]
+            numbers.setdefault(first, len(numbers) + 1)
+        waiting += reversed(first.children)
+    return found
+
+
+def asks_the_truth(step: Step) -> bool:
+    """Whether a step begins with branches for the true answer."""
+    asked = False
+    while isinstance(step, When | Then):
+        asked |= isinstance(step, When)
+        if isinstance(step, When):
+            step = step.source
+        else:
+            step = step.second if isinstance(step.first, Truth) else step.first
+    return asked and isinstance(step, Truth)
+
+
+def says_itself(step: Step, outcomes: Sequence[Any]) -> bool:
+    """Whether a step says the outcome that leads to it."""
+    return isinstance(step, Say) and [typed(outcome) for outcome in outcomes] == [typed(step.label)]
+
+
+# -- A design that says "no" and "yes", in the words or codes of a survey -------------------------
+
+
+_NO, _YES = "no", "yes"
+# words that mean yes wherever they are listed: before their no, they are the yes all the same
+_MEAN_YES = {"yes", "y", "true", "ja", "oui", "si", "sí", "sì", "sim", "tak", "ano", "да"}
+_MEAN_YES |= {"jah", "igen", "kyllä", "1"}
+_MEAN_NO = {"no", "n", "false", "nein", "non", "nee", "nej", "nei", "não", "nao", "nie", "ne"}
+_MEAN_NO |= {"нет", "ei", "nem", "0"}
+
+
+def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
+    """The step with two categories in the place of "no" and "yes", in this order.
+
+    A device that has branches for the categories, or says one of them, is in the survey's own words
+    already, and so are those whose answers are neither "no" nor "yes". Where the first category
+    means yes and the second no, as in ("ja", "nein"), the first is the yes.
+
+    Parameters
+    ----------
+    step : Step
+    categories : Index
+        The true answers; another number than two leaves the step as it is.
+
+    Examples
+    --------
+    >>> from ldpstats.programs.steps import Roll
+    >>> die = When(Roll(6), (((1,), Say("yes")), ((6,), Say("no"))), Truth())
+    >>> in_own_words(die, pd.Index([2, 1]))
+    roll(6).when({1: 1, 6: 2}, otherwise=truth)
+    >>> in_own_words(die, pd.Index(["ja", "nein"]))
+    roll(6).when({1: 'ja', 6: 'nein'}, otherwise=truth)
+    """
+    labels = categories.tolist() if len(categories) == 2 else []
+    asked, said = _answers(step)
+    own = asked or said
+    if not labels or not own & {_NO, _YES} or {*own, _NO, _YES} & set(labels):
+        return step
+    no, yes = labels
+    if _folded(no) in _MEAN_YES and _folded(yes) in _MEAN_NO:
+        no, yes = yes, no
+    words = {_NO: no, _YES: yes, f"say {_NO}": f"say {no}", f"say {_YES}": f"say {yes}"}
+    changed: Step = _renamed(step, words)
+    return changed
+
+
+def own_outputs(step: Step, renamed: Step, categories: pd.Index[Any]) -> list[Any] | None:
+    """What the renamed step says, where numbers of cards may look like categories, and are none.
+
+    None where the step says "no" or "yes" and other labels, which may be misspelt answers.
+    """
+    for one in step.steps if isinstance(step, Cohorts) else (step,):
+        said = set(law(one, (_NO, _YES)).outputs)
+        if said & {_NO, _YES} and not said <= {_NO, _YES}:
+            return None
+    return list(law(renamed, categories).outputs)
+
+
+def _folded(label: Any) -> str:
+    return str(label).strip().casefold()
+
+
+def _answers(step: Step) -> tuple[set[Any], set[Any]]:
+    """The true answers for which a step has branches, and what it says itself."""
+    asked: set[Any] = set()
+    said: set[Any] = set()
+    waiting = [step]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.children
+        match one:
+            case When(source=Truth()):
+                asked |= {part for keys, _ in one.branches for key in keys for part in _parts(key)}
+            case When(source=Spin() | Cards()):
+                waiting.pop(-len(one.children))  # its outcomes lead on, and are not said
+            case Say():
+                said.add(one.label)
+            case Question():
+                said |= set(one.answers)
+            case Spin() | Cards():
+                said |= {label for label, _ in one.law}
+    return asked, said
+
+
+def _parts(label: Any) -> list[Any]:
+    """The labels that the text of several parts is made of; of another label itself."""
+    return label.split(", ") if isinstance(label, str) else [label]
+
+
+def _renamed(field: Any, words: Mapping[str, Any]) -> Any:
+    """A step, or a field of one, with other words for labels; texts of questions stay."""
+    if isinstance(field, Step):
+        names = [f.name for f in fields(field) if f.name not in ("text", "names")]  # type: ignore[arg-type]
+        return replace(field, **{name: _renamed(getattr(field, name), words) for name in names})  # type: ignore[type-var]
+    if isinstance(field, tuple):
+        return tuple(_renamed(item, words) for item in field)
+    if not isinstance(field, str):
+        return field
+    if field in words:
+        return words[field]
+    return ", ".join(str(words.get(part, part)) for part in _parts(field))
+
+
+# -- The words of instructions to respondents, which a caller may replace or translate ------------
+
+
+THINGS: dict[str, str] = {
+    "question": "the question",
+    "other": "the other question",
+    "coin": "coin",
+    "die": "die",
+    "spinner": "spinner",
+    "deck": "deck",
+    "card": "card",
+    "heads": "heads",
+    "tails": "tails",
+}
+"""What respondents hold or are asked. All other words may name these as {coin}, {die} and so on."""
+
+WORDS: dict[str, str] = THINGS | {
+    # what to do with an object
+    "flip": "flip the {coin}",
+    "flip one": "flip {coin} {which}",
+    "roll": "roll the {die}",
+    "roll one": "roll {die} {which}",
+    "spin": "spin the {spinner}",
+    "spin one": "spin {spinner} {which}",
+    "draw": "draw a {card} from the {deck}",
+    "draw one": "draw a {card} from {deck} {which}",
+    "again": "{act} again",
+    "put back": "put the {card} back, shuffle, and {act}",
+    "hide": "{act}, and show the result to nobody",
+    "hide card": "{act}, and show it to nobody",
+    "tell": "{act}, and say only the result",
+    "tell card": "{act}, and say only what is on it",
+    "keep": "{act}, and remember the result",
+    "keep card": "{act}, and remember what is on it",
+    # what to think of
+    "think": "think of your true answer to {question}, but keep it to yourself",
+    "think of": "think of your answer to {name}, but keep it to yourself",
+    "unseen": "do what follows where nobody can see you",
+    "text": "{other} (“{text}”)",
+    # how likely the outcomes are
+    "flips": "out of {total} flips, {counts}, on average",
+    "flips 1": "1 shows {outcome}",
+    "flips n": "{count} show {outcome}",
+    "spins": "out of {total} spins, {counts}, on average",
+    "spins 1": "1 stops at {outcome}",
+    "spins n": "{count} stop at {outcome}",
+    "cards": "of every {total} {card}s in it, {counts}",
+    "deck of": "of its {total} {card}s, {counts}",
+    "cards 1": "1 is marked {outcome}",
+    "cards n": "{count} are marked {outcome}",
+    "alike": "every result is equally likely",
+    "sides": "the {die} has {count} sides",
+    "shares": "the results come up with these shares: {counts}",
+    "share": "{outcome} {percent}%",
+    # conditions
+    "if": "if {condition}, {action}",
+    "shows": "it shows {outcome}",
+    "stops": "it stops at {outcome}",
+    "drew": "your {card} is marked {outcome}",
+    "true": "your true answer is {outcome}",
+    "answered": "your answer to {other} is {outcome}",
+    "remembered": "the result that you remember is {outcome}",
+    "else": "anything else",
+    # what to say
+    "say truth": "answer {question} truthfully",
+    "say opposite": "say the opposite of your true answer",
+    "say another": "say one of the other answers, picked so that each is equally likely",
+    "say": "say {label}",
+    "say it": "say it",
+    "say it result": "say the result",
+    "say it card": "say what is on it",
+    "say other": "answer {name} truthfully",
+    "say remembered": "say the result that you remember",
+    "say opposite of remembered": "say the opposite of the result that you remember",
+    "say another than remembered": (
+        "say one of the answers other than the result that you remember, picked so that each is "
+        "equally likely"
+    ),
+    # what to remember, for a later step
+    "keep truth": "remember your true answer",
+    "keep opposite": "remember the opposite of your true answer",
+    "keep another": "remember one of the other answers, picked so that each is equally likely",
+    "keep it": "remember it",
+    "keep it result": "remember the result",
+    "keep it card": "remember what is on it",
+    "keep label": "remember {label}",
+    "keep other": "remember your true answer to {name}",
+    "keep remembered": "remember the same result as before",
+    "keep opposite of remembered": "remember the opposite of that result",
+    "keep another than remembered": (
+        "remember one of the answers other than that result, picked so that each is equally likely"
+    ),
+    # several things to do
+    "follow": "do the following",
+    "one of": "do only the first of these that fits",
+    "times": "do this {count} times: {act}",
+    "put each back": "put each {card} back and shuffle before you draw the next",
+    "count": "say only how many of the {count} results are {outcome}",
+    "keep count": "remember only how many of the {count} results are {outcome}",
+    "parts": "give {count} answers, one after the other",
+    "part": "for answer {which}, {action}",
+    "sets": "let the program pick one of {count} sets of instructions, each equally likely",
+    "uneven sets": "let the program pick one of {count} sets of instructions",
+    "set": "if it picks set {which}, {action}",
+    "keep parts": "find {count} results, one after the other, and keep them to yourself",
+    "keep part": "for result {which}, {action}",
+    "keep the set": "remember which set it was, together with the result",
+    "name the set": "say the number of your set before your answer",
+    "say the set": "say the name of your set before your answer",
+    "code": "let the program turn your true answer into one of {count} codes, and say the code",
+    "keep code": (
+        "let the program turn your true answer into one of {count} codes, and remember the code"
+    ),
+    "code of remembered": (
+        "let the program turn the result that you remember into one of {count} codes, and say it"
+    ),
+    "keep code of remembered": (
+        "let the program turn the result that you remember into one of {count} codes, and "
+        "remember it"
+    ),
+    # lists and numbers
+    "label": "“{label}”",
+    "range": "{first} to {last}",
+    "comma": ", ",
+    "or": " or ",
+    "and": " and ",
+    "number": "{number}.",
+}
+"""The words of `instructions`: replace some by passing a dict with the same keys.
+
+What stands in braces is filled in. A sentence begins with a capital, which need not be written.
+
+Examples
+--------
+>>> from ldpstats.devices import WORDS, roll, truth
+>>> WORDS["roll"]
+'roll the {die}'
+>>> card = roll(6).when({1: "yes"}, otherwise=truth)
+>>> print(card.instructions(words={"roll": "throw the {die}"})[0])
+Throw the die.
+"""
+
+_MOST_COUNTED = 1000  # of a common denominator, beyond which chances are said in percent
+_FEWEST_IN_RANGE = 3
+
+
+@dataclass(frozen=True)
+class Words:
+    """Templates with all their words filled in."""
+
+    templates: Mapping[str, str]
+
+    @classmethod
+    def of(cls, words: object) -> Words:
+        """The default words, with those of a caller in their place.
+
+        Raises
+        ------
+        InvalidArgument
+            If `words` is not a dict, a key is unknown, or a text lacks these braces.
+        """
+        if words is None:
+            return cls(WORDS)
+        if not isinstance(words, Mapping):
+            remedy = "must be a dict, for example {'die': 'ten-sided die'}, or None"
+            raise InvalidArgument("words", words, remedy)
+        return cls(WORDS | {key: _checked(key, text) for key, text in words.items()})
+
+    def say(self, key: str, **filled: object) -> str:
+        """The words of a template."""
+        things = {name: self.templates[name] for name in THINGS}
+        return self.templates[key].format(**(things | filled))
+
+    # -- outcomes ----------------------------------------------------------------------------
+
+    def label(self, label: Any, kind: str = "") -> str:
+        """An outcome as it is read: in quotation marks, but for sides of a coin or die."""
+        if kind == "flip":
+            return self.templates[str(label)]
+        return str(label) if kind == "roll" else self.say("label", label=label)
+
+    def any_of(self, labels: Iterable[Any], kind: str = "") -> str:
+        """Several outcomes, in their order: 1, 3 or 4; 2 to 5."""
+        runs: list[list[Any]] = []
+        for label in labels:
+            if runs and type(label) is int and runs[-1][-1] == label - 1:
+                runs[-1].append(label)
+            else:
+                runs.append([label])
+        found: list[str] = []
+        for run in runs:
+            if len(run) < _FEWEST_IN_RANGE:
+                found += [self.label(label, kind) for label in run]
+            else:
+                first, last = (self.label(label, kind) for label in (run[0], run[-1]))
+                found.append(self.say("range", first=first, last=last))
+        return self.joined(found, "or")
+
+    def joined(self, texts: list[str], last: str) -> str:
+        """A list with commas, and a word before the last of it."""
+        if len(texts) < 2:
+            return "".join(texts)
+        return self.say("comma").join(texts[:-1]) + self.say(last) + texts[-1]
+
+    def shares(
+        self, kind: str, law: Iterable[tuple[Any, Any]], numbers: Iterable[int] | None = None
+    ) -> str:
+        """How likely the outcomes of flips, spins or cards are."""
+        outcome, pairs = "flip" if kind == "flips" else "", [(v, p) for v, p in law if p]
+        if len(pairs) < 2:
+            return ""
+        total = _denominator(p for _, p in pairs)
+        if numbers is not None:
+            total = sum(numbers)
+        if len(pairs) > 2 and len({p for _, p in pairs}) == 1 and numbers is None:
+            return self.say("alike")
+        if total > _MOST_COUNTED and numbers is None:
+            return self.percent(pairs, outcome)
+        parts = []
+        for label, p in pairs:
+            count = int(p * total)
+            key = f"{kind} 1" if count == 1 else f"{kind} n"
+            parts.append(self.say(key, count=count, outcome=self.label(label, outcome)))
+        head = "deck of" if numbers is not None else kind
+        return self.say(head, total=total, counts=self.joined(parts, "and"))
+
+    def percent(self, law: Iterable[tuple[Any, Any]], kind: str = "") -> str:
+        """How likely outcomes are, in percent."""
+        parts = [
+            self.say("share", outcome=self.label(v, kind), percent=f"{100 * float(p):.3g}")
+            for v, p in law
+        ]
+        return self.say("shares", counts=self.joined(parts, "and"))
+
+
+def _denominator(chances: Iterable[Fraction]) -> int:
+    from math import lcm
+
+    return lcm(*(p.denominator for p in chances))
+
+
+def _checked(key: object, text: object) -> str:
+    """The text of one key, whose braces hold what can be filled in."""
+    name = f"words[{key!r}]"
+    if not isinstance(key, str) or key not in WORDS:
+        near = get_close_matches(str(key), WORDS, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        remedy = f"is no such word: {hint}devices.WORDS has them all"
+        raise InvalidArgument("words", key, remedy)
+    if not isinstance(text, str) or (not text.strip() and key not in ("comma", "or", "and")):
+        raise InvalidArgument(name, text, f"must be text, such as {WORDS[key]!r}")
+    own = {field for field in _fields(name, WORDS[key]) if field not in THINGS}
+    given = _fields(name, text)
+    allowed = own | (set() if key in THINGS else set(THINGS))
+    for thing in given:
+        if thing not in allowed:
+            known = ", ".join(f"{{{v}}}" for v in sorted(allowed)) or "none"
+            remedy = f"has {{{thing}}} in braces, which is not filled in here: {known} can be"
+            raise InvalidArgument(name, text, remedy)
+    lacking = sorted(own - set(given))
+    if lacking:
+        remedy = f"must have {{{lacking[0]}}} in braces, as {WORDS[key]!r} has"
+        raise InvalidArgument(name, text, remedy)
+    return str.__str__(text)
+
+
+def _fields(name: str, text: str) -> list[str]:
+    """What stands in braces."""
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        remedy = f"has braces that do not match ({error}); write {{{{ and }}}} for braces"
+        raise InvalidArgument(name, text, remedy) from None
+    for _, _, how, conversion in parts:
+        if how or conversion:
+            raise InvalidArgument(name, text, "must have plain names in braces, such as {label}")
+    return [field for _, field, _, _ in parts if field is not None]

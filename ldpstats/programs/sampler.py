@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ldpstats.clients.document import check_table, fraction
-from ldpstats.programs.privacy import ratio_of_rows
-from ldpstats.programs.rows import Law, Row
-from ldpstats.sampling.exact import (
+from ldpstats.clients.device import check_table, fraction
+from ldpstats.programs.laws import Law, Row, ratio_of_rows
+from ldpstats.sampling.samplers import (
+    CERTAIN,
     Inversion,
+    Words,
     inversion,
     sample_inversions,
+    sample_krr,
     sample_others,
     sample_own,
 )
-from ldpstats.sampling.samplers import CERTAIN, sample_krr
-from ldpstats.sampling.words import Words
 
 __all__ = ["Sampler", "sampler"]
 

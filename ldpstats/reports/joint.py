@@ -11,16 +11,28 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.reports.cohorts import cohort_groups, cohort_strata
-from ldpstats.reports.display import held
-from ldpstats.reports.matching import alike, by_ids, by_rows, check_ids, checked_parts
-from ldpstats.reports.numbering import numbered_reports, possible_reports, report_numbers
-from ldpstats.reports.single import Counts, Reports
-from ldpstats.reports.source import check_mechanism, check_same
+from ldpstats.reports.single import (
+    Counts,
+    Reports,
+    alike,
+    by_ids,
+    by_rows,
+    check_ids,
+    check_mechanism,
+    check_same,
+    checked_parts,
+    cohort_groups,
+    cohort_strata,
+    held,
+    numbered_reports,
+    possible_reports,
+    report_numbers,
+)
 
-__all__ = ["ALWAYS_MERGED", "JointCounts", "possible_reports"]
+__all__ = ["ALWAYS_MERGED", "JointCounts"]
+
 
 Array = npt.NDArray[Any]
 

@@ -6,28 +6,54 @@ mechanism that made them, so that counts of different mechanisms are never mixed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NoReturn, overload
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all, whole_below
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.reports.checks import (
-    checked_codes,
-    checked_cohort,
-    checked_ids,
-    chosen_rows,
-    plain_array,
+from ldpstats.arguments import (
+    as_array,
+    boolean,
+    check_slice,
+    counts_vector,
+    html_table,
+    listed,
+    one_of,
+    positive_integer,
+    reports_in_all,
+    whole_below,
 )
-from ldpstats.reports.display import held
-from ldpstats.reports.frames import counted_columns
-from ldpstats.reports.merging import bit_sums, cell_numbers, merged
-from ldpstats.reports.source import Source, check_mechanism, check_same
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.labels import as_series, check_column, column_name, missing_entries
+from ldpstats.reports.layout import check_fingerprints, cohort_beside, fingerprint_column
 
-__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "tallied"]
+__all__ = [
+    "BitCounts",
+    "Counts",
+    "Reports",
+    "alike",
+    "by_ids",
+    "by_rows",
+    "cell_counts",
+    "check_ids",
+    "check_mechanism",
+    "check_same",
+    "checked_parts",
+    "cohort_groups",
+    "cohort_strata",
+    "held",
+    "may_share",
+    "not_reports",
+    "numbered_reports",
+    "possible_reports",
+    "report_numbers",
+    "tallied",
+]
+
 
 Array = npt.NDArray[Any]
 
@@ -461,3 +487,533 @@ def _counted(
         noise = more if noise is None else noise + more
     y, total, cohort = merged(y, n, cohort, mechanism)
     return Counts(y, total, mechanism, n_missing, cohort, noise)
+
+
+# -- Checks of what reports and counts are made of: arrays, identifiers, selections of rows -------
+
+
+def plain_array(name: str, values: object) -> Array:
+    """Return lists or an array as an array, entries unchanged."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
+    array = as_array(name, values, "must be an array: are rows of one length?")
+    # a list without entries has no type
+    return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
+
+
+def checked_codes(given: object, mechanism: Source, kind: npt.DTypeLike) -> Array:
+    """Packed bits as they are, or output codes as integers of a kind, of a mechanism's reports."""
+    y = plain_array("y", given)
+    if mechanism.n_bits:
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.format.packed_bits // 8),)
+        what = f"packed reports of {mechanism.format.packed_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (fault := mechanism.format.packing_fault(y)):
+            raise InvalidArgument("y", y, fault)
+    else:
+        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
+        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good and y.dtype.kind not in "iufb":
+        what += "; mechanism.parse(name, column) reads reports as they are written"
+    if not good:
+        raise InvalidArgument("y", given, f"must be {what}")
+    return y if mechanism.n_bits else y.astype(kind, copy=False)
+
+
+def checked_cohort(given: object, size: int, mechanism: Source) -> Array | None:
+    """The cohort of each of so many reports; None for mechanisms without cohorts."""
+    if not mechanism.n_cohorts:
+        if given is not None:
+            raise InvalidArgument("cohort", given, f"must be None: {mechanism} has no cohorts")
+        return None
+    cohort = plain_array("cohort", given)
+    if cohort.shape != (size,) or not whole_below(cohort, mechanism.n_cohorts):
+        raise InvalidArgument(
+            "cohort",
+            given,
+            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
+        )
+    return cohort.astype(np.int64, copy=False)
+
+
+def checked_ids(name: str, ids: object, n: int) -> pd.Series[Any]:
+    """Identifiers of n respondents, each once."""
+    column = as_series(name, ids)
+    if len(column) != n:
+        raise InvalidArgument(name, f"{len(column)} ids", f"must be {n}, one a report")
+    if missing_entries(name, column).any():
+        raise InvalidArgument(name, "missing", "every respondent needs an identifier")
+    if column.duplicated().any():
+        twice = column[column.duplicated()].iloc[0]
+        raise InvalidArgument(name, twice, "appears more than once: keep one report each")
+    return column
+
+
+def chosen_rows(rows: object, n: int) -> Any:
+    """A mask of n respondents, positions among them, or a slice."""
+    if isinstance(rows, slice):
+        check_slice("rows", rows, n)
+        return rows
+    remedy = f"must be a mask of {n} respondents (True or False each), positions, or a slice"
+    if isinstance(rows, int | np.integer | str):
+        raise InvalidArgument("rows", rows, remedy)
+    found = as_array("rows", rows, remedy)
+    found = found.astype(np.int64) if found.shape == (0,) else found
+    mask = found.dtype == bool
+    if found.ndim != 1 or not (found.size == n if mask else whole_below(found, n)):
+        raise InvalidArgument("rows", rows, remedy)
+    return found
+
+
+# -- Equal reports merged, and bits summed: functions of arrays -----------------------------------
+
+
+_MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
+
+
+def cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
+    """One number for each label of each cohort, cohort by cohort."""
+    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
+
+
+def bit_sums(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, Array]:
+    """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
+    C = max(mechanism.n_cohorts, 1)
+    ones = mechanism.format.sum_bits(y, n, cohort, C)
+    groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
+    return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
+
+
+def merged(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    """Merge equal reports, n of each (None: one), and drop those with count zero."""
+    if y.ndim == 1:
+        return _merged_labels(y, n, cohort, mechanism.n_outputs, max(mechanism.n_cohorts, 1))
+    if y.shape[1] > 8:
+        if n is None:
+            return y, np.ones(len(y), dtype=np.int64), cohort
+        seen = n > 0
+        if seen.all():
+            return y, n, cohort
+        return y[seen], n[seen], None if cohort is None else cohort[seen]
+    words = np.zeros((y.shape[0], 8), dtype=np.uint8)
+    words[:, : y.shape[1]] = y
+    keys: Array = words.view(np.uint64)[:, 0]
+    if cohort is None and n is None:  # the sorted keys are the reports: no order is needed
+        keys, total = np.unique(keys, return_counts=True)
+        return np.ascontiguousarray(keys[:, None].view(np.uint8)[:, : y.shape[1]]), total, None
+    if cohort is not None:  # equal patterns of one cohort: number the patterns first
+        keys = np.unique(keys, return_inverse=True)[1] * np.int64(mechanism.n_cohorts) + cohort
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(group, weights=n, minlength=first.size)
+    kept = first[total > 0]
+    members = None if cohort is None else cohort[kept]
+    return y[kept], total[total > 0].astype(np.int64), members
+
+
+def _merged_labels(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    numbers = cell_numbers(y, cohort, n_outputs)
+    if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
+        cells, group = np.unique(numbers, return_inverse=True)
+        total = np.bincount(group, weights=n, minlength=cells.size)
+        cells, total = cells[total > 0], total[total > 0]
+    else:
+        everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
+        cells = np.flatnonzero(everything)
+        total = everything[cells]
+    members = None if cohort is None else cells // n_outputs
+    return cells % n_outputs if cohort is not None else cells, total.astype(np.int64), members
+
+
+# -- Columns and tables where reports belong: the errors that say how they are read ---------------
+
+
+_TABLES = ("duckdb", "polars", "pyarrow")
+
+
+def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
+    """The error about a value that is no reports; one from a table is told the way in."""
+    return InvalidArgument(name, _shown(value), f"{remedy}{_way_in(value)}")
+
+
+def _shown(value: object) -> object:
+    """A value, or how long it is where it may hold answers, which do not belong in a log."""
+    if isinstance(value, pd.Series | pd.Index | pd.DataFrame):
+        return f"{type(value).__name__} of {len(value)} rows"
+    if isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf":
+        return f"array of {len(value)} rows"
+    return value
+
+
+def _way_in(value: object) -> str:
+    """How a column or a table is read; empty for other values."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not any(_of_a_table(part) for part in parts):
+        return ""
+    named = [found for part in parts if (found := column_name(part))]
+    question = repr(named[0] if named else "question")
+    return (
+        f". A column of a table is read by mechanism.parse({question}, column), a whole table by "
+        f"ldp.Survey(table, ldp.Questionnaire({{{question}: mechanism}}))"
+    )
+
+
+def _of_a_table(value: object) -> bool:
+    known = isinstance(value, str | np.ndarray | pd.Series | pd.Index | pd.DataFrame)
+    return known or type(value).__module__.partition(".")[0] in _TABLES
+
+
+# -- What reports and counts need to know of the mechanism that made them -------------------------
+
+
+class Source(Protocol):
+    """What counts need to know of the mechanism that made them."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def n_bits(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_cohorts(self) -> int: ...
+    @property
+    def cohort_parts(self) -> tuple[Any, ...]: ...  # of a device of cohorts
+    @property
+    def is_separable(self) -> bool: ...
+    @property
+    def format(self) -> Any: ...  # a ReportFormat: a BitFormat where reports are bits
+    def parse(self, name: str, labels: object, cohort: object = None) -> Any: ...
+    def no_counts(self) -> Any: ...
+    def __str__(self) -> str: ...
+
+
+def check_mechanism(name: str, mechanism: object) -> None:
+    """Refuse anything but a mechanism, such as its class."""
+    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
+    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
+        raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
+
+
+def check_same(left: Source, right: Source, together: str) -> None:
+    """Refuse to add counts of two mechanisms; `together` fits them."""
+    if left.fingerprint != right.fingerprint:
+        raise MechanismMismatch(
+            f"counts of {left} (fingerprint {left.fingerprint}) cannot be added to counts of "
+            f"{right} (fingerprint {right.fingerprint}): fit them together as "
+            f"{together}([first, second]) instead"
+        )
+
+
+# -- Counts from the columns of a table -----------------------------------------------------------
+
+
+def counted_columns(
+    frame: pd.DataFrame,
+    mechanism: Any,
+    report: str,
+    count: str | None,
+    cohort: str | None,
+    missing: str,
+) -> tuple[Array, Array, Array | None, int]:
+    """Reports, how often each was seen, their cohorts, and how many are missing.
+
+    See `Counts.from_frame`.
+    """
+    missing = one_of("missing", missing, ("raise", "count"))
+    if not isinstance(frame, pd.DataFrame):
+        raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
+    check_mechanism("mechanism", mechanism)
+    used = _distinct(frame, report, count, cohort)
+    digits = fingerprint_column(str(report))
+    if frame.columns.tolist().count(digits) == 1 and digits not in used:
+        check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
+    if count is None:
+        n = np.ones(len(frame), dtype=np.int64)
+    else:
+        n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
+    name, reports, n_missing = f"column {report!r}", frame[report], 0
+    if cohort is None:
+        first = reports.dropna().head(1).tolist()
+        every = frame.columns.tolist()
+        beside = [c for c in every if c not in used and every.count(c) == 1]
+        cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
+    groups = None if cohort is None else frame[cohort]
+    absent = reports.isna().to_numpy()
+    if missing == "count" and absent.any():
+        # rows are numbered anew in errors, and the name says so
+        name, reports = f"{name}.dropna()", reports[~absent]
+        n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
+        groups = None if groups is None else groups[~absent]
+    found = mechanism.parse(name, reports, groups)
+    reports_in_all(f"column {count!r}", n)
+    return found.y, n, found.cohort, n_missing
+
+
+def _distinct(frame: pd.DataFrame, report: str, count: str | None, cohort: str | None) -> list[Any]:
+    """The columns that are named, each once."""
+    used: list[Any] = []
+    for name, column in (("report", report), ("count", count), ("cohort", cohort)):
+        if column is None and name != "report":
+            continue
+        check_column(name, column, frame)
+        if column in used:
+            raise InvalidArgument(name, column, "is named twice: give a column for each")
+        used.append(column)
+    return used
+
+
+# -- Reports and counts in a notebook: what they hold, none of them one by one --------------------
+
+
+def held(
+    kind: str, mechanisms: Sequence[Any], nobs: int, missing: Sequence[int], names: Sequence[str]
+) -> str:
+    """A table of what is held of one variable or several, whose names may be empty."""
+    shown = [name for name in names if name]
+    rows = [("mechanism", str(mechanism)) for mechanism in mechanisms]
+    if len(mechanisms) == len(shown) > 1:
+        rows = [(name, text) for name, (_, text) in zip(names, rows, strict=True)]
+    rows += [("n", str(nobs)), ("missing", ", ".join(map(str, missing)))]
+    return html_table(f"{kind} of {' and '.join(shown)}" if shown else kind, rows)
+
+
+# -- Reports of a mechanism as numbers from 0, cohorts included, and back -------------------------
+
+
+def possible_reports(mechanism: Source) -> int:
+    """Number of different reports, cohorts included."""
+    C = max(mechanism.n_cohorts, 1)
+    return C * (2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs)
+
+
+def report_numbers(part: Reports) -> Array:
+    """A number for each report, the cohort in front; for patterns of up to 62 bits."""
+    bits = part.mechanism.format.packed_bits
+    code: Array = part.y if bits else part.y.astype(np.int64)
+    if bits:
+        words = np.zeros((len(part.y), 8), dtype=np.uint8)
+        width = min(part.y.shape[1], 8)
+        words[:, :width] = part.y[:, :width]
+        code = words.view(np.int64)[:, 0]
+    size = 2**bits if bits else part.mechanism.n_outputs
+    return code if part.cohort is None else part.cohort * size + code
+
+
+def numbered_reports(part: Reports, codes: Array) -> Reports:
+    """The reports that have these numbers."""
+    bits = part.mechanism.format.packed_bits
+    size = 2**bits if bits else part.mechanism.n_outputs
+    y, cohort = codes % size, None if part.cohort is None else codes // size
+    if bits:
+        words = np.ascontiguousarray(y.astype("<i8")).view(np.uint8).reshape(-1, 8)
+        y = words[:, : part.y.shape[1]]
+    return replace(part, y=y, cohort=cohort)
+
+
+# -- Which respondents have a report on every variable: by identifier, by row, or in order --------
+
+
+Matched = tuple[tuple[Reports, ...], tuple[int, ...]]  # reports, and how many lacked each variable
+
+_PAIRS = "must be pairs (reports, present), one per variable"
+
+
+def by_ids(parts: Sequence[Reports]) -> Matched:
+    """The reports of those who are among the identifiers of all parts, in the first's order.
+
+    There were at least as many respondents as identifiers, and as reports and missing answers of
+    one variable together.
+    """
+    columns = [pd.Index(part.ids, dtype=object) for part in parts]
+    chosen = np.array([column.get_indexer(columns[0]) for column in columns])
+    chosen = chosen[:, (chosen >= 0).all(axis=0)]
+    if not chosen.shape[1] and all(map(len, parts)):
+        seen = ", ".join(repr(column[0]) for column in columns)
+        raise InvalidArgument(
+            "ids",
+            seen,
+            "no respondent has a report on every variable: are these identifiers of one kind?",
+        )
+    everyone = columns[0]
+    for column in columns[1:]:
+        everyone = everyone.append(column[everyone.get_indexer(column) < 0])
+    total = max(len(everyone), *(len(part) + part.n_missing for part in parts))
+    left_out = total - chosen.shape[1]
+    return _taken(parts, chosen, left_out, total, [len(part) for part in parts])
+
+
+def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
+    """The reports of the rows that have one on every variable, and how many respondents each is.
+
+    `rows` are pairs of `Reports` and a mask of all rows, or None where every row has a report. The
+    reports are those of the rows in the mask, or of all rows, of which the others are left out. A
+    row stands for n respondents, (N,), by default for one.
+    """
+    pairs = [_pair(v, pair) for v, pair in enumerate(listed("rows", rows, _PAIRS))]
+    sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
+    if len(set(sizes)) > 1:
+        raise InvalidArgument("rows", f"{sizes} rows", "must be the same rows for each variable")
+    N = sizes[0] if sizes else 0
+    masks = [np.ones(N, dtype=bool) if mask is None else mask for _, mask in pairs]
+    kept = np.flatnonzero(np.logical_and.reduce(masks)) if masks else np.empty(0, dtype=np.int64)
+    parts = [reports for reports, _ in pairs]
+    chosen = [
+        kept if len(part) == N else np.cumsum(mask)[kept] - 1
+        for part, mask in zip(parts, masks, strict=True)
+    ]
+    times = np.ones(N, dtype=np.int64) if n is None else counts_vector("n", n, (N,))
+    answered = [int(times[mask].sum()) for mask in masks]
+    left_out = int(times.sum() - times[kept].sum())
+    return _taken(parts, chosen, left_out, int(times.sum()), answered), times[kept]
+
+
+def _pair(v: int, pair: object) -> tuple[Reports, Array | None]:
+    """One variable's reports and the mask of the rows that have one."""
+    both = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+    reports, given = both
+    if not isinstance(reports, Reports):
+        raise InvalidArgument(f"rows[{v}]", pair, _PAIRS)
+    if given is None:
+        return reports, None
+    name, remedy = f"rows[{v}]", "the mask must be True or False for each row"
+    mask = as_array(name, given, remedy)
+    if mask.dtype != bool or mask.ndim != 1:
+        raise InvalidArgument(name, given, remedy)
+    if len(reports) not in (int(mask.sum()), mask.size):
+        remedy = f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
+        raise InvalidArgument(name, "mask", f"{remedy} have one: pass the mask of these reports")
+    return reports, mask
+
+
+def _taken(
+    parts: Sequence[Reports], chosen: Any, left_out: int, total: int, answered: Sequence[int]
+) -> Matched:
+    """Reports at the places chosen; of `total` respondents, how many `answered` each question."""
+    reports = tuple(
+        replace(part[at], n_missing=left_out, ids=None)
+        for part, at in zip(parts, chosen, strict=True)
+    )
+    lacking = tuple(total - size for size in answered) if left_out else ()
+    return reports, lacking
+
+
+# -- in order ---------------------------------------------------------------------------------
+
+
+def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
+    """Reports of two or more variables."""
+    parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
+    for part in parts:
+        if not isinstance(part, Reports):
+            kind = "counts of one variable do not say what the others were; "
+            remedy = kind if isinstance(part, Counts | BitCounts) else ""
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
+    if len(parts) < 2:
+        raise InvalidArgument(
+            "reports",
+            f"{len(parts)} variable",
+            "two or more variables are needed; FrequencyModel is for one",
+        )
+    return parts
+
+
+def alike(parts: tuple[Reports, ...]) -> tuple[Reports, ...]:
+    """The same parts without identifiers, after a check that they have as many reports."""
+    sizes = [len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        raise InvalidArgument(
+            "reports",
+            f"{sizes} reports",
+            "must be as many for each variable: report i of all variables is one respondent's; "
+            "reports with identifiers, Reports(..., ids=), are matched by them",
+        )
+    return tuple(part if part.ids is None else replace(part, ids=None) for part in parts)
+
+
+def check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
+    """Refuse identifiers, a column for each of several variables, that are not in one order."""
+    remedy = "must hold one column of identifiers per variable"
+    given = listed("ids", ids, remedy)
+    if len(given) != variables:
+        raise InvalidArgument("ids", f"{len(given)} columns", f"needs {variables}, one each")
+    columns = [checked_ids(f"ids[{v}]", column, u) for v, column in enumerate(given)]
+    for v, column in enumerate(columns):
+        differ = np.flatnonzero((column != columns[0]).to_numpy())
+        if differ.size:
+            i = int(differ[0])
+            raise InvalidArgument(
+                f"ids[{v}][{i}]",
+                column.iloc[i],
+                f"is not the respondent of the first variable, {columns[0].iloc[i]!r}: bring the "
+                "reports into one order, for example by merging the tables on the identifier",
+            )
+
+
+# -- Cohorts that reports on several variables share, and the strata that they make ---------------
+
+
+_CHANCE = 1e-6  # of as many equal cohorts, where devices drew both
+
+
+def cohort_groups(reports: Sequence[Reports], nobs: int) -> list[list[int]]:
+    """Variables grouped by shared cohorts; those without cohorts are in no group."""
+    groups: list[list[int]] = []
+    for v, part in enumerate(reports):
+        if part.cohort is None or part.mechanism.n_cohorts < 2:
+            continue
+        for group in groups:
+            first = reports[group[0]].cohort
+            if first is not None and _determined(first, part.cohort, nobs):
+                group.append(v)
+                break
+        else:
+            groups.append([v])
+    return groups
+
+
+def cohort_strata(reports: Sequence[Reports], nobs: int) -> tuple[Array, list[slice]] | None:
+    """An order of the combinations by shared cohorts, and the slice of each; None without any."""
+    groups = [group for group in cohort_groups(reports, nobs) if len(group) > 1]
+    if not groups:
+        return None
+    shared = [reports[v].cohort for group in groups for v in group]
+    keys = np.column_stack([cohort for cohort in shared if cohort is not None])
+    labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
+    return np.argsort(labels, kind="stable"), [slice(*pair) for pair in pairwise(ends)]
+
+
+def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:
+    """Whether two reports of each respondent may come from one permanent response.
+
+    `n`, (u,), is how many respondents each pair of reports stands for. A device has one cohort:
+    where cohorts differ both responses were drawn, and where they agree in everybody, or more often
+    than by chance, some devices kept theirs. Without cohorts only who asks knows whether the
+    reports are `alike`, on one question.
+    """
+    kept = first.mechanism.permanent
+    if kept is None or kept != second.mechanism.permanent:
+        return False
+    if first.cohort is None or second.cohort is None:
+        return alike
+    from scipy.special import bdtrc  # only here: it takes a while to load
+
+    total, agree = int(n.sum()), int(n[first.cohort == second.cohort].sum())
+    if agree == total:
+        return total > 0
+    return bool(bdtrc(agree - 1, total, 1.0 / first.mechanism.n_cohorts) < _CHANCE)
+
+
+def _determined(first: Array, second: Array, nobs: int) -> bool:
+    """Whether cohorts of one variable are a function of those of the other."""
+    if np.array_equal(first, second):
+        return True
+    pairs = np.unique(np.column_stack([first, second]), axis=0)
+    most = max(np.unique(first).size, np.unique(second).size)
+    return len(pairs) == most and nobs > 2 * most

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import positive_integer
+from ldpstats.arguments import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -35,6 +35,7 @@ __all__ = [
     "own_cells",
     "permuted_cells",
 ]
+
 
 Array = npt.NDArray[Any]
 U64 = npt.NDArray[np.uint64]

@@ -11,31 +11,49 @@ simulation as it makes them; shorter ones, and clients, never import it, and mak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.sampling.streams import ALL, STEPS, krr
-from ldpstats.sampling.words import BULK, SimulationWords, Words
+from ldpstats.kernels import in_numpy, repaid
+
+if TYPE_CHECKING:
+    from ldpstats.kernels.words import CompiledStreams
 
 __all__ = [
+    "BULK",
     "CERTAIN",
-    "IntegerRows",
-    "below",
-    "checked_codes",
-    "integer_rows",
-    "sample_band",
+    "I64",
+    "U8",
+    "Inversion",
+    "Streams",
+    "SystemWords",
+    "Words",
+    "drawn_sums",
+    "entropy_of",
+    "inversion",
+    "realised_bits_raised",
+    "realised_epsilon_rows",
     "sample_bits",
-    "sample_coins",
+    "sample_inversions",
     "sample_krr",
-    "sample_rows",
-    "threshold",
+    "sample_labels",
+    "sample_others",
+    "sample_own",
+    "sample_subsets",
+    "simulation_words",
+    "system_words",
 ]
+
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
@@ -395,3 +413,676 @@ def _check_range(name: str, values: npt.NDArray[Any], bound: int) -> None:
 def _check_threshold(name: str, value: int) -> None:
     if not 0 <= value <= CERTAIN:
         raise InvalidArgument(name, value, "must be an integer threshold in [0, 2**64]")
+
+
+# -- Samplers whose law is exactly a given one, whatever its denominator --------------------------
+# A uniform number U in [0, 1) is compared with cumulative probabilities c. Its first 64 binary
+# digits are one word; they decide unless they are those of c, which happens once in 2**64 times
+# for each c. Only then are further digits drawn, as many as it takes. So the realised law is the
+# declared one to the last digit, not rounded to 64 bits, and a draw costs one word.
+
+
+_LAST = CERTAIN - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Inversion:
+    """Cumulative probabilities of m outcomes but the last one, in binary.
+
+    Each is ``(upper + rest / total) / 2**64``.
+
+    Parameters
+    ----------
+    upper : array of uint64, shape (m - 1,)
+    rest : tuple of int, m - 1 of them
+        From 0 to total - 1; total itself where the cumulative probability is one.
+    total : int
+    """
+
+    upper: U64
+    rest: tuple[int, ...]
+    total: int
+
+    def draw(self, first: U64, words: Words) -> I64:
+        """Outcomes 0 .. m - 1 from the first word of each draw, shape (n,)."""
+        found = np.searchsorted(self.upper, first, side="right")
+        if not self.upper.size:
+            return found
+        same = (found > 0) & (self.upper[found - 1] == first)
+        for i in np.flatnonzero(same):
+            stop = int(found[i])
+            start = int(np.searchsorted(self.upper, first[i], side="left"))
+            found[i] = start + _settled(self.rest[start:stop], self.total, words)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """The law, as client documents say it."""
+        return {
+            "upper": [str(word) for word in self.upper.tolist()],
+            "rest": [str(value) for value in self.rest],
+            "total": str(self.total),
+        }
+
+    def law(self) -> list[Fraction]:
+        """The probabilities of the outcomes that the integers realise."""
+        pairs = zip(self.upper.tolist(), self.rest, strict=True)
+        whole = CERTAIN * self.total
+        ends = [0, *(u * self.total + r for u, r in pairs), whole]
+        widths = [after - before for before, after in pairwise(ends)]
+        chances = {width: Fraction(width, whole) for width in set(widths)}
+        return [chances[width] for width in widths]
+
+
+def inversion(weights: Sequence[int]) -> Inversion:
+    """Draw outcome i with probability ``weights[i] / sum(weights)``."""
+    ends = list(accumulate(weights))
+    total = ends.pop()
+    upper, rest = [], []
+    for end in ends:
+        digits = min(end * CERTAIN // total, _LAST)
+        upper.append(digits)
+        rest.append(end * CERTAIN - digits * total)
+    return Inversion(np.array(upper, dtype=np.uint64), tuple(rest), total)
+
+
+def _settled(rest: Sequence[int], total: int, words: Words) -> int:
+    """How many of the fractions rest / total, in increasing order, a uniform number reaches."""
+    passed, left = 0, list(rest)
+    while left:
+        word = int(words(1)[0])
+        digits = [value * CERTAIN // total for value in left]
+        stop = bisect_right(digits, word)
+        start = bisect_right(digits, word - 1)
+        passed += start
+        left = [value * CERTAIN - word * total for value in left[start:stop]]
+        done = next((i for i, value in enumerate(left) if value), len(left))
+        passed, left = passed + done, left[done:]  # what is reached exactly needs no digit
+    return passed
+
+
+def _uniform(n: int, size: int, words: Words) -> U64:
+    """n words of a simulation of `size` users, which takes to its streams where it is long."""
+    request = max(n, 1) if size >= LARGE else BULK - 1
+    sizes = (min(request, n - i) for i in range(0, n, request))
+    return np.concatenate([np.empty(0, np.uint64), *(words(few) for few in sizes)])
+
+
+def sample_inversions(codes: npt.ArrayLike, k: int, row: Any, words: Words) -> I64:
+    """Draw an outcome from the row of each true code; ``row(x)`` is its `Inversion`."""
+    true = checked_codes(codes, k)
+    out = np.empty_like(true)
+    for start in range(0, true.size, 1 << 16):
+        code, report = true[start : start + (1 << 16)], out[start : start + (1 << 16)]
+        random = _uniform(code.size, true.size, words)
+        order = np.argsort(code, kind="stable")
+        present, first = np.unique(code[order], return_index=True)
+        for x, users in zip(present.tolist(), np.split(order, first[1:]), strict=True):
+            report[users] = row(x).draw(random[users], words)
+    return out
+
+
+def sample_own(codes: npt.ArrayLike, k: int, common: Inversion, words: Words) -> I64:
+    """Draw from ``own`` (outcome 0: the code itself) or from a law that all codes have in common.
+
+    Outcome ``y + 1`` of `common` is report y.
+    """
+    true = checked_codes(codes, k)
+    out = np.empty_like(true)
+    for start in range(0, true.size, 1 << 16):
+        chunk = slice(start, start + (1 << 16))
+        drawn = common.draw(_uniform(true[chunk].size, true.size, words), words)
+        out[chunk] = np.where(drawn == 0, true[chunk], drawn - 1)
+    return out
+
+
+def sample_others(
+    codes: npt.ArrayLike, k: int, common: Inversion, accepted: Sequence[Fraction], words: Words
+) -> I64:
+    """Draw from a law that all codes have in common, less often the code itself.
+
+    A draw that is the code x is accepted with probability ``accepted[x]``, else all is drawn anew.
+    The chance of that is the same for all codes where the law less what is refused sums to one, so
+    that the number of draws tells nothing.
+    """
+    true = checked_codes(codes, k)
+    out = np.empty_like(true)
+    left = np.arange(true.size)
+    scaled = [chance * CERTAIN for chance in accepted]
+    digits = np.array([min(int(value), _LAST) for value in scaled], dtype=np.uint64)
+    while left.size:
+        out[left] = common.draw(_uniform(left.size, true.size, words), words)
+        own = left[out[left] == true[left]]
+        random, bound = _uniform(own.size, true.size, words), digits[true[own]]
+        kept = random < bound
+        for i in np.flatnonzero(random == bound):
+            x = int(true[own[i]])
+            kept[i] = below(scaled[x] - int(digits[x]), words)
+        left = own[~kept]
+    return out
+
+
+# -- The interleaved streams of a simulation in numpy: those of `kernels.words`, word for word ----
+
+
+LANES = 64
+"""Number of interleaved streams: enough to fill vector registers, few enough to key cheaply."""
+
+STEPS = 4
+"""Rows of words, one word a stream, that are taken together."""
+
+ALL = np.uint64((1 << 64) - 1)
+
+_PAD = 8  # entries, so that rows of a power of two do not compete for the same cache lines
+_BLOCK = 1 << 10  # groups of rows from which coins are tossed at a time
+
+
+class _NoSeed(np.random.SeedSequence):
+    """Zeros: the streams get their states afterwards, and a real seed takes longer to hash."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
+        return np.zeros(n_words, dtype=dtype)
+
+
+_NO_SEED = _NoSeed(0)
+
+
+class Streams:
+    """A source of words that interleaves the streams started at a key, each numpy's own SFC64.
+
+    For a given counter the step is a bijection of (a, b, c), so that a uniform key makes the
+    state uniform at every step: no first words need to be discarded. `CompiledStreams` of
+    `kernels.words` gives the same words.
+
+    Parameters
+    ----------
+    key : (3, LANES) uint64
+        Initial a, b, c of each stream; the counter starts at 1, as in numpy.
+    """
+
+    def __init__(self, key: U64) -> None:
+        self._lanes, self._drawn = [np.random.SFC64(_NO_SEED) for _ in range(LANES)], 0
+        self._move(np.vstack([key, np.ones(LANES, dtype=np.uint64)]), 0)
+
+    @property
+    def position(self) -> tuple[U64, int]:
+        """The state, (3, LANES), and the number of rows drawn: where another may go on."""
+        return self._state()[:3], self._drawn
+
+    def _state(self) -> U64:
+        """a, b, c and the counter of each stream, shape (4, LANES)."""
+        states: list[Any] = [lane.state for lane in self._lanes]
+        return np.column_stack([whole["state"]["state"] for whole in states])
+
+    def _move(self, state: U64, drawn: int) -> None:
+        """Go on from a state, (4, LANES), after `drawn` rows."""
+        whole: Any = self._lanes[0].state
+        for lane, own in zip(self._lanes, state.T, strict=True):
+            whole["state"]["state"] = own
+            lane.state = whole
+        self._drawn = drawn
+
+    @in_numpy("words")
+    def __call__(self, n: int) -> U64:
+        """Return n words, shape (n,); what is left of the last rows is dropped."""
+        return self._words(n)
+
+    @in_numpy("words")
+    def krr(
+        self, codes: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
+    ) -> tuple[I64, U64]:
+        """Do `krr` with the next words."""
+        return krr(codes, self._words(codes.size), k, keep_high, spare, out)
+
+    @in_numpy("words")
+    def coins(self, flips: U64, size: int) -> U64:
+        """`size` words of coins, by `kernels.words.coins`; see there for `flips`.
+
+        A row of coins takes digits until none of its lanes is tied. Words are drawn in blocks, and
+        what was not needed is drawn again with the next.
+        """
+        most = (flips.size - 1) // STEPS
+        blocks: list[U64] = []
+        left = -(-size // LANES)
+        while left:
+            state, drawn = self._state(), self._drawn
+            rows = self._rows(STEPS * most * min(left, max(_BLOCK // most, 1)))
+            groups = rows.reshape(-1, STEPS, LANES)
+            starts, taken = _turns(groups, most, left)
+            blocks.append(_tossed(groups, starts, taken, flips))
+            left -= starts.size
+            used = STEPS * int(starts[-1] + taken[-1])
+            if used < len(rows):
+                self._move(state, drawn)
+                for lane in self._lanes:
+                    lane.random_raw(used, output=False)
+                self._drawn += used
+        return np.concatenate(blocks).reshape(-1)[:size]
+
+    def _words(self, n: int) -> U64:
+        return self._rows(STEPS * -(-n // (STEPS * LANES))).reshape(-1)[:n]
+
+    def _rows(self, rows: int) -> U64:
+        """The next rows of words, shape (rows, LANES)."""
+        out = np.empty((LANES, rows + _PAD), dtype=np.uint64)
+        for lane, own in zip(self._lanes, out, strict=True):
+            own[:rows] = lane.random_raw(rows)
+        self._drawn += rows
+        return np.ascontiguousarray(out[:, :rows].T)
+
+
+def _turns(groups: U64, most: int, left: int) -> tuple[I64, I64]:
+    """Where the rows of coins start, and how many groups of words each takes.
+
+    A row takes groups until each bit of each of its lanes has seen a zero, but at most `most`; of
+    the rows that the words suffice for, `left` at most. What each would take is found for every
+    start at once.
+    """
+    together = np.bitwise_and.reduce(groups, axis=1)
+    need, tied = np.ones(len(groups), dtype=np.int64), together.copy()
+    at = np.flatnonzero(tied.any(axis=1))
+    for done in range(1, most):
+        need[at] = done + 1
+        at = at[at + done < len(groups)]
+        tied[at] &= together[at + done]
+        at = at[tied[at].any(axis=1)]
+        if not at.size:
+            break
+    starts: list[int] = []
+    start, taken = 0, need.tolist()
+    while len(starts) < left and start < len(taken) and start + taken[start] <= len(taken):
+        starts.append(start)
+        start += taken[start]
+    first = np.array(starts, dtype=np.int64)
+    return first, need[first]
+
+
+def _tossed(groups: U64, starts: I64, taken: I64, flips: U64) -> U64:
+    """The rows of coins, shape (R, LANES), that start at these groups of words."""
+    result = np.zeros((starts.size, LANES), dtype=np.uint64)
+    tied = np.full_like(result, ALL)
+    going = np.arange(starts.size)
+    for group in range(int(taken.max(initial=0))):
+        going = going[taken[going] > group]
+        value, still = result[going], tied[going]
+        random = groups[starts[going] + group]
+        for step in range(STEPS):
+            value ^= still & flips[STEPS * group + step]
+            still &= random[:, step]
+        result[going], tied[going] = value, still
+    return np.asarray(result ^ (tied & flips[-1]))
+
+
+def krr(
+    codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
+) -> tuple[I64, U64]:
+    """Twin of `kernels.words.krr` for given words."""
+    low, half = np.uint64((1 << 32) - 1), np.uint64(32)
+    high = words >> half
+    np.bitwise_and(words, low, out=out)
+    out *= k  # of which the high half is the uniform draw
+    refused = high == keep_high
+    if spare:
+        refused |= ((out & low) < spare) & (high > keep_high)
+    refused |= codes >= k
+    out >>= half
+    np.copyto(out, codes, where=high < keep_high)
+    pending = np.flatnonzero(refused)
+    return pending, words[pending]
+
+
+# -- Labels of blocks: whether a report is an own label of the answer, and which one --------------
+
+
+def sample_labels(
+    n: int, own: int, others: int, keep: int, words: Words
+) -> tuple[npt.NDArray[np.bool_], I64]:
+    """Whether each of n users reports one of her `own` labels, and its number; shape (n,) each.
+
+    She does with probability keep / 2**64; else she reports one of `others`. Numbers are uniform,
+    from 0 to own - 1, or to others - 1.
+    """
+    kept = sample_coins(n, keep, words)
+    return kept, sample_below(np.where(kept, own, others), words)
+
+
+def sample_below(bounds: I64, words: Words) -> I64:
+    """Draw a uniform integer below each bound, from 64-bit words of which few are refused."""
+    if bounds.size and not 1 <= int(bounds.min()):
+        raise InvalidArgument("bounds", int(bounds.min()), "must be at least 1")
+    out, left = np.zeros(bounds.shape, dtype=np.int64), np.arange(bounds.size)
+    size = bounds.astype(np.uint64)
+    spare = np.array([CERTAIN % int(b) for b in np.unique(bounds)], dtype=np.uint64)
+    refused = spare[np.searchsorted(np.unique(bounds), bounds)] if bounds.size else size
+    while left.size:
+        random = words(left.size)
+        out[left] = random % size[left]
+        left = left[random > ~refused[left]]  # the last 2**64 mod b of the words
+    return out
+
+
+# -- Uniform subsets of one size that hold a given member with a given probability ----------------
+
+
+Array = npt.NDArray[Any]
+
+_ENTRIES = 1 << 19  # keys that are drawn at a time
+_MOST = 500_000_000  # people, of whom numpy draws some at random
+
+
+def sample_subsets(codes: npt.ArrayLike, k: int, size: int, keep: int, words: Words) -> U8:
+    """Draw subsets of `size` of k categories that hold the true code with probability keep / 2**64.
+
+    The other members are uniform: those with the smallest of independent 32-bit keys. Where two
+    keys tie at the border all keys of the subset are drawn again, which favours no category.
+    Returns packed bits, shape (n, ceil(k/8)).
+    """
+    true = checked_codes(codes, k)
+    out = np.empty((true.size, -(-k // 8)), dtype=np.uint8)
+    step = max(1, _ENTRIES // k)
+    for start in range(0, true.size, step):
+        code = true[start : start + step]
+        own = sample_coins(code.size, keep, words)
+        bits = np.zeros((code.size, k), dtype=bool)
+        bits[:, :-1] = _chosen(k - 1, size - own, words)
+        rows = np.arange(code.size)
+        bits[rows, -1] = bits[rows, code]  # the last category stands in for the true one
+        bits[rows, code] = own
+        out[start : start + step] = np.packbits(bits, axis=1, bitorder="little")
+    return out
+
+
+def _chosen(k: int, sizes: I64, words: Words) -> npt.NDArray[np.bool_]:
+    """Uniform subsets of k, bool of shape (n, k) of these sizes."""
+    out = np.empty((sizes.size, k), dtype=bool)
+    left = np.arange(sizes.size)
+    while left.size:
+        keys = words(-(-left.size * k // 2)).view(np.uint32)[: left.size * k].reshape(-1, k)
+        border = _border(keys, sizes[left])
+        found = keys < border[:, None]
+        out[left] = found
+        left = left[found.sum(axis=1) != sizes[left]]
+    return out
+
+
+def _border(keys: Array, sizes: I64) -> Array:
+    """A number above the `sizes` smallest keys of each row, as uint64, shape (n,)."""
+    places = [m - 1 for m in np.unique(sizes).tolist() if m]
+    ranked = np.partition(keys, places, axis=1) if places else keys
+    last = ranked[np.arange(len(keys)), np.maximum(sizes - 1, 0)].astype(np.uint64)
+    return np.where(sizes > 0, last + np.uint64(1), np.uint64(0))
+
+
+def drawn_sums(true: I64, size: int, own: float, rng: np.random.Generator) -> I64:
+    """Sums of the bits of subset reports of a population, shape (k,), for simulation.
+
+    With the law of `sample_subsets`, in time that hardly grows with the number of people. `true`,
+    shape (k,), counts the people of each category, `own` is the chance to report one's own. Beside
+    it a report has `size` or ``size - 1`` uniform ones of k - 1 places, and the last category
+    takes the true one's place. Places are filled one after another: all that matters of a person
+    is how many ones she has left, and when the place of her own category comes.
+    """
+    total = np.zeros(true.size, dtype=np.int64)
+    parts = -(-int(true.sum()) // _MOST)
+    for i in range(parts):
+        some = true // parts + (i < true % parts)
+        kept = rng.binomial(some, own)
+        total += kept
+        for people, left in ((kept, size - 1), (some - kept, size)):
+            total += _filled(people, left, rng)
+    return total
+
+
+def _filled(people: I64, ones: int, rng: np.random.Generator) -> I64:
+    """Sums of uniform subsets of k - 1 places, with the last category in the true one's place."""
+    k = people.size
+    total = np.zeros(k, dtype=np.int64)
+    waiting, done = np.zeros(ones + 1, dtype=np.int64), np.zeros(ones + 1, dtype=np.int64)
+    waiting[ones] = people.sum()  # by the number of ones left; done: whose own place has passed
+    low, high = ones, ones + 1  # of the numbers of ones that anybody has left
+    for j in range(k - 1):
+        low, at = max(low - 1, 0), slice(max(low - 1, 0), high)
+        own = rng.multivariate_hypergeometric(waiting[at], int(people[j]), method="marginals")
+        waiting[at] -= own
+        chance = np.minimum(np.arange(at.start, high) / (k - 1 - j), 1.0)
+        for state, place in ((waiting[at], j), (done[at], j), (own, k - 1)):
+            hits = rng.binomial(state, chance)
+            total[place] += hits.sum()
+            state -= hits
+            state[:-1] += hits[1:]
+        done[at] += own
+        there = np.flatnonzero(waiting[at] + done[at])
+        if not there.size:
+            break
+        low, high = at.start + int(there[0]), at.start + int(there[-1]) + 1
+    return total
+
+
+# -- Epsilon that the integers of a sampler realise, in exact arithmetic --------------------------
+
+
+Ratio = tuple[int, int]  # numerator and denominator
+
+
+def realised_epsilon_krr(k: int, keep: int) -> float:
+    """Return the epsilon that `sample_krr` realises, in nats.
+
+    The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
+    (k keep + 2**64 - keep) / (2**64 - keep).
+    """
+    if k < 1:
+        raise InvalidArgument("k", k, "must be at least 1")
+    _check_threshold("keep", keep)
+    if k == 1:
+        return 0.0
+    return log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
+
+
+def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
+    """Return the epsilon that `sample_bits` realises for values that set disjoint bits, in nats.
+
+    It is `hashes` times abs(ln(p1 (1 - p0) / (p0 (1 - p1)))), as in EPK14 Theorem 2.
+    """
+    _check_threshold("p1", p1)
+    _check_threshold("p0", p0)
+    if hashes < 1:
+        raise InvalidArgument("hashes", hashes, "must be at least 1")
+    high, low = max(p1, p0), min(p1, p0)
+    return hashes * log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
+
+
+def realised_ratios(own: int, other: int) -> tuple[float, float]:
+    """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
+
+    Their sum is `realised_epsilon_bits` of one hash.
+    """
+    _check_threshold("own", own)
+    _check_threshold("other", other)
+    high, low = max(own, other), min(own, other)
+    set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
+    return (set_, clear) if own >= other else (clear, set_)
+
+
+def realised_bits_raised(own: list[int], other: list[int], told: int, others: int) -> Array:
+    """Return the log ratios that protected reports of `URAP` realise, in nats, shape (S + 1,).
+
+    The bit of sensitive answer x is set with probability own[x] / 2**64 where x is the answer and
+    with other[x] / 2**64 where not. An answer that is not sensitive, of which there are `others`,
+    makes a protected report with probability 1 - told / 2**64. Entry x is the largest log ratio
+    in favour of x against any other answer, the last that in favour of one that is not sensitive.
+    """
+    left, S = CERTAIN - told, len(own)
+    sets = list(zip(own, other, strict=True))
+    clear = [(CERTAIN - a, CERTAIN - b) for a, b in sets]
+    each = [(_higher(*pair), _lower(*pair)) for pair in zip(sets, clear, strict=True)]
+    rest = (left, CERTAIN)
+    ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
+    found = []
+    for x in range(S):
+        rivals = [each[z][1] for z in ranked if z != x][:1] + [rest] * (others > 0)
+        found.append(max((_against(each[x][0], rival) for rival in rivals), default=0.0))
+    found.append(_against(rest, each[ranked[0]][1]) if others and S else 0.0)
+    return np.asarray(np.maximum(found, 0.0))
+
+
+def _higher(a: Ratio, b: Ratio) -> Ratio:
+    return a if a[0] * b[1] >= b[0] * a[1] else b
+
+
+def _lower(a: Ratio, b: Ratio) -> Ratio:
+    return b if _higher(a, b) is a else a
+
+
+def _against(a: Ratio, b: Ratio) -> float:
+    """``ln (a / b)`` of two exact ratios."""
+    return log_ratio(a[0] * b[1], a[1] * b[0])
+
+
+def realised_epsilon_rows(rows: IntegerRows) -> float:
+    """Return the epsilon that `sample_rows` realises, in nats."""
+    n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
+    seen = np.zeros(n_outputs, dtype=np.int64)
+    high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
+    for y, upper in zip(rows.outputs, rows.upper, strict=True):
+        less_one = upper.copy()  # weights minus one: 2**64 itself has no 64-bit integer
+        less_one[1:] -= upper[:-1] + np.uint64(1)
+        seen[y] += 1
+        high[y], low[y] = np.maximum(high[y], less_one), np.minimum(low[y], less_one)
+    drawn = seen > 0
+    if np.any(seen[drawn] < len(rows.upper)):
+        return math.inf
+    pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
+    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+
+
+def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
+    """Return the log ratio in favour of the reported value where others are replaced, in nats.
+
+    A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
+    with probability share / of. The likelihood ratio of that value to any other is
+    (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
+    """
+    _check_threshold("keep", keep)
+    replaced = (CERTAIN - keep) * share
+    return log_ratio(keep * of + replaced, replaced)
+
+
+def weights_of(rows: IntegerRows, x: int) -> list[int]:
+    """Return the integer weights of row x, which sum to 2**64."""
+    ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
+    return [after - before for before, after in pairwise(ends)]
+
+
+def log_ratio(numerator: int, denominator: int) -> float:
+    """Return ln(numerator / denominator) of exact integers, rounded once or twice."""
+    if numerator == denominator:
+        return 0.0
+    if denominator == 0:
+        return math.inf
+    if numerator == 0:
+        return -math.inf
+    if numerator > 2 * denominator:  # the quotient of two integers is correctly rounded
+        return math.log(numerator / denominator)
+    return math.log1p((numerator - denominator) / denominator)
+
+
+# -- Sources of uniform 64-bit words --------------------------------------------------------------
+# A sampler consumes words and never asks where they come from. A simulation draws them from the
+# caller's `numpy.random.Generator`; a respondent's client draws them from the operating system.
+
+
+Words = Callable[[int], npt.NDArray[np.uint64]]
+"""``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
+
+BULK = 1 << 15
+"""A request of at least this many words makes a simulation turn to the interleaved streams."""
+
+_SECONDS = 4e-9  # of numpy, for a word of the streams
+
+
+class SimulationWords:
+    """A source of words that is a function of a generator alone; see `simulation_words`."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._streams: Streams | CompiledStreams | None = None
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        if self._streams is None and n < BULK:
+            return self._rng.integers(0, 2**64, dtype=np.uint64, size=n)
+        return self.streams(n)(n)
+
+    def streams(self, n: int) -> Streams | CompiledStreams:
+        """Return the streams, which answer every later request too, for n words of them.
+
+        They are compiled from where that repays loading the loops; both give the same words.
+        """
+        here = self._streams
+        if (here is None or isinstance(here, Streams)) and repaid("words", n * _SECONDS):
+            from ldpstats.kernels.words import CompiledStreams
+
+            self._streams = CompiledStreams(*(here.position if here else (self._key(), 0)))
+        elif here is None:
+            self._streams = Streams(self._key())
+        assert self._streams is not None
+        return self._streams
+
+    def _key(self) -> npt.NDArray[np.uint64]:
+        """The first a, b, c of each stream."""
+        return self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES))
+
+
+def simulation_words(rng: np.random.Generator) -> SimulationWords:
+    """Return a source of words that is a function of `rng` alone.
+
+    `rng` itself answers until a request reaches `BULK` words. From then on 64 interleaved SFC64
+    streams (one of numpy's own bit generators), keyed once by `rng`, answer: where they are
+    compiled, eight times faster than filling an array from `rng`. The same state of `rng` and the
+    same requests give the same words.
+    """
+    given: object = rng
+    if not isinstance(given, np.random.Generator):
+        seed = given if isinstance(given, int) else "seed"
+        raise InvalidArgument(
+            "rng", given, f"must be a numpy.random.Generator, as in np.random.default_rng({seed})"
+        )
+    return SimulationWords(given)
+
+
+def system_words(entropy: Callable[[int], bytes] | None = None) -> SystemWords:
+    """Return a source of words for real collection, from the operating system."""
+    source: Any = os.urandom if entropy is None else entropy
+    if not callable(source):
+        raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
+    return SystemWords(source)
+
+
+def entropy_of(words: Words) -> Callable[[int], bytes]:
+    """Return the bytes of a source of words: `system_words` of them gives the same words."""
+    return lambda n: words(-(-n // 8)).astype("<u8").tobytes()[:n]
+
+
+@dataclass(frozen=True)
+class SystemWords:
+    """Words from a source of bytes; a class, so that a collector can go to another process."""
+
+    source: Callable[[int], bytes]
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        return np.frombuffer(self.bytes(8 * n), dtype="<u8").astype(np.uint64)
+
+    def next(self) -> int:
+        """The next word, for the draws of `ldpstats.clients.portable`."""
+        return int.from_bytes(self.bytes(8), "little")
+
+    def bytes(self, n: int) -> bytes:
+        """The next n bytes."""
+        try:
+            raw: object = self.source(n)
+        except (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError) as error:
+            why = f"raised {type(error).__name__} when asked for {n} bytes"
+            raise InvalidArgument("entropy", self.source, f"{why}: it must return them") from error
+        if not isinstance(raw, bytes) or len(raw) != n:
+            got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
+            remedy = f"must return exactly the {n} bytes asked for, not {got}"
+            raise InvalidArgument("entropy", self.source, remedy)
+        return raw

@@ -16,25 +16,24 @@ false, as in SQL, and only rows for which the condition is true are selected.
 
 from __future__ import annotations
 
+import datetime as dt
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import cached_property, reduce
+from math import floor, isfinite
+from typing import Any, NoReturn, Protocol
 
-from ldpstats.errors import InvalidArgument
-from ldpstats.survey.tokens import KEYWORDS, PLAIN, Token, refuse, tokens
+import numpy as np
+import numpy.typing as npt
 
-__all__ = [
-    "Among",
-    "And",
-    "Compare",
-    "Condition",
-    "Holds",
-    "Missing",
-    "Name",
-    "Not",
-    "Or",
-    "parse",
-    "words",
-]
+from ldpstats.arguments import nearest_label
+from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.survey.tables import DATE, Column
+
+__all__ = ["And", "Condition", "columns_in", "expression", "known", "parse", "selected", "words"]
+
 
 Value = str | int | float | bool
 
@@ -302,3 +301,611 @@ class _Parser:
             self.refuse_next("empty text means missing: write 'is missing' after a column's name")
         self.take()
         return token.value
+
+
+# -- The words of a condition on rows: names, values, and the signs between them ------------------
+
+
+MOST_CHARACTERS = 10_000
+MOST_DIGITS = 40
+KEYWORDS = ("and", "or", "not", "in", "is")
+
+_TOKEN = re.compile(
+    r"""
+    (?P<number>[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)
+  | (?P<text>'(?:[^']|'')*'|"(?:[^"]|"")*")
+  | (?P<quoted>`(?:[^`]|``)+`)
+  | (?P<name>[^\W\d]\w*)
+  | (?P<sign>==|!=|<=|>=|<(?!>)|>|\(|\)|\[|\]|,)
+    """,
+    re.VERBOSE,
+)
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
+PLAIN = {"True": True, "true": True, "False": False, "false": False}
+
+# what people write in other languages, the longest first, and what to write here
+_REMEDIES = {
+    "<>": "write != for unequal",
+    "&&": "write 'and'",
+    "||": "write 'or'",
+    "=": "write == to compare",
+    "&": "write 'and'",
+    "|": "write 'or'",
+    "~": "write 'not'",
+    "!": "write 'not', or != for unequal",
+    "@": "write the value itself; variables are not known here",
+    ".": "attributes, methods and names with dots are not part of a condition; write a column's "
+    "name with dots in `backquotes`",
+    "'": "the quotation mark is not closed",
+    '"': "the quotation mark is not closed",
+    "`": "the backquote is not closed, or nothing is in it",
+    ";": "write one condition; join several by 'and'",
+    "{": "write a list as [1, 2] or (1, 2)",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write !=",
+    "#": "comments are not part of a condition",
+}
+_REMEDIES |= dict.fromkeys(
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", "write straight quotation marks, 'n'"
+)
+_REMEDIES |= dict.fromkeys(
+    "+-*/%^", "arithmetic is not part of a condition: compute a column first"
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word of a condition.
+
+    `kind` is "name", "value", "sign", "keyword" or "end"; `value` the name, the value or the sign,
+    and `at` its position, counted from 1.
+    """
+
+    kind: str
+    value: str | int | float | bool
+    at: int
+
+
+def refuse(text: str, at: int, remedy: str) -> NoReturn:
+    """Refuse a condition for what stands at a position, counted from 1."""
+    near = text[at - 1 : at + 14]
+    where = f"at character {at}, {near!r}: " if near else "at its end: "
+    raise InvalidArgument("where", text, where + remedy)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The words of a condition, the end as the last.
+
+    Text is quoted by ' or ", doubled where the text holds it; names that are not single words by `.
+    """
+    if len(text) > MOST_CHARACTERS:
+        remedy = f"has {len(text)} characters, {MOST_CHARACTERS} at most: pass a mask, survey[mask]"
+        raise InvalidArgument("where", text, remedy)
+    place, ended = 0, True  # whether the last word may be followed by another without a blank
+    while place < len(text):
+        if text[place].isspace():
+            place, ended = place + 1, True
+            continue
+        found = _TOKEN.match(text, place)
+        if found is None:
+            wrong = next((w for w in _REMEDIES if text.startswith(w, place)), None)
+            remedy = _REMEDIES[wrong] if wrong else "this is not part of a condition"
+            refuse(text, place + 1, remedy)
+        token = _token(text, found)
+        if token.kind != "sign" and not ended:
+            refuse(text, place + 1, _joined(token))
+        yield token
+        place, ended = found.end(), token.kind == "sign"
+    yield Token("end", "", len(text) + 1)
+
+
+def _token(text: str, found: re.Match[str]) -> Token:
+    word, at = found[0], found.start() + 1
+    if found["number"] is not None:
+        if _LEADING_ZERO.match(word):
+            refuse(text, at, f"a number has no leading zero; text is quoted, '{word}'")
+        return Token("value", _number(text, word, at), at)
+    if found["text"] is not None:
+        return Token("value", word[1:-1].replace(word[0] * 2, word[0]), at)
+    if found["quoted"] is not None:
+        return Token("name", word[1:-1].replace("``", "`"), at)
+    if found["sign"] is not None:
+        return Token("sign", word, at)
+    if word in PLAIN:
+        return Token("value", PLAIN[word], at)
+    return Token("keyword" if word in KEYWORDS else "name", word, at)
+
+
+def _number(text: str, word: str, at: int) -> int | float:
+    if not set(word) & set(".eE") and len(word) <= MOST_DIGITS:
+        return int(word)
+    number = float(word)
+    if len(word) > MOST_DIGITS or not isfinite(number):
+        refuse(text, at, "the number is too large or too long")
+    return number
+
+
+def _joined(token: Token) -> str:
+    """Why a word cannot follow the last one without a blank."""
+    if isinstance(token.value, str) and token.kind == "value":
+        return "text stands alone, without a prefix and without + between parts"
+    if token.kind == "value":
+        return "arithmetic is not part of a condition: compute a column first"
+    return "a number, a text or a name ends here: is a blank missing?"
+
+
+# -- Rows of a table for which a condition holds --------------------------------------------------
+
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_EQUAL = ("==", "!=")
+_WRITTEN = {"text": "text", "number": "a number", "boolean": "true or false"}
+
+
+class Rows(Protocol):
+    """What a condition is about: a table whose columns may be read by name."""
+
+    def __len__(self) -> int: ...
+    def public(self, name: str) -> Column: ...
+
+
+def selected(condition: Condition, rows: Rows) -> Mask:
+    """Rows for which the condition is true, shape (n,): neither false nor unknown.
+
+    Raises
+    ------
+    InvalidArgument
+        For columns that do not exist or hold values of another kind than they are compared with.
+    """
+    return truth(condition, rows).true
+
+
+def columns_in(condition: Condition) -> Iterator[str]:
+    """The names of columns in a condition."""
+    if isinstance(condition, And | Or):
+        for part in condition.parts:
+            yield from columns_in(part)
+    elif isinstance(condition, Not):
+        yield from columns_in(condition.part)
+    else:
+        yield condition.left.name
+        if isinstance(condition, Compare) and isinstance(condition.right, Name):
+            yield condition.right.name
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Rows where a condition is true and where it is false; it is unknown in the others."""
+
+    true: Mask
+    false: Mask
+
+
+def truth(condition: Condition, rows: Rows) -> Truth:
+    """Where a condition is true, false and unknown, row by row."""
+    if isinstance(condition, Not):
+        part = truth(condition.part, rows)
+        return Truth(part.false, part.true)
+    if isinstance(condition, And | Or):
+        both = _both if isinstance(condition, And) else _either
+        return reduce(both, (truth(part, rows) for part in condition.parts))
+    column = rows.public(condition.left.name)
+    if isinstance(condition, Missing):
+        return Truth(column.missing, ~column.missing)
+    if isinstance(condition, Compare) and isinstance(condition.right, Name):
+        return _two_columns(condition.sign, column, rows.public(condition.right.name))
+    return _by_value(column, _holds(condition, column))
+
+
+def _both(one: Truth, two: Truth) -> Truth:
+    return Truth(one.true & two.true, one.false | two.false)
+
+
+def _either(one: Truth, two: Truth) -> Truth:
+    return Truth(one.true | two.true, one.false & two.false)
+
+
+def _by_value(column: Column, holds: Mask) -> Truth:
+    """The truth of a test of one column, from that for each of its values, shape (u,)."""
+    true = np.append(holds, False)[column.codes]
+    return Truth(true, ~true & ~column.missing)
+
+
+def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
+    """For which values of a column a test holds, shape (u,)."""
+    if isinstance(condition, Holds):
+        refuse_flag(column)
+        return column.values.astype(bool)
+    if isinstance(condition, Among):
+        found: Mask = np.any([_equal(column, value) for value in condition.values], axis=0)
+        return found
+    value, sign = condition.right, condition.sign
+    assert not isinstance(value, Name)
+    if sign in _EQUAL:
+        equal = _equal(column, value)
+        return equal if sign == "==" else ~equal
+    return _order(sign, column, value)
+
+
+def refuse_flag(column: Column) -> None:
+    """Refuse a column that is no condition by itself."""
+    if column.kind not in ("boolean", "empty"):
+        remedy = f"holds {column.what}: compare it with a value"
+        raise InvalidArgument("where", column.name, remedy)
+
+
+def _equal(column: Column, value: Value) -> Mask:
+    """Which values of a column equal one that is written in a condition, shape (u,).
+
+    Text and categories that no row of the table has are refused: they may be misspelled.
+    """
+    wanted = converted(column, value)
+    found = np.asarray(column.values == wanted, dtype=bool)
+    listed = column.kind == "text" or (column.ordered is not None and column.kind != "empty")
+    if listed and not found.any():
+        raise UnknownCategory("where", value, f"is no value of {_nearest(column, value)}")
+    return found
+
+
+def _order(sign: str, column: Column, value: Value) -> Mask:
+    """Which values of a column are before or after one, shape (u,)."""
+    wanted = converted(column, value)
+    if column.ordered is not None:
+        _refuse_unordered(column)
+        place = np.flatnonzero(column.values == wanted)
+        if not place.size:
+            raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
+        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
+    _refuse_unordered(column)
+    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
+
+
+def _refuse_unordered(column: Column) -> None:
+    """Refuse to compare by order what has none."""
+    if column.ordered or (column.ordered is None and column.kind in ("number", "date", "empty")):
+        return
+    remedy = f"holds {column.what} without an order: use ==, != or in"
+    if column.kind == "text":
+        remedy += "; or make it an ordered categorical, or a column of numbers or dates"
+    raise InvalidArgument("where", column.name, remedy)
+
+
+def _nearest(column: Column, value: Value) -> str:
+    names = [str(label) for label in column.values]
+    close = nearest_label(str(value), names)
+    return f"{column.name!r}" + ("" if close is None else f"; the nearest is {close!r}")
+
+
+def converted(column: Column, value: Value) -> Any:
+    """A value of a condition in the type of the column's values; refuse one of another kind."""
+    kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+    if column.kind == "date" and isinstance(value, str):
+        return _date(value, column)
+    if column.kind not in (kind, "empty"):
+        ways = {
+            "text": f"write text in quotes, '{value}', or make it a column of {kind}s",
+            "number": "write a number, without quotes",
+            "boolean": "write true or false",
+            "date": "write a date in quotes, '2024-12-31'",
+        }
+        remedy = (
+            f"is {_WRITTEN[kind]}, but {column.name!r} holds {column.what}: {ways[column.kind]}"
+        )
+        raise InvalidArgument("where", value, remedy)
+    return value
+
+
+def _date(text: str, column: Column) -> np.datetime64:
+    try:
+        if DATE.fullmatch(text):  # numpy reads more, "now" included
+            return np.datetime64(text.replace(" ", "T"), "us")
+    except ValueError:  # the 31st of February
+        pass
+    remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
+    raise InvalidArgument("where", text, remedy)
+
+
+def _two_columns(sign: str, left: Column, right: Column) -> Truth:
+    """The truth of a comparison of two columns, row by row."""
+    refuse_unlike(sign, left, right)
+    known = ~left.missing & ~right.missing
+    true = np.zeros(len(known), dtype=bool)
+    if known.any():
+        pair = [column.values[column.codes[known]] for column in (left, right)]
+        if left.ordered and sign not in _EQUAL:
+            pair = [column.codes[known] for column in (left, right)]
+        true[known] = SIGNS[sign](*pair)
+    return Truth(true, known & ~true)
+
+
+def refuse_unlike(sign: str, left: Column, right: Column) -> None:
+    """Refuse to compare two columns of different kinds, or by an order that they do not share."""
+    if "empty" not in (left.kind, right.kind) and left.kind != right.kind:
+        remedy = f"holds {left.what}, but {right.name!r} holds {right.what}: compare like with like"
+        raise InvalidArgument("where", left.name, remedy)
+    if sign not in _EQUAL:
+        for column in (left, right):
+            _refuse_unordered(column)
+        if left.ordered is not right.ordered or (
+            left.ordered and left.values.tolist() != right.values.tolist()
+        ):
+            remedy = f"and {right.name!r} have categories of their own, in no common order"
+            raise InvalidArgument("where", left.name, remedy)
+
+
+# -- Conditions as expressions that an engine evaluates where its rows are ------------------------
+# Text, booleans and categories: the truth of a test for each distinct value, as in memory. Numbers
+# and dates, which may have as many values as rows, are compared by the engine. Every expression is
+# true or false in every row, never unknown, so that engines need not agree on what that means.
+
+
+MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
+
+_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
+_MICROSECOND = dt.timedelta(microseconds=1)
+_NONE: Any = np.empty(0, dtype=np.int64)
+
+
+class Asked(Protocol):
+    """What a condition is about: rows that an engine holds."""
+
+    def compared(self, name: str) -> Any: ...  # type, of Narwhals, of numbers and dates; else None
+    def is_empty(self, name: str) -> bool: ...  # whether no row of the table has a value
+    def distinct(self, names: Sequence[str]) -> tuple[Rows, Sequence[Sequence[Any]]]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Expressions that are true where a condition is true, and where it is false."""
+
+    true: Any
+    false: Any
+
+
+def expression(condition: Condition, rows: Asked) -> Any:
+    """The rows for which a condition is true, as an expression of Narwhals.
+
+    Raises
+    ------
+    InvalidArgument
+        For columns that do not exist or hold values of another kind than they are compared with.
+    NotAvailable
+        For a comparison of two columns of text with very many values.
+    """
+    return _sides(condition, rows).true
+
+
+def _sides(condition: Condition, rows: Asked) -> _Sides:
+    if isinstance(condition, Not):
+        part = _sides(condition.part, rows)
+        return _Sides(part.false, part.true)
+    if isinstance(condition, And | Or):
+        parts = [_sides(part, rows) for part in condition.parts]
+        true, false = [part.true for part in parts], [part.false for part in parts]
+        if isinstance(condition, And):
+            return _Sides(_joined_pushed(true, all_of=True), _joined_pushed(false, all_of=False))
+        return _Sides(_joined_pushed(true, all_of=False), _joined_pushed(false, all_of=True))
+    if isinstance(condition, Compare) and isinstance(condition.right, Name):
+        return _two_columns_pushed(condition, condition.right.name, rows)
+    dtype = rows.compared(condition.left.name)
+    if dtype is None:
+        return _by_value_pushed(condition, rows)
+    return _compared(condition, _Compared(condition.left.name, dtype, rows))
+
+
+def _joined_pushed(parts: list[Any], all_of: bool) -> Any:
+    """Expressions joined in pairs, so that a long condition is not a deeply nested one."""
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [p[0] if len(p) == 1 else p[0] & p[1] if all_of else p[0] | p[1] for p in pairs]
+    return parts[0]
+
+
+def known(name: str, dtype: Any) -> Any:
+    """Where a column of this type has a value."""
+    import narwhals
+
+    col = narwhals.col(name)
+    return ~col.is_null() & ~col.is_nan() if dtype.is_float() else ~col.is_null()
+
+
+# -- values that the engine compares ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """A column of numbers or dates."""
+
+    name: str
+    dtype: Any
+    rows: Asked
+
+    @cached_property
+    def col(self) -> Any:
+        import narwhals
+
+        return narwhals.col(self.name)
+
+    @cached_property
+    def known(self) -> Any:
+        return known(self.name, self.dtype)
+
+    @property
+    def never(self) -> Any:
+        return self.known & ~self.known
+
+    @cached_property
+    def column(self) -> Column:
+        """Its kind, without values."""
+        kind = "number" if self.dtype.is_numeric() else "date"
+        return Column(self.name, "empty" if self.rows.is_empty(self.name) else kind, _NONE, _NONE)
+
+    def read(self, value: Any) -> Any:
+        """A value of the column as conditions have it."""
+        return value if self.dtype.is_numeric() else np.datetime64(value, "us")
+
+    def test(self, sign: str, value: Any) -> Any:
+        """Where it is known, and a comparison with a value is true."""
+        import narwhals
+
+        if not self.dtype.is_numeric():
+            return self.known & self._dated(sign, max(value.item(), dt.datetime.min))
+        if self.dtype.is_decimal() and isinstance(value, int) and abs(value) < _MOST_DECIMAL:
+            return self.known & SIGNS[sign](self.col, value)  # float has fewer digits
+        if not self.dtype.is_integer():
+            return self.known & SIGNS[sign](self.col.cast(narwhals.Float64), float(value))
+        return self.known & self._discrete(sign, floor(value), value == floor(value))
+
+    def _dated(self, sign: str, moment: dt.datetime) -> Any:
+        import narwhals
+
+        if self.dtype == narwhals.Date:
+            day = moment.date()
+            return self._discrete(sign, day, moment == dt.datetime.combine(day, dt.time()))
+        col = self.col
+        if self.dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to that
+            col = col.cast(narwhals.Datetime("us"))
+        after = moment + _MICROSECOND  # parts of a microsecond do not count
+        if sign in ("==", "!="):
+            equal = (col >= moment) & (col < after)
+            return equal if sign == "==" else ~equal
+        bound = moment if sign in ("<", ">=") else after
+        return col < bound if sign.startswith("<") else col >= bound
+
+    def _discrete(self, sign: str, value: Any, whole: bool) -> Any:
+        """A comparison of whole numbers or days with one, or with what follows it closely."""
+        low, high = _RANGES.get(str(self.dtype), (value, value))
+        if value < low or value > high:
+            always = sign == "!=" or sign.startswith("<" if value > high else ">")
+            return self.known if always else self.never
+        if whole:
+            return SIGNS[sign](self.col, value)
+        if sign in ("==", "!="):
+            return self.never if sign == "==" else self.known
+        return self.col <= value if sign in ("<", "<=") else self.col > value
+
+
+_RANGES = {
+    **{f"Int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)},
+}
+
+
+def _compared(condition: Condition, column: _Compared) -> _Sides:
+    if isinstance(condition, Missing):
+        return _Sides(~column.known, column.known)
+    if isinstance(condition, Holds):
+        refuse_flag(column.column)
+    found = list(_tests(condition, column))
+    true = _joined_pushed(found, all_of=False) if found else column.never
+    return _Sides(true, column.known & ~true)
+
+
+def _tests(condition: Condition, column: _Compared) -> Iterator[Any]:
+    """Expressions of which one is true where the condition is; none if the column is empty."""
+    if isinstance(condition, Among):
+        pairs: list[tuple[str, Any]] = [("==", value) for value in condition.values]
+    else:
+        pairs = [(condition.sign, condition.right)] if isinstance(condition, Compare) else []
+    for sign, value in pairs:
+        wanted = converted(column.column, value)
+        if column.column.kind != "empty":
+            yield column.test(sign, wanted)
+
+
+# -- values that are compared here -----------------------------------------------------------------
+
+
+def _by_value_pushed(condition: Condition, rows: Asked) -> _Sides:
+    """The truth for each distinct value, and where those are."""
+    values, (raw,) = rows.distinct([condition.left.name])  # type: ignore[union-attr]
+    found = truth(condition, values)
+    name = condition.left.name  # type: ignore[union-attr]
+    return _Sides(_among(name, raw, found.true), _among(name, raw, found.false))
+
+
+def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
+    """Where a column holds one of its distinct values that are `chosen`, (u,)."""
+    import narwhals
+
+    col = narwhals.col(name)
+    there = ~col.is_null()
+    picked = [value for value, yes in zip(raw, chosen, strict=True) if yes and value is not None]
+    found = there & col.is_in(picked) if picked else there & ~there
+    missing = any(yes and value is None for value, yes in zip(raw, chosen, strict=True))
+    return found | ~there if missing else found
+
+
+def _two_columns_pushed(condition: Compare, other: str, rows: Asked) -> _Sides:
+    names, sign = (condition.left.name, other), condition.sign
+    types = [rows.compared(name) for name in names]
+    left, right = (
+        rows.distinct([name])[0].public(name) if dtype is None else _Compared(name, dtype, rows)
+        for name, dtype in zip(names, types, strict=True)
+    )
+    columns = [side.column if isinstance(side, _Compared) else side for side in (left, right)]
+    refuse_unlike(sign, *columns)
+    if not (isinstance(left, _Compared) and isinstance(right, _Compared)):
+        sides = tuple(side if isinstance(side, _Compared) else side.name for side in (left, right))
+        return _by_pairs(condition, names, sides, rows)
+    if "empty" in (left.column.kind, right.column.kind):
+        return _Sides(left.never, left.never)
+    known = left.known & right.known
+    true = known & SIGNS[sign](*_alike(left, right))
+    return _Sides(true, known & ~true)
+
+
+def _alike(left: _Compared, right: _Compared) -> list[Any]:
+    """Two columns in one type, of those that differ."""
+    import narwhals
+
+    kinds = {left.dtype, right.dtype}
+    if len(kinds) == 1 or all(kind.is_integer() for kind in kinds):
+        return [left.col, right.col]
+    both = narwhals.Float64() if left.dtype.is_numeric() else narwhals.Datetime("us")
+    return [left.col.cast(both), right.col.cast(both)]
+
+
+def _by_pairs(
+    condition: Compare, names: tuple[str, str], sides: Sequence[_Compared | str], rows: Asked
+) -> _Sides:
+    """The truth for each pair of values that occurs."""
+    values, raw = rows.distinct(names)
+    if len(values) > MOST_PAIRS:
+        raise NotAvailable(
+            f"{names[0]!r} {condition.sign} {names[1]!r}: the two columns have {len(values)} "
+            f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
+            "table, and select by that"
+        )
+    found = truth(condition, values)
+    return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
+
+
+def _pairs(sides: Sequence[_Compared | str], raw: Sequence[Sequence[Any]], chosen: Any) -> Any:
+    """Where two columns hold one of the pairs that are `chosen`."""
+    partners: dict[Any, list[Any]] = {}
+    for first, second, yes in zip(*raw, chosen, strict=True):
+        if yes:
+            partners.setdefault(first, []).append(second)
+    found = [_held(sides[0], [one]) & _held(sides[1], rest) for one, rest in partners.items()]
+    return _joined_pushed(found or [_held(sides[0], [])], all_of=False)
+
+
+def _held(side: _Compared | str, values: list[Any]) -> Any:
+    """Where a column holds one of some values, which are known."""
+    if isinstance(side, str):
+        return _among(side, values, [True] * len(values))
+    return _joined_pushed(
+        [side.test("==", side.read(value)) for value in values] or [side.never], False
+    )

@@ -4,33 +4,390 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.clients.budget import Budget
-from ldpstats.clients.secrecy import bare, secretive
-from ldpstats.clients.specification import check_fingerprint, check_format
-from ldpstats.errors import InvalidArgument
-from ldpstats.io.specifications import json_document, json_text
-from ldpstats.io.storage.commits import replacing
-from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.sampling.words import Words, simulation_words, system_words
-from ldpstats.survey.asked import AskedQuestions
-from ldpstats.survey.documents import (
+from ldpstats.arguments import did_you_mean
+from ldpstats.clients.device import (
+    Budget,
+    Instrument,
+    SingleDevice,
+    bare,
+    check_fingerprint,
+    check_format,
+    secretive,
+)
+from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
+from ldpstats.io.reports import ALREADY, cohort_index, cohort_labels, is_of_reports, joined_codes
+from ldpstats.io.specifications import QUESTIONNAIRE, json_document, json_text
+from ldpstats.io.storage import FilePath, refusal, replacing
+from ldpstats.io.tables import reports_in
+from ldpstats.labels import as_series, column_name, matched
+from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.krr import Observed
+from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey
+from ldpstats.reports.layout import fingerprint_column
+from ldpstats.reports.single import Reports
+from ldpstats.sampling.samplers import Words, simulation_words, system_words
+from ldpstats.survey.questions import (
     FINGERPRINTS,
-    QUESTIONNAIRE,
+    Named,
+    PersonalQuestion,
+    Question,
+    SheetAudit,
+    as_html,
+    audited,
+    by_hand,
+    check_columns,
+    check_whole_labels,
+    checked_ask,
+    checked_mechanisms,
+    checked_parameters,
+    checked_refused,
+    draw_asked,
+    given_cohorts,
+    largest,
+    question_of,
     read_questions,
 )
-from ldpstats.survey.listing import as_html
-from ldpstats.survey.privatizing import privatized
-from ldpstats.survey.questions import Question
-from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
-from ldpstats.survey.worked import checked_parameters
+from ldpstats.survey.tables import Column, MissingCodes, Table
 
-__all__ = ["FINGERPRINTS", "Questionnaire"]
+__all__ = [
+    "Coded",
+    "Questionnaire",
+    "SheetCollector",
+    "as_dictionary",
+    "as_observed",
+    "as_reports",
+    "marks",
+    "observed_column",
+    "refuse_empty_labels",
+    "refuse_labels",
+    "report_columns",
+]
+
+
+# -- Answer sheets: a respondent's reports to the questions that she is asked ---------------------
+
+
+Reporter = Callable[[npt.NDArray[Any]], Any]
+
+
+@dataclass(frozen=True)
+class SheetCollector:
+    """Privatises the answers of many respondents, each of whom fills in one sheet.
+
+    Made by `Questionnaire.collector`. It counts nothing: who fills in two sheets spends epsilon
+    twice. On a respondent's own device belongs a `SheetClient`. No error shows an answer.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> jobs = ldp.KRR(("cook", "nurse"), epsilon=1.0)
+    >>> sheet = ldp.Questionnaire({"job": jobs, "ill": ldp.Warner(epsilon=0.5)})
+    >>> collector = sheet.collector()
+    >>> list(collector.report({"job": "cook", "ill": "no"}))
+    ['job', 'ill']
+    """
+
+    mechanism: Any  # a Questionnaire
+    words: Words = field(repr=False)
+    known: Mapping[str, Any] = field(default_factory=dict)  # devices whose parameters have values
+
+    @secretive
+    def report(self, answers: Mapping[str, Any]) -> dict[str, Any]:
+        """One respondent's sheet, as of `SheetClient.report`."""
+        sheet, asked = self.mechanism, next_asked(self.mechanism, self.words)
+        if self.known:
+            sheet = replace(sheet, mechanisms={**sheet.mechanisms, **self.known})
+        return _filled(sheet, answers, asked, devices(sheet, self.words, None))
+
+    @secretive
+    def privatize(self, frame: Any, tags: Mapping[str, Any] | None = None) -> Any:
+        """Privatise a table of answers, a row a respondent, as `Questionnaire.privatize` does.
+
+        Raises
+        ------
+        InvalidArgument, UnknownCategory
+            For an answer that cannot be: the error names question and row, and does not show it.
+        """
+        return privatized(self.mechanism, frame, self.words, tags, known=self.known)
+
+    def __repr__(self) -> str:
+        return f"SheetCollector({self.mechanism}, many respondents, one sheet each)"
+
+
+@dataclass(eq=False)
+class _Next:
+    """The questions of the next sheet."""
+
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SheetClient(SingleDevice):
+    """Fills in one respondent's answer sheets on her own device.
+
+    Made by `Questionnaire.client`. Nothing but privatised reports leaves it, and no error shows an
+    answer. All reports of a sheet are counted as one: together they spend the questionnaire's
+    epsilon. It fills in as many sheets as were allowed when it was made, one by default; each is
+    drawn anew, also under `RAPPOR`, whose client with a memory is for single questions.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> jobs, ill = ldp.KRR(("cook", "nurse"), 1.0), ldp.Warner(epsilon=0.5)
+    >>> client = ldp.Questionnaire({"job": jobs, "ill": ill}, ask=1).client()
+    >>> client.asked in (("job",), ("ill",)), client.total_epsilon
+    (True, 1.0)
+    >>> sheet = client.report({"job": "cook", "ill": "no"})
+    >>> sum(report is None for report in sheet.values())
+    1
+    """
+
+    mechanism: Any  # a Questionnaire
+    _words: Words = field(repr=False)
+    _budget: Budget = field(repr=False)
+    _devices: Mapping[str, Reporter] = field(repr=False)
+    _next: _Next = field(repr=False)
+
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The questions of the next sheet, in order: only their answers are looked at.
+
+        They are drawn when the client is made and after each sheet, without regard to any answer.
+        """
+        return self._next.asked
+
+    @secretive
+    def report(self, answers: object) -> dict[str, Any]:
+        """One answer sheet: a report for each question, in plain Python that `json.dumps` takes.
+
+        Parameters
+        ----------
+        answers : mapping from question to answer
+            Questions may be left out, or their answers None: then they are missing. Answers to
+            questions that are not asked are not looked at.
+
+        Returns
+        -------
+        dict
+            A report for every question, as `Mechanism.client` sends it; None where it was not asked
+            or not answered. The report of a dictionary question is a dict itself.
+
+        Raises
+        ------
+        BudgetSpent
+            If no sheet is left; the answers are not looked at.
+        UnknownCategory, InvalidArgument
+            For an answer that cannot be, or a question that does not exist; no sheet is spent.
+        """
+        sheet: dict[str, Any] = self._budget.spend(lambda: self._sheet(answers))
+        return sheet
+
+    def _sheet(self, answers: object) -> dict[str, Any]:
+        found = _filled(self.mechanism, answers, self.asked, self._devices)
+        self._next.asked = next_asked(self.mechanism, self._words)
+        return found
+
+
+def opened_sheets(sheet: Any, words: Words, budget: Budget) -> SheetClient:
+    """The client of a questionnaire, without categories of the respondent's own."""
+    first = _Next(next_asked(sheet, words))
+    return SheetClient(sheet, words, budget, devices(sheet, words, None), first)
+
+
+def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
+    """The questions of a sheet, drawn anew: some of the private ones, and all others."""
+    drawn = draw_asked(1, len(sheet.private), sheet.ask, words)[0]
+    left_out = {name for name, asked in zip(sheet.private, drawn, strict=True) if not asked}
+    return tuple(name for name in sheet.questions if name not in left_out)
+
+
+def devices(sheet: Any, words: Words, tags: object) -> dict[str, Reporter]:
+    """What makes the report of each question; `tags` are the respondent's own categories."""
+    tags = {} if tags is None else tags
+    remedy = "must be a dict from questions to dicts, as of PUM.client"
+    if not isinstance(tags, Mapping):
+        raise InvalidArgument("tags", type(tags).__name__, remedy)
+    if not set(tags) <= set(sheet.questions):
+        raise InvalidArgument("tags", HIDDEN, f"{remedy}: one key is no question")
+    return {
+        question.name: question.device(words, tags.get(question.name, {}))
+        for question in sheet.entries
+    }
+
+
+def _filled(
+    sheet: Any, answers: object, asked: tuple[str, ...], reporters: Mapping[str, Reporter]
+) -> dict[str, Any]:
+    """Reports by question, None where it was not asked or not answered."""
+    remedy = 'must be a dict from questions to answers, such as {"job": "nurse"}'
+    if not isinstance(answers, Mapping):
+        raise InvalidArgument("answers", type(answers).__name__, remedy)
+    if not set(answers) <= set(sheet.questions):  # not shown: it might be an answer
+        shown = ", ".join(map(repr, sheet.questions))
+        raise InvalidArgument("answers", HIDDEN, f"a key is no question; they are {shown}")
+    given = {name: _answer(sheet, name, answers.get(name)) for name in asked}  # all are read first
+    found: dict[str, Any] = dict.fromkeys(sheet.questions)
+    for name, answer in given.items():
+        found[name] = None if answer is None else reporters[name](answer)
+    return found
+
+
+def _answer(sheet: Any, name: str, answer: object) -> npt.NDArray[Any] | None:
+    """One answer in the form that a question's device takes; None if it is missing."""
+    question: Question = sheet.question(name)
+    values = np.empty(1, dtype=object)
+    values[0] = answer  # a list in it is one answer, and refused
+    if name in sheet.refused and _is_missing(answer, question):
+        # before it is read: in the time of any answer, which does not tell who refused
+        values[0] = sheet.refused[name]
+    given, absent = question.answers(values, lambda i: f"answers[{name!r}]")
+    given, absent = filled_in(question, sheet.refused, given, absent)
+    return None if absent[0] else given
+
+
+def _is_missing(answer: object, question: Question) -> bool:
+    """Whether an answer is missing, where that is soon said; the question reads all others."""
+    if isinstance(answer, str):
+        if answer.strip():
+            return False
+        labels = () if question.labels is None else question.labels
+        return answer not in labels and "" not in labels
+    return answer is None or answer is pd.NA or (isinstance(answer, float) and answer != answer)
+
+
+# -- The questions of a questionnaire, and what all of them together spend ------------------------
+
+
+class _Names(tuple[str, ...]):
+    """Names, which are no mapping to mechanisms: the error says where those are."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, str):
+            remedy = f"questions are names: questionnaire[{place!r}] is the mechanism of one"
+            raise InvalidArgument("questions", place, remedy)
+        return super().__getitem__(place)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AskedQuestions(Instrument[SheetClient, SheetCollector]):
+    """Named questions, how many are asked, and what stands for a refusal: see `Questionnaire`."""
+
+    mechanisms: Mapping[str, Any]
+    ask: int | None = None
+    refused: Any = None
+
+    def __post_init__(self) -> None:
+        made = checked_mechanisms(self.mechanisms)
+        object.__setattr__(self, "mechanisms", MappingProxyType(made))
+        check_columns(self.entries)
+        check_whole_labels(self.entries)
+        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
+        refused = checked_refused(self.refused, self.private, self.question)
+        object.__setattr__(self, "refused", MappingProxyType(refused))
+
+    # -- questions ---------------------------------------------------------------------------
+
+    @cached_property
+    def entries(self) -> tuple[Question, ...]:
+        """The questions, in order."""
+        return tuple(question_of(name, made_by) for name, made_by in self.mechanisms.items())
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the questions, in order; the mechanism of one is ``questionnaire[name]``."""
+        return _Names(self.mechanisms)
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """Names of the questions whose answers are protected."""
+        return tuple(question.name for question in self.entries if question.private)
+
+    @cached_property
+    def observed(self) -> tuple[str, ...]:
+        """Names of the questions whose answers are reported as they are."""
+        return tuple(question.name for question in self.entries if not question.private)
+
+    def question(self, name: object, what: str = "question") -> Question:
+        """A question by its name; `what` names the argument in an error."""
+        text = str.__str__(name) if isinstance(name, str) else ""
+        if text in self:
+            return next(question for question in self.entries if question.name == text)
+        hint = did_you_mean(text, self.questions)
+        shown = ", ".join(map(repr, self.questions))
+        raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Columns of a question in a table of reports: one, or five of a `DictionarySurvey`.
+
+        Raises
+        ------
+        InvalidArgument
+            For a name that is no question.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+        >>> ldp.Questionnaire({"url": strings}).columns("url")[:2]
+        ('url_start_1', 'url_gram_1')
+        """
+        return self.question(name, "name").columns
+
+    def __getitem__(self, name: str) -> Any:
+        """The mechanism of a question."""
+        return self.question(name).made_by
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and str.__str__(name) in self.questions
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set.
+
+        Infinite where no question is protected, as of `Observed` itself.
+        """
+        return largest([q.epsilon for q in self.entries if q.private or not self.private], self.ask)
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether no question is protected: to observe all of them was consent to no privacy."""
+        return not self.private
+
+    def audit(self) -> SheetAudit:
+        """Audit each question; `questions` of the audit has them by name.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> asked = {"ill": ldp.Warner(epsilon=0.5), "late": ldp.Warner(epsilon=1.0)}
+        >>> audit = ldp.Questionnaire(asked).audit()
+        >>> audit.declared, audit.questions["ill"].declared, audit.agrees
+        (1.5, 0.5, True)
+        """
+        return audited(self)
+
 
 _VERSION = 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
@@ -346,3 +703,379 @@ class Questionnaire(AskedQuestions):
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+
+# -- Tables of true answers made into tables of reports -------------------------------------------
+
+
+Array = npt.NDArray[Any]
+_TAGS = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
+_OWN = (
+    "must be one category a row: the name of a column, a Series, array or list (a respondent with "
+    "several needs a client of her own: client(tags=))"
+)
+
+Wheres = Callable[[str], Named]
+"""How errors about the answers to a question name their places."""
+
+
+def _row(name: str) -> Named:
+    return lambda i: name if i is None else f"{name}, row {i + 1}"
+
+
+def privatized(
+    sheet: Any,
+    frame: object,
+    words: Words,
+    tags: Mapping[str, Any] | None = None,
+    parameters: Any = None,
+    known: Mapping[str, Any] | None = None,
+) -> Any:
+    """A frame of the same kind, with reports in place of the answers to private questions."""
+    table = Table.of(frame, "frame", secret=True)
+    _refuse_reports(sheet, table)
+    _check_columns(sheet, table)
+    hidden, own = _own_categories(sheet, table, tags)
+    _check_index(sheet, table, hidden)
+    known = known or checked_parameters(sheet, parameters)
+    reports = report_columns(sheet, table, words, own, known=known)
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        if name not in hidden:
+            columns.update(reports.get(name, {name: None}))
+    return table.arranged(columns)
+
+
+def report_columns(
+    sheet: Any,
+    table: Table,
+    words: Words,
+    own: Mapping[str, Mapping[Any, Array]] | None = None,
+    where: Wheres = _row,
+    stored: bool = False,
+    known: Mapping[str, Any] | None = None,
+) -> dict[str, dict[str, pd.Series[Any]]]:
+    """The columns of reports that take the place of each private question.
+
+    With `stored` they are those of a Parquet file. `known` has devices with values for their
+    unknown parameters.
+
+    Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
+    before all answers are read.
+    """
+    read = {q.name: read_answers(q, table, sheet.refused, where(q.name)) for q in sheet.entries}
+    private = [question for question in sheet.entries if question.private]
+    groups = {q.name: given_cohorts(q, table) for q in private}
+    asked = draw_asked(len(table), len(private), sheet.ask, words)
+    found = {}
+    for j, question in enumerate(private):
+        given, absent = read[question.name]
+        rows = np.flatnonzero(asked[:, j] & ~absent)
+        tags = None
+        if own is not None and question.name in own:
+            tags = {tag: categories[rows] for tag, categories in own[question.name].items()}
+        named = _among(where(question.name), rows)
+        device = None if known is None else known.get(question.name)
+        cohorts = groups[question.name]
+        if device is None and cohorts is None:
+            reports = question.reports(given[rows], words, named, tags)
+        else:
+            own_groups = None if cohorts is None else cohorts[rows]
+            reports = by_hand(question, given[rows], words, named, device, own_groups)
+        empty = np.ones(len(table), dtype=bool)
+        empty[rows] = False
+        cells = question.stored_cells if stored else question.cells
+        found[question.name] = cells(reports, empty)
+    return found
+
+
+def read_answers(
+    question: Question, table: Table, refused: Mapping[str, Any], named: Named
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Answers to a question, (n,), those missing replaced where the questionnaire says by what."""
+    given, absent = question.answers(table.column(question.name), named)
+    return filled_in(question, refused, given, absent)
+
+
+def filled_in(
+    question: Question, refused: Mapping[str, Any], given: Array, absent: npt.NDArray[np.bool_]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Answers, (n,), with the category of a refusal in place of missing ones, if there is one."""
+    if question.name not in refused or not absent.any():
+        return given, absent
+    stand_in = question.answers([refused[question.name]], lambda i: "refused")[0]
+    given = given.copy()
+    given[absent] = stand_in[0]
+    return given, np.zeros_like(absent)
+
+
+def _among(named: Named, rows: Array) -> Named:
+    """Names of the answers in some rows."""
+    return lambda i: named(None if i is None else int(rows[i]))
+
+
+def marks(sheet: Any) -> list[str]:
+    """The columns of fingerprints that a table may have if it holds reports already."""
+    return [FINGERPRINTS, *map(fingerprint_column, sheet.private)]
+
+
+def _refuse_reports(sheet: Any, table: Table) -> None:
+    """Refuse a table of reports, which would be noised twice."""
+    found = [column for column in marks(sheet) if column in table.columns]
+    private = [name for name in sheet.private if name in table.columns]
+    found += [name for name in private if is_of_reports(table.stored(name))]
+    if found:
+        raise InvalidArgument("frame", found[0], ALREADY)
+
+
+def _check_columns(sheet: Any, table: Table) -> None:
+    """Refuse a table without the column of a question, or with one that reports will have."""
+    for question in sheet.entries:
+        table.check_column(question.name, "question")
+        for column in question.columns:
+            if column != question.name and column in table.columns:
+                remedy = f"is a column that reports of {question.name!r} will have: rename it"
+                raise InvalidArgument("frame", column, remedy)
+
+
+def _check_index(sheet: Any, table: Table, hidden: Sequence[str]) -> None:
+    """Refuse an index of true answers, which would stay beside the reports."""
+    for name in table.index_names():
+        if name in (*sheet.private, *hidden):
+            remedy = "is the name of the index too, whose true answers would stay beside the "
+            remedy += "reports: call reset_index(drop=True), or make the Arrow table without it"
+            raise InvalidArgument("frame", name, remedy)
+
+
+def _own_categories(
+    sheet: Any, table: Table, tags: object
+) -> tuple[Sequence[str], dict[str, dict[Any, Array]] | None]:
+    """Columns of `tags`, and the respondents' own categories, (n,), by question and tag."""
+    if tags is None:
+        return (), None
+    if not isinstance(tags, Mapping):
+        raise InvalidArgument("tags", type(tags).__name__, _TAGS)
+    columns, found = [], {}
+    for name, given in tags.items():
+        question, where = _personal(sheet, name, given)
+        columns += [column for column in given.values() if isinstance(column, str)]
+        found[question.name] = {
+            tag: _own_of(question, f"{where}[{tag!r}]", table, column)
+            for tag, column in given.items()
+        }
+        stay = {*table.columns} - {*sheet.questions}
+        if any(isinstance(own, pd.Series) and column_name(own) in stay for own in given.values()):
+            remedy = "has the name of a column, which is secret and would stay: pass that name"
+            raise InvalidArgument(where, "Series", remedy)
+    asked = [name for name in columns if name in sheet.questions]
+    if asked:
+        raise InvalidArgument("tags", asked[0], "is the column of a question: name another")
+    return columns, found
+
+
+def _personal(sheet: Any, name: object, given: object) -> tuple[PersonalQuestion, str]:
+    """The question that respondents have categories of their own for, and its place in errors."""
+    if name not in sheet:
+        shown = ", ".join(map(repr, sheet.questions))
+        raise InvalidArgument("tags", HIDDEN, f"a key is no question; they are {shown}")
+    question = sheet.question(name)
+    where = f"tags[{question.name!r}]"
+    if not isinstance(question, PersonalQuestion):
+        remedy = f"are for a PUM, not for {question.made_by}"
+        raise InvalidArgument("tags", question.name, remedy)
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(where, type(given).__name__, _TAGS)
+    known = question.made_by.tags.tolist()
+    if not set(given) <= set(known):
+        raise InvalidArgument(where, HIDDEN, f"a key is no tag: they are {known}")
+    return question, where
+
+
+def _own_of(question: PersonalQuestion, where: str, table: Table, column: object) -> Array:
+    """Each respondent's category of a tag, objects of shape (n,), None for who has none.
+
+    Errors show nothing of what was given: secret categories may stand where a column should.
+    """
+    if isinstance(column, str) and column not in table.columns:
+        remedy = "is no column of the table: name one, or pass an array of shape (n,)"
+        raise InvalidArgument(where, HIDDEN, remedy)
+    try:
+        values = table.column(column) if isinstance(column, str) else as_series(where, column)
+    except InvalidArgument:
+        raise InvalidArgument(where, HIDDEN, _OWN) from None
+    if len(values) != len(table):
+        raise InvalidArgument(where, len(values), f"must be {len(table)} categories, one a row")
+    codes, absent = question.answers(values, _row(where))
+    categories = np.full(len(table), None, dtype=object)
+    categories[~absent] = question.labels.take(codes[~absent])
+    return categories
+
+
+# -- Columns of a table as reports: what mechanisms made, and which row holds which ---------------
+
+
+_PUBLIC = (
+    "make bands of it first, for example pd.cut(..., labels=[...]), or turn it into text or an "
+    "ordered categorical"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """The reports of a question, and where they stand in a table of n rows.
+
+    Attributes
+    ----------
+    reports : Reports or DictionaryReports
+        `n_missing` counts the rows without one.
+    at : array of int64, shape (n,)
+        Number of the report of each row, -1 where it has none.
+    """
+
+    reports: Any
+    at: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, reports: Any, absent: npt.NDArray[np.bool_]) -> Coded:
+        """Reports of the rows that are not `absent`, (n,), in order."""
+        at = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int64)
+        return cls(replace(reports, n_missing=int(absent.sum())), at)
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a report."""
+        there: npt.NDArray[np.bool_] = self.at >= 0
+        return there
+
+    def taken(self, rows: Array) -> Coded:
+        """Those of some rows: positions, each at most once."""
+        at = self.at[rows]
+        chosen = at[at >= 0]
+        some = self.reports
+        kept = some[chosen] if isinstance(some, Reports) else some.select(chosen)
+        return Coded.of(kept, at < 0)
+
+
+def as_reports(
+    name: str,
+    mechanism: Mechanism,
+    column: pd.Series[Any],
+    cohort: pd.Series[Any] | None = None,
+) -> Coded:
+    """Read a column of reports, and of their cohorts if there is one; labels as people write them.
+
+    Errors name the question, the row from 1, and the value.
+    """
+    if isinstance(mechanism, Enumerated):
+        codes = _codes(name, mechanism, column, cohort)
+        reports = Reports(codes[codes >= 0], mechanism, name=name)
+        return Coded.of(reports, codes < 0)
+    found, absent = reports_in(name, mechanism, column, cohort)
+    return Coded.of(replace(found, name=name), absent)
+
+
+def _codes(
+    name: str, mechanism: Enumerated, column: pd.Series[Any], cohort: pd.Series[Any] | None
+) -> npt.NDArray[np.int64]:
+    """Numbers of reports among the outputs, (n,), -1 where missing; perhaps with cohorts apart."""
+    if cohort is None:
+        return mechanism.format.matched(name, column)
+    places = {"report": name, "cohort": f"{name}, cohort"}
+    codes = matched(name, column, cohort_labels(mechanism))
+    cohorts = matched(places["cohort"], cohort, cohort_index(mechanism))
+    return joined_codes(mechanism, codes, cohorts, lambda i, of: f"{places[of]}, row {i + 1}")
+
+
+def as_dictionary(
+    name: str,
+    survey: DictionarySurvey,
+    columns: Sequence[tuple[str, pd.Series[Any]]],
+    cohorts: Mapping[str, pd.Series[Any]],
+) -> Coded:
+    """Read the five columns of a dictionary question: start, gram, start, gram and string.
+
+    `cohorts` has the columns of cohorts, by the column of reports.
+    """
+    start_1, gram_1, start_2, gram_2, string = columns
+    starts: pd.Index[Any] = pd.Index(list(survey.layout.starts))
+    a, b = (matched(where, column, starts) for where, column in (start_1, start_2))
+    given = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
+    parts = [as_reports(c, mechanism, column, cohorts.get(c)) for mechanism, (c, column) in given]
+    missing = np.array([a < 0, ~parts[0].present, b < 0, ~parts[1].present, ~parts[2].present])
+    absent: npt.NDArray[np.bool_] = np.asarray(missing.all(axis=0))
+    partly = missing.any(axis=0) & ~absent
+    if partly.any():
+        row = int(np.argmax(partly))
+        where = columns[int(np.argmax(missing[:, row]))][0]
+        remedy = "is missing, but other fields of the row are not: a report has all five"
+        raise InvalidArgument(f"{where}, row {row + 1}", None, remedy)
+    same = (a == b) & ~absent
+    if same.any():
+        row = int(np.argmax(same))
+        remedy = "is also the start of the other gram: the two grams must be at distinct positions"
+        raise InvalidArgument(f"{start_2[0]}, row {row + 1}", int(starts[b[row]]), remedy)
+    first, second, whole = (replace(part.reports, n_missing=0) for part in parts)
+    there = ~absent
+    found = DictionaryReports.at_positions(survey, a[there], b[there], (first, second, whole))
+    return Coded.of(found, absent)
+
+
+def as_observed(column: Column) -> Coded:
+    """Read a public column as answers without noise; its values are the categories.
+
+    Of ordered categories all are, also those that nobody has: a scale is what was asked.
+    """
+    if column.kind == "number" and column.ordered is None:
+        raise InvalidArgument("column", column.name, f"holds numbers: {_PUBLIC}")
+    found = column.categories(_PUBLIC, declared=True)
+    if len(found.values) < 2:
+        held = f"holds {found.values[0]!r} only" if len(found.values) else "is empty"
+        remedy = f"{held}: two categories are needed, or more"
+        raise InvalidArgument("column", column.name, remedy)
+    mechanism = Observed(found.values.tolist())
+    there = ~found.missing
+    return Coded.of(Reports(found.codes[there], mechanism, name=column.name), ~there)
+
+
+def observed_column(name: str, coded: Coded) -> Column:
+    """The answers to an unprotected question, as a column whose text is in the categories' order.
+
+    Numbers and booleans compare as such.
+    """
+    labels = coded.reports.mechanism.categories
+    values = np.array(labels.tolist(), dtype=object)
+    kinds = {str: "text", bool: "boolean"}
+    found = {kinds.get(type(value), "number") for value in values.tolist()}
+    if len(found) > 1:
+        remedy = "has categories of several types: a condition needs text, numbers or booleans"
+        raise InvalidArgument("column", name, remedy)
+    kind = found.pop()
+    codes = np.append(coded.reports.y, -1)[coded.at]
+    return Column(name, kind, codes, values, True if kind == "text" else None)
+
+
+def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
+    """Refuse a label of a question as a code that means missing."""
+    for question in questions:
+        labels = question.labels
+        if labels is None:  # any text is an answer, but no report
+            continue
+        for code in na.on(question.name):
+            try:
+                known = matched("na", [code], labels)[0] >= 0
+            except UnknownCategory:
+                continue
+            if known:
+                remedy = f"is a label of {question.name!r}: it cannot stand for a missing answer"
+                if code in na.everywhere:
+                    remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
+                raise InvalidArgument("na", code, remedy)
+
+
+def refuse_empty_labels(questions: Sequence[Question]) -> None:
+    """Refuse a label that is empty text, where an empty field means a missing answer."""
+    for question in questions:
+        labels = question.labels
+        if labels is not None and not isinstance(labels, pd.RangeIndex) and "" in labels.tolist():
+            remedy = "is a label, but an empty field of a CSV file means a missing answer: use a "
+            raise InvalidArgument(question.name, "", f"{remedy}Parquet file, or name the label")

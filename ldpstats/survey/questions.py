@@ -5,29 +5,69 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
+from math import fsum
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_series, missing_entries, preview
-from ldpstats.arguments.matching import matched
-from ldpstats.channels.audit import Audit
+from ldpstats.arguments import as_array, check_slice, positive_integer
+from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
-from ldpstats.errors import HIDDEN, InvalidArgument
-from ldpstats.io.layout import stored_names
-from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
-from ldpstats.mechanisms import PUM, Mechanism
-from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
-from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.io.reports import (
+    SURVEY_COLUMNS,
+    SURVEY_FINGERPRINT,
+    cell_type,
+    cohort_index,
+    stored_fingerprint,
+)
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
+from ldpstats.io.storage import FilePath, refusal
+from ldpstats.io.tables import stored_columns, stored_names
+from ldpstats.labels import as_series, matched, missing_entries, preview
+from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey, starts_of
+from ldpstats.models.layout import in_turn
+from ldpstats.reports.layout import cohort_column, fingerprint_column
 from ldpstats.reports.single import Reports
-from ldpstats.sampling.words import Words, entropy_of, system_words
-from ldpstats.survey.cells import cells_of_reports, cells_of_text, stored_cells
+from ldpstats.sampling.samplers import Words, entropy_of, sample_krr, system_words
+from ldpstats.survey.tables import Table
 
-__all__ = ["Named", "PersonalQuestion", "Question", "question_of"]
+__all__ = [
+    "FINGERPRINTS",
+    "Named",
+    "PersonalQuestion",
+    "Question",
+    "SheetAudit",
+    "as_html",
+    "as_text",
+    "assigned",
+    "audited",
+    "by_hand",
+    "cells_of_text",
+    "check_columns",
+    "check_whole_labels",
+    "checked_ask",
+    "checked_mechanisms",
+    "checked_parameters",
+    "checked_refused",
+    "draw_asked",
+    "given_cohorts",
+    "largest",
+    "masked",
+    "question_of",
+    "read_questions",
+    "read_specification",
+    "stored_cells",
+]
+
 
 Array = npt.NDArray[Any]
 Named = Callable[[int | None], str]
@@ -346,3 +386,432 @@ def _renamed(
     found = place.search(error.name)
     where = named(None if found is None else int(found[1]) - first)
     return type(error)(where, HIDDEN, error.unquoted)
+
+
+# -- Which of the private questions each respondent is asked --------------------------------------
+
+
+def draw_asked(n: int, n_questions: int, ask: int | None, words: Words) -> npt.NDArray[np.bool_]:
+    """Which questions n respondents are asked, bool of shape (n, n_questions).
+
+    Each row has `ask` of them, every set of so many with the same probability, exactly (Fisher and
+    Yates); all if `ask` is None.
+    """
+    if ask is None or ask == n_questions:
+        return np.ones((n, n_questions), dtype=bool)
+    fewer = min(ask, n_questions - ask)  # drawn are those that are asked, or those that are not
+    order = np.tile(np.arange(n_questions, dtype=np.int32), (n, 1))
+    drawn, rows = np.zeros((n, n_questions), dtype=bool), np.arange(n)
+    for i in range(fewer):
+        j = i + sample_krr(np.zeros(n, dtype=np.int64), n_questions - i, 0, words)
+        drawn[rows, order[rows, j]] = True
+        order[rows, j] = order[:, i]  # what was drawn is not drawn again
+    return drawn if fewer == ask else ~drawn
+
+
+# -- How a questionnaire is shown: a line for each question ---------------------------------------
+
+
+_HEAD = ("question", "mechanism", "categories", "epsilon")
+_WIDTH, _MOST = 40, 6  # characters of a cell, categories that are listed
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+
+
+def _line(question: Question, refused: Any) -> tuple[str, str, str, str]:
+    labels, kind = question.labels, type(question.made_by).__name__
+    if labels is None:
+        shown = "any text"
+    else:
+        shown = ", ".join(map(str, labels[:_MOST])) + ", ..." * (len(labels) > _MOST)
+        shown = f"{len(labels)}: {shown}"
+    made_by = question.made_by
+    if isinstance(made_by, Mechanism) and made_by.cohort_names:
+        kind = f"{kind}, groups {', '.join(made_by.cohort_names)}"
+    if question.name in refused:
+        kind = f"{kind}, refused: {refused[question.name]}"
+    spent = f"{question.epsilon:.6g}" if question.private else "observed"
+    return _cut(question.name), _cut(kind), _cut(shown), spent
+
+
+def _lines(sheet: Any) -> list[tuple[str, str, str, str]]:
+    return [_line(question, sheet.refused) for question in sheet.entries]
+
+
+def _foot(sheet: Any) -> str:
+    """What a whole sheet spends, in words."""
+    if not sheet.private:
+        return f"no question is protected; fingerprint {sheet.fingerprint}"
+    asked = ""
+    if sheet.ask is not None:
+        asked = f", {sheet.ask} of {len(sheet.private)} private questions asked at random"
+    return f"epsilon of a sheet: {sheet.epsilon:.6g}{asked}; fingerprint {sheet.fingerprint}"
+
+
+def as_text(sheet: Any) -> str:
+    """A table of the questions, in plain text."""
+    rows = [_HEAD, *_lines(sheet)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([line.rstrip() for line in lines] + [_foot(sheet)])
+
+
+def as_html(sheet: Any) -> str:
+    """A table of the questions, in HTML."""
+
+    def row(cells: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(row(line, "td") for line in _lines(sheet))
+    head = f"<thead>{row(_HEAD, 'th')}</thead>"
+    return f"<table><caption>{escape(_foot(sheet))}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+# -- What a questionnaire is made of: names, mechanisms, and their specifications -----------------
+
+
+FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
+
+
+def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:
+    """Mechanisms by name, in order."""
+    if not isinstance(mechanisms, Mapping):
+        remedy = 'must be a dict from names to mechanisms, such as {"job": KRR(...)}'
+        raise InvalidArgument("mechanisms", mechanisms, remedy)
+    if not mechanisms:
+        raise InvalidArgument("mechanisms", {}, "needs at least one question")
+    return {_name(name): made_by for name, made_by in mechanisms.items()}
+
+
+def _name(name: object) -> str:
+    """The name of a question as plain text."""
+    remedy = "must be text, not empty: the name of a question is that of its column"
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidArgument("mechanisms", name, remedy)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
+    if any(category(character) in ("Cc", "Zl", "Zp") for character in name):
+        remedy = "has a line break or another control character: rename the question and its column"
+        raise InvalidArgument("mechanisms", name, remedy)
+    return str.__str__(name)
+
+
+def check_columns(questions: tuple[Question, ...]) -> None:
+    """Refuse a column that belongs to two questions, or to the fingerprints."""
+    every = [column for question in questions for column in (question.name, *question.columns)]
+    owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
+    owner[FINGERPRINTS] = "the fingerprints of tables"
+    for question in questions:
+        named = [c for c, mechanism in question.mechanisms.items() if mechanism.cohort_names]
+        owner |= {cohort_column(c): f"the groups of {c!r}" for c in named}
+    for question in questions:
+        for column in dict.fromkeys((question.name, *question.columns)):
+            if column in owner:
+                remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
+                raise InvalidArgument("mechanisms", question.name, remedy)
+            owner[column] = f"the question {question.name!r}"
+
+
+def check_whole_labels(questions: tuple[Question, ...]) -> None:
+    """Refuse reports that are whole numbers which a column of 64 bits does not hold."""
+    for question in questions:
+        for mechanism in question.mechanisms.values():
+            if not isinstance(mechanism, Enumerated) or cell_type(mechanism) is not int:
+                continue
+            outputs = mechanism.outputs
+            if isinstance(outputs, pd.RangeIndex):
+                continue
+            for label in outputs.tolist():
+                if not -(2**63) <= label < 2**63:
+                    remedy = f"is a whole number beyond 64 bits: make it text, '{label}'"
+                    raise InvalidArgument(f"mechanisms[{question.name!r}]", label, remedy)
+
+
+def checked_ask(ask: object, n_private: int) -> int | None:
+    """How many private questions to ask; None for all."""
+    if ask is None:
+        return None
+    if not n_private:
+        raise InvalidArgument("ask", ask, "must be None: no question is private")
+    number = positive_integer("ask", ask)
+    if number > n_private:
+        remedy = f"must be at most {n_private}, the number of private questions"
+        raise InvalidArgument("ask", ask, remedy)
+    return number
+
+
+def checked_refused(
+    refused: Any, private: tuple[str, ...], find: Callable[[object, str], Question]
+) -> dict[str, Any]:
+    """The category that stands for a missing answer, by question."""
+    if refused is None:
+        return {}
+    if not private:
+        raise InvalidArgument("refused", refused, "must be None: no question is private")
+    if not isinstance(refused, Mapping) and not pd.api.types.is_scalar(refused):
+        remedy = "must be a label, or a dict from question to label"
+        raise InvalidArgument("refused", refused, remedy)
+    given = refused if isinstance(refused, Mapping) else dict.fromkeys(private, refused)
+    found = {}
+    for name, label in given.items():
+        question = find(name, "refused")
+        if not question.private:
+            raise InvalidArgument("refused", name, "is not protected: leave its answers missing")
+        where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
+        label = question.checked_label(where, label)
+        if question.sensitive is not None and label not in question.sensitive:
+            remedy = f"is not protected by {question.made_by}: add it to its sensitive categories"
+            raise InvalidArgument(where, label, f"{remedy}, or reports tell who refused")
+        found[question.name] = label
+    return {name: found[name] for name in private if name in found}
+
+
+def read_questions(document: object) -> dict[str, Any]:
+    """Mechanisms by name, from a list of specifications."""
+    remedy = 'must be a list of objects with the fields "name" and "mechanism"'
+    if not isinstance(document, list):
+        raise InvalidArgument("questions", document, remedy)
+    found: dict[str, Any] = {}
+    for entry in document:
+        if not isinstance(entry, dict) or set(entry) != {"name", "mechanism"}:
+            raise InvalidArgument("questions", entry, remedy)
+        name = _name(entry["name"])
+        if name in found:
+            raise InvalidArgument("questions", name, "is the name of two questions")
+        found[name] = _read_mechanism(entry["mechanism"])
+    return found
+
+
+def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
+    """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
+    document = json_document(path)
+    if is_format(document, QUESTIONNAIRE):
+        raise refusal(path, "is the specification of a questionnaire, not of one question")
+    try:
+        return _read_mechanism(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
+
+
+def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
+    """What a specification of any kind specifies."""
+    if is_format(document, SURVEY):
+        return DictionarySurvey.from_dict(document)
+    if is_format(document, "ldpstats-pum"):
+        return PUM.from_dict(document)
+    return mechanism_from_dict(document)
+
+
+# -- Rows of a table that a mask or a slice chooses -----------------------------------------------
+
+
+def masked(mask: object, index: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    """Positions of the rows with these labels that a mask, True or False each, or a slice chooses.
+
+    A Series whose labels are others, or in another order, would choose other rows than it means.
+    """
+    n = len(index)
+    if isinstance(mask, slice):
+        check_slice("mask", mask, n)
+        return np.arange(n)[mask]
+    remedy = f"must be True or False for each of the {n} rows, or a slice"
+    found = as_array("mask", mask, remedy)
+    if found.dtype != bool or found.shape != (n,):
+        raise InvalidArgument("mask", mask, remedy)
+    if isinstance(mask, pd.Series) and not mask.index.equals(index):
+        remedy = "has another index than the rows of the survey, or another order: make it from "
+        remedy += (
+            "the same table, .reindex it, or pass .to_numpy() if its order is that of the rows"
+        )
+        raise InvalidArgument("mask", "Series", remedy)
+    return np.flatnonzero(found)
+
+
+# -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----
+
+
+Parameters = Mapping[str, Mapping[str, Any]]
+
+
+def unknown_of(sheet: Any) -> dict[str, tuple[str, ...]]:
+    """The unknown parameters of the questions that have some."""
+    return {name: made.unknown for name, made in _mechanisms(sheet).items() if made.unknown}
+
+
+def _mechanisms(sheet: Any) -> dict[str, Mechanism]:
+    """The mechanisms of private questions that have one."""
+    made = {name: sheet[name] for name in sheet.private}
+    return {name: made_by for name, made_by in made.items() if isinstance(made_by, Mechanism)}
+
+
+def checked_parameters(sheet: Any, parameters: Any) -> dict[str, Any]:
+    """The devices that those with unknown parameters are at the given values, by question.
+
+    Raises
+    ------
+    NotAvailable
+        For a question whose unknown parameters have no values.
+    """
+    remedy = "must be a dict from questions to dicts, such as {'used': {'cheating': 0.1}}"
+    given = {} if parameters is None else parameters
+    if not isinstance(given, Mapping):
+        raise InvalidArgument("parameters", given, remedy)
+    unknown = unknown_of(sheet)
+    for name, values in given.items():
+        sheet.question(name, "parameters")
+        if name not in unknown:
+            raise InvalidArgument("parameters", name, "is a question without unknown parameters")
+        if not isinstance(values, Mapping):
+            raise InvalidArgument(f"parameters[{name!r}]", values, remedy)
+    lacking = {name: own for name, own in unknown.items() if name not in given}
+    if lacking:
+        shown = {name: dict.fromkeys(own, 0.1) for name, own in lacking.items()}
+        options = " ".join(f"--param {q}.{n}=0.1" for q, own in lacking.items() for n in own)
+        raise NotAvailable(
+            f"respondents work the device of {in_turn(list(map(repr, lacking)))} themselves, and "
+            f"how some parameter comes out is unknown; to simulate them say parameters={shown} "
+            f"({options})"
+        )
+    return {name: sheet[name].at(given[name]) for name in unknown}
+
+
+def assigned(sheet: Any) -> dict[str, str]:
+    """The column of cohorts that a table of answers may have, by question."""
+    return {name: cohort_column(name) for name, m in _mechanisms(sheet).items() if m.cohort_names}
+
+
+def given_cohorts(question: Question, table: Table) -> Array | None:
+    """Numbers of the cohorts that the table assigns respondents to, (n,); None if it does not."""
+    made_by, column = question.made_by, cohort_column(question.name)
+    if not isinstance(made_by, Mechanism) or not made_by.cohort_names:
+        return None
+    if column not in table.columns:
+        return None
+    return matched(column, table.column(column), cohort_index(made_by))
+
+
+def by_hand(
+    question: Question,
+    given: Array,
+    words: Words,
+    named: Named,
+    known: Any,
+    cohorts: Array | None,
+) -> Reports:
+    """Reports of answers, (n,), by a device of known parameters, perhaps in given cohorts."""
+    mechanism, labels = question.made_by, question.labels
+    assert labels is not None
+    device = mechanism if known is None else known
+    if cohorts is None:
+        drawn = device.procedure.draw(labels.take(given), words, "raise")
+        return Reports(drawn.y, mechanism)
+    if (cohorts < 0).any():
+        column = cohort_column(question.name)
+        where = named(int(np.argmax(cohorts < 0)))
+        raise InvalidArgument(where, None, f"has an answer, but no cohort in the column {column!r}")
+    y = np.zeros(given.size, dtype=np.int64)
+    for c, part in enumerate(device.cohort_parts):
+        rows = np.flatnonzero(cohorts == c)
+        drawn = part.mechanism.procedure.draw(labels.take(given[rows]), words, "raise")
+        y[rows] = part.places[drawn.y]
+    return Reports(y, mechanism)
+
+
+# -- Columns of a table of reports: labels with their own type, other reports as text -------------
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def cells_of_reports(reports: Reports, absent: Mask) -> pd.Series[Any]:
+    """A column of reports in this order, empty where a respondent is `absent`, (n,)."""
+    labels = reports.mechanism.report_labels(reports)
+    return cells_of_text(labels, absent, cell_type(reports.mechanism))
+
+
+def stored_cells(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
+    """The columns of reports as a Parquet file holds them; labels as `cells_of_reports`."""
+    if isinstance(reports.mechanism, Enumerated):
+        return {name: cells_of_reports(reports, absent)}
+    return stored_columns(name, reports, absent)
+
+
+def cells_of_text(cells: Any, absent: Mask, kind: type) -> pd.Series[Any]:
+    """A column of cells of one type, empty where `absent`, (n,)."""
+    if kind in (int, bool):
+        values = np.zeros(absent.size, dtype=np.int64 if kind is int else bool)
+        values[~absent] = cells
+        if not absent.any():
+            return pd.Series(values)
+        masked = pd.arrays.IntegerArray if kind is int else pd.arrays.BooleanArray
+        return pd.Series(masked(values, absent))
+    if kind is float:
+        numbers = np.full(absent.size, np.nan)
+        numbers[~absent] = cells
+        return pd.Series(numbers)
+    objects = np.full(absent.size, None, dtype=object)
+    objects[~absent] = cells
+    column = pd.Series(objects, dtype=object)
+    return column.infer_objects() if kind is str else column
+
+
+# -- The audit of a questionnaire: of each question, and of all that a respondent sends -----------
+
+
+@dataclass(frozen=True)
+class SheetAudit(Audit):
+    """Audits of the questions of a questionnaire, and their sum over a sheet.
+
+    Parameters
+    ----------
+    mechanism, declared, channel, sampler
+        As of `privacy.Audit`, for all reports of an answer sheet together.
+    questions : mapping from name to Audit
+        The audit of each question, observed ones included.
+    observed : tuple of str
+        Names of the questions that are not protected, and not in the sums of others.
+    """
+
+    questions: Mapping[str, Audit] = field(default_factory=dict)
+    observed: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no question leaks more than it claims."""
+        return all(audit.agrees for audit in self.questions.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionary, with None for an infinite epsilon."""
+        names = ("mechanism", "declared", "channel", "sampler")
+        own = Audit(**{name: getattr(self, name) for name in names}).to_dict()
+        questions = {name: audit.to_dict() for name, audit in self.questions.items()}
+        return own | {"agrees": self.agrees, "questions": questions}
+
+    def __str__(self) -> str:
+        parts = [
+            f"{name}: observed, not protected" if name in self.observed else f"{name}: {audit}"
+            for name, audit in self.questions.items()
+        ]
+        own = str(Audit(self.mechanism, self.declared, self.channel, self.sampler))
+        return "\n".join([own, *parts])
+
+
+def audited(sheet: Any) -> SheetAudit:
+    """The audit of a questionnaire."""
+    audits = {question.name: question.audit() for question in sheet.entries}
+    own, ask = [audits[name] for name in sheet.private or sheet.observed], sheet.ask
+    channel = largest([audit.channel for audit in own], ask)
+    sampler = largest([audit.sampler for audit in own], ask)
+    return SheetAudit(
+        str(sheet), sheet.epsilon, channel, sampler, questions=audits, observed=sheet.observed
+    )
+
+
+def largest(epsilons: list[float], ask: int | None) -> float:
+    """The sum of the `ask` largest epsilons, in nats; of all if None."""
+    return fsum(sorted(epsilons, reverse=True)[:ask])

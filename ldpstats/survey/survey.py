@@ -2,16 +2,1099 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from inspect import signature
+from numbers import Number
+from typing import Any, Self, overload
 
-from ldpstats.arguments.checks import listed
-from ldpstats.errors import InvalidArgument
-from ldpstats.survey.joining import matched
-from ldpstats.survey.rows import column_name
-from ldpstats.survey.several_questions import SeveralQuestions
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-__all__ = ["Survey"]
+from ldpstats.arguments import listed
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.change import ChangeResults, change_between
+from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.grouped import GroupedModel, GroupedResults
+from ldpstats.models.layout import in_turn
+from ldpstats.models.matrix import AssociationMatrix, pairwise
+from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
+from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.formulas import Design
+from ldpstats.models.regression.front import Extras, Given, Request
+from ldpstats.models.weighted.calibration import CalibrationReport
+from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
+from ldpstats.survey.analyses import (
+    grouped,
+    joint,
+    matched,
+    pairs,
+    refuse_kept,
+    refuse_unanswered,
+    sums_suffice,
+    tally,
+)
+from ldpstats.survey.conditions import And, Condition, columns_in, parse, words
+from ldpstats.survey.data import (
+    Held,
+    Remote,
+    Selected,
+    held_on,
+    identifiers,
+    questionnaire_of,
+    rows_of,
+)
+from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
+from ldpstats.survey.estimates import (
+    calibrated,
+    check_changes,
+    poststratified,
+    refuse_uncrossed,
+    refuse_unweighted,
+    report_of,
+    sample_facts,
+    trimmed,
+    weigh,
+    weighted_crossing,
+    weighted_model,
+    whole_of,
+)
+from ldpstats.survey.questionnaire import Coded
+from ldpstats.survey.questions import masked
+from ldpstats.survey.tables import Column
+
+__all__ = ["Survey", "survey_design"]
+
+
+# -- The rows of a survey: a table with private columns, the design of its sample, domains of it ---
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyRows:
+    """Rows of reports and public columns, and how their respondents were sampled: see `Survey`."""
+
+    data: Any
+    questionnaire: Any = None
+    weights: Any = None
+    strata: Any = None
+    clusters: Any = None
+    fpc: Any = None
+    na: Any = ()
+    table: Any = None
+    engine: Any = None
+    on_error: Any = "raise"
+    nested: Any = True
+    single_unit: Any = "fail"
+    replicate_weights: Any = None
+    changes: Any = ()
+
+    def __post_init__(self) -> None:
+        check_changes(self.changes)
+        if isinstance(self.data, Held):  # rows of another survey
+            return
+        sheet = questionnaire_of(self.questionnaire, self.data)
+        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
+        held = held_on(rows, sheet)
+        object.__setattr__(self, "questionnaire", sheet)
+        object.__setattr__(self, "data", held)
+        if isinstance(self.replicate_weights, ReplicateWeights):
+            found = self.replicate_weights.on(held.columns, isinstance(rows, Query))
+            object.__setattr__(self, "replicate_weights", found)
+        if self.design is not None:
+            self.design.check(held)
+            if not isinstance(rows, Query):
+                weigh(held, self.design, [])  # for its errors
+
+    @cached_property
+    def design(self) -> SampleDesign | None:
+        """The columns that describe the sample; None without any."""
+        found = SampleDesign.of(
+            self.weights,
+            self.strata,
+            self.clusters,
+            self.fpc,
+            self.nested,
+            self.single_unit,
+            self.replicate_weights,
+        )
+        return found and replace(found, changes=tuple(one.change for one in self.changes))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        names: tuple[str, ...] = self.data.columns
+        return names
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """Persons who were left out by `matched`: in the first wave only, in the second only."""
+        found: tuple[int, int] = self.data.lost
+        return found
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def where(self, condition: str) -> Self:
+        """The respondents for whom a condition on public columns is true.
+
+        Of a survey with a design they are a domain: variances count the units and strata of the
+        whole sample.
+
+        Parameters
+        ----------
+        condition : str
+            Comparisons (== != < <= > >=, also 18 <= age < 65), ``in [...]``, ``not in [...]``,
+            ``is missing``, ``is not missing``, columns of booleans; joined by ``and``, ``or``,
+            ``not`` and parentheses. Text is quoted, dates as '2024-12-31'; names that are not one
+            word stand in `backquotes`. A missing cell makes a comparison neither true nor false.
+            Text has no order; ordered categoricals and the answers to `Observed` questions have
+            that of their categories.
+
+        Raises
+        ------
+        InvalidArgument
+            For anything else, private columns, values of another type than the column's, text and
+            categories that no row of the table has, and if the condition is true for nobody.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"], "age": [17, 40, 81]})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> len(survey.where("18 <= age and not age > 80"))
+        1
+        """
+        tree = parse(condition)
+        self.data.prepare(columns_in(tree))
+        chosen = self.data.where(tree)
+        if not len(chosen):
+            raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
+        return replace(self, data=chosen)
+
+    def _counted(self, tree: Condition) -> str:
+        """How many rows the parts of a condition select, in words."""
+        if not isinstance(tree, And):
+            return f": none of {len(self)} rows"
+        sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
+        return f"; of {len(self)} rows alone: {', '.join(sizes)}"
+
+    def __getitem__(self, mask: object) -> Self:
+        """The respondents whom a mask, True or False for each row, or a slice chooses.
+
+        A mask that is a Series has the index of the table's rows, in their order. Of a survey with
+        a design the respondents are a domain, see `where`.
+        """
+        if isinstance(mask, str):
+            remedy = f"reports of a question are survey.reports({mask!r})"
+            raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
+        if not self.data.ordered:
+            raise NotAvailable("rows of this table have no order: select them by where(condition)")
+        rows = masked(mask, self.data.index)
+        if not rows.size:
+            raise InvalidArgument("mask", mask, "chooses nobody")
+        chosen = Selected(self.data.read(self.columns), rows)
+        if self.design is not None:
+            whole_of(chosen)  # refuses rows of which the rest of the sample is not known
+        return replace(self, data=chosen)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the table has a column of this name."""
+        return name in self.columns
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns, in order."""
+        return iter(self.columns)
+
+    def __repr__(self) -> str:
+        kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
+        lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
+        design = [str(self.design)] if self.design is not None else []
+        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
+
+    def _repr_html_(self) -> str:
+        lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""
+        public = escape(self._kinds()["public"] or "none")
+        head = f"<p>Survey of {len(self)} rows{lost}; public columns: {public}</p>"
+        return head + str(self.questionnaire._repr_html_())
+
+    def _kinds(self) -> dict[str, str]:
+        """Names of private and observed questions and of public columns, as text."""
+        sheet = self.questionnaire
+        kinds = {
+            "private": sheet.private,
+            "observed": sheet.observed,
+            "public": self.data.public_columns,
+        }
+        return {
+            kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
+            for kind, names in kinds.items()
+        }
+
+    # -- questions ---------------------------------------------------------------------------
+
+    def _made_by(self, name: str) -> Any:
+        """The mechanism of a question; None of a public column."""
+        name = column_name("name", name)
+        return self.questionnaire[name] if name in self.questionnaire else None
+
+    def _refuse_dictionary(self, name: str, what: str) -> None:
+        """Refuse a question about strings that nobody listed."""
+        if isinstance(self._made_by(name), DictionarySurvey):
+            raise NotAvailable(
+                f"{what} of {name!r}: it asks for strings that nobody listed; use "
+                f"survey.dictionary({name!r})"
+            )
+
+
+def column_name(argument: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgument(argument, name, "must be text, the name of a column")
+    return str.__str__(name)
+
+
+# -- What changes the weights of a survey, or how its variances are estimated ---------------------
+
+
+_QUESTIONS = "must be the name of a question, or a list of names"
+
+
+class SampledRows(SurveyRows):
+    """Rows of respondents whose weights may be calibrated, trimmed and replicated: see `Survey`."""
+
+    @property
+    def calibration(self) -> CalibrationReport | None:
+        """What `calibrate`, `poststratify` and `trim` did to the weights; None without."""
+        return report_of(self.changes) if self.changes else None
+
+    def calibrate(
+        self,
+        margins: Mapping[Any, Any],
+        method: str = "raking",
+        bounds: Sequence[float | None] | None = None,
+        total: float | None = None,
+    ) -> Self:
+        """The same survey with weights that reproduce known population totals.
+
+        The factors of the weights are the nearest to one with which they do. Estimates that go with
+        the margins become more precise: variances are those of residuals (Deville and Saerndal
+        1992), of replicates each calibrated anew. All numbers equal those of `calibrate` in R's
+        package survey; only where weights are calibrated twice do variances differ, as residuals
+        are taken here in the order that linearisation gives, the last calibration first. (Those of
+        its `rake` differ, whose residuals are from means without weights.)
+
+        Parameters
+        ----------
+        margins : mapping from column to totals
+            Keys are public columns of text, booleans, categories or whole numbers, or tuples of
+            them, which are crossed. Values map each category (of crossed columns a tuple) to the
+            number of persons in the population: a dict or a Series. Categories are matched as
+            people write them. All categories in the sample need a total, and all margins must sum
+            to the same population.
+        method : {"raking", "linear", "logit"}
+            "raking": positive factors, products of one for each category, as iterative
+            proportional fitting finds. "linear": the generalised regression estimator; factors
+            may be negative, which is warned of. "logit": factors strictly between `bounds`.
+        bounds : pair of float, optional
+            What factors lie between, such as (0.3, 3); None for an end that is open. Factors of
+            "raking" and "linear" are cut there; "logit" needs bounds on both sides of one.
+        total : float, optional
+            The size of the population, where all margins are shares that sum to one.
+
+        Returns
+        -------
+        Survey
+            Its `calibration` reports how far weights moved.
+
+        Raises
+        ------
+        InvalidArgument
+            For private columns (their totals are ``constraints=`` of an estimate), missing values,
+            categories without respondents or without a total, margins that contradict each other,
+            and bounds within which no weights reach the totals.
+        NotAvailable
+            For a survey without weights, and for a domain: calibrate the whole sample.
+        NotConverged
+            If a relative deviation above 1e-12 from a total remains.
+
+        References
+        ----------
+        Deville, J.-C. and Saerndal, C.-E. (1992). Calibration estimators in survey sampling.
+        Journal of the American Statistical Association, 87, 376-382.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
+        >>> made = survey.calibrate({"sex": {"f": 45, "m": 55}})
+        >>> made.calibration.categories.ratio.to_list()
+        [0.75, 2.75]
+        """
+        made = calibrated(self.data, self.design, margins, method, bounds, total)
+        return replace(self, changes=(*self.changes, made))
+
+    def poststratify(self, totals: Mapping[Any, Any]) -> Self:
+        """The same survey with weights that reproduce the totals of one margin.
+
+        Parameters
+        ----------
+        totals : mapping with one key
+            A public column, or a tuple of columns, to the population totals of its categories, as
+            for `calibrate`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
+        >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.steps[0].method
+        'post-stratification'
+        """
+        made = poststratified(self.data, self.design, totals)
+        return replace(self, changes=(*self.changes, made))
+
+    def trim(
+        self, lower: float | None = None, upper: float | None = None, strict: bool = False
+    ) -> Self:
+        """The same survey with weights cut at bounds, what is cut being spread over the others.
+
+        The sum of all weights stays the same; each of the others gets an equal share, as of
+        `trimWeights` in R's package survey. Variances take the new weights for given, and those of
+        replicates change by the same factors. Calibrate after trimming, not before.
+
+        Parameters
+        ----------
+        lower, upper : float, optional
+            Least and largest weight, on both sides of the mean.
+        strict : bool
+            Whether to repeat this until no weight is outside; else others may move out when they
+            get their share, which `calibration` counts.
+
+        Raises
+        ------
+        InvalidArgument
+            For bounds that are not on both sides of the mean weight.
+        NotAvailable
+            For a survey without a column of weights, a domain, and calibrated weights.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.0, 2.0, 3.0, 10.0]})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
+        >>> survey.trim(upper=7).calibration.steps[0].n_trimmed
+        1
+        """
+        made = trimmed(self.data, self.design, lower, upper, strict)
+        return replace(self, changes=(*self.changes, made))
+
+    def replicates(self, kind: str, rng: Any = None, n: Any = None) -> Self:
+        """The same survey, whose variances are estimated from replicates of the sample.
+
+        Replicates are made from the units of the first stage; what later stages with corrections
+        for finite populations add is linearised. Estimates stay what they are.
+
+        Parameters
+        ----------
+        kind : {"jackknife", "bootstrap"}
+            "jackknife": each unit is left out once and the others of its stratum share its weight,
+            at most 20,000. "bootstrap": of n units of each stratum n - 1 are drawn with replacement
+            and weights rescaled, also for finite populations (Rao and Wu 1988).
+        rng : numpy.random.Generator, optional
+            Of the bootstrap: one number is drawn of it, by which every analysis draws the same.
+        n : int, optional
+            Replicates of the bootstrap, 500 by default. They are also the most degrees of freedom,
+            and variances have a relative standard error of sqrt(2 / n) from the draws.
+
+        Raises
+        ------
+        InvalidArgument
+            For arguments that do not go with the kind, and strata of a single unit.
+        NotAvailable
+            If the survey has no design, or columns of replicate weights, or too many units.
+
+        References
+        ----------
+        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data.
+        Journal of the American Statistical Association 83, 231-241.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(3)
+        >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": 1.5,
+        ...                       "school": np.arange(400) // 20})
+        >>> asked = {"ill": ldp.Warner(epsilon=2.0)}
+        >>> survey = ldp.Survey(table, asked, weights="w", clusters="school")
+        >>> survey.replicates("jackknife").frequencies("ill").bse.round(3)
+        no     0.031
+        yes    0.031
+        Name: bse, dtype: float64
+        """
+        made = MadeReplicates.of(kind, rng, n)
+        if self.design is None:
+            raise NotAvailable(
+                "replicates of a survey without a design: make the survey with weights=, and with "
+                "the strata= and clusters= of the sample"
+            )
+        if self.design.has_columns_of_replicates:
+            raise NotAvailable("replicates: the survey has columns of replicate weights already")
+        found = replace(self, replicate_weights=made)
+        if found.design is not None and not isinstance(whole_of(self.data), Remote):
+            weigh(self.data, found.design, [])  # for its errors
+        return found
+
+    def to_svy(self, names: str | Sequence[str]) -> Any:
+        """The rows with their design as a `svy.Sample`, for what the package svy estimates.
+
+        For each category of the questions it has a column, such as "job_nurse": an unbiased
+        estimate of whether it is the true answer, which for a privatised question is below zero or
+        above one. By svy's `mean`, `total` and `ratio` of them follow the estimates and standard
+        errors that `frequencies` has, for the spread of reports holds the randomisation (but for
+        totals with single units "centered", which svy takes from the mean of all units, not from
+        zero). Other columns are those without noise: public ones, and answers to `Observed`
+        questions. Given replicate weights are columns "replicate_1" and so on: pass svy
+        ``method="replication"``, and ``variance_center="estimate"`` where `mse` is true.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            The questions. A missing report is a missing value: pass ``drop_nulls=True`` to svy.
+
+        Returns
+        -------
+        svy.Sample
+
+        Raises
+        ------
+        InvalidArgument
+            If the table has a column of such a name.
+        NotAvailable
+            If svy is not installed, which the extra "svy" brings; for a survey without a design, of
+            some rows, of rows that an engine holds, with corrections for finite populations or
+            strata of a certain unit (svy would shrink the variance of the randomisation, too), with
+            calibrated or trimmed weights, or replicates that were made here; for questions of
+            strings, of cohorts and of PUM.
+
+        References
+        ----------
+        https://svylab.com/docs/svy
+        """
+        from ldpstats.survey.estimates import svy_sample
+
+        questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
+        asked = [column_name("names", name) for name in questions]
+        for name in asked:
+            self._refuse_dictionary(name, "to_svy")
+        return svy_sample(self.data, self.design, asked)
+
+
+# -- Analyses of one question of a survey ---------------------------------------------------------
+
+
+_MOST_NUMBERS = 20  # different numbers that make groups without a warning
+
+
+class SingleQuestions(SampledRows):
+    """Rows of respondents, and analyses of one question: see `Survey`."""
+
+    def reports(self, name: str, id: str | None = None) -> Reports:
+        """The reports of a question, without weights, for models and tests of one's own.
+
+        Parameters
+        ----------
+        name : str
+            The question; or a public column of text, booleans or categories, which becomes reports
+            of `Observed`.
+        id : str, optional
+            A public column that identifies respondents, so that reports can be matched.
+
+        Returns
+        -------
+        Reports
+            `n_missing` counts the rows without one. Of a PUM question, reports of ``pum.common``.
+
+        Raises
+        ------
+        UnknownCategory
+            For a cell that is no report: the error names row, value and the nearest label.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", None, "yes"]})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> survey.reports("ill").n_missing
+        1
+        """
+        name = column_name("name", name)
+        self._refuse_dictionary(name, "reports")
+        if id is None and not self.data.ordered:
+            remedy = "pass id=, or use joint_counts and association for several questions"
+            raise NotAvailable(f"reports of {name!r}: rows of this table have no order: {remedy}")
+        rows = self.data.read([name] if id is None else [name, column_name("id", id)])
+        found = rows.coded(name)
+        reports: Reports = found.reports
+        if id is None:
+            return reports
+        return replace(reports, ids=identifiers(rows, id)[0][found.present].to_numpy())
+
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: None = ...,
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> FrequencyResults | WeightedResults: ...
+
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str],
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> GroupedResults | WeightedResults: ...
+
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str] | None = None,
+        candidates: Any = None,
+        incomplete: bool = False,
+        method: Any = None,
+        **how: Any,
+    ) -> FrequencyResults | GroupedResults | WeightedResults:
+        """Frequencies of the true answers to a question, in all or in groups.
+
+        Of a survey with a design they are shares of the population, see `WeightedResults`, and
+        groups are domains of it.
+
+        Parameters
+        ----------
+        name : str
+            The question; or a public column of text, booleans or categories, which is tabulated
+            without noise; with all of its categories if they are ordered, else with those that
+            occur.
+        by : str or sequence of str, optional
+            Public columns of text, booleans, categories or whole numbers, or `Observed` questions,
+            that make the groups. Rows without a group are left out and counted, see
+            `GroupedResults`.
+        candidates : sequence of str or CandidateMap, optional
+            Values to look for, where any text may be an answer.
+        incomplete : bool
+            Whether other answers than the candidates are known to exist, see `FrequencyModel`.
+        method, **how
+            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`. With a design the
+            method is "inversion" (the default) or "mle".
+
+        Returns
+        -------
+        FrequencyResults, GroupedResults with `by`, or WeightedResults with a design
+            ParametersResults where the device of the question has unknown parameters.
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered, or a column of `by` is private or is no grouping.
+        NotAvailable
+            For dictionary and PUM questions: use `dictionary` and `personalized`. Unknown
+            parameters have neither `by` nor weights: `where` takes one group at a time.
+
+        Warns
+        -----
+        LDPWarning
+            If a column of whole numbers makes more than 20 groups, as ages do.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> survey.frequencies("ill", by="region").nobs
+        100
+        """
+        check_options(how, FrequencyModel.fit)
+        name = column_name("name", name)
+        self._refuse_frequencies(name, "frequencies")
+        columns = _grouping(by)
+        self._refuse_unknown(name, columns)
+        if self.design is not None:
+            refuse_unweighted(how)
+            asked = name, columns, candidates, incomplete
+            weighted = weighted_model(self.data, self.design, *asked)
+            return weighted.fit(method, how.get("constraints"))
+        sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
+        if by is None:
+            data = tally(self.data, name, sums)
+            refuse_unanswered(name, [data], self.data)
+            alone: FrequencyResults
+            alone = FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
+            return alone
+        groups, ungrouped = grouped(self.data, name, columns, sums)
+        refuse_unanswered(name, groups.values(), self.data)
+        _warn_of_numbers(columns, list(groups))
+        several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
+        return several.fit(method, **how)
+
+    def posterior(
+        self,
+        column: str,
+        rng: np.random.Generator,
+        by: str | Sequence[str] | None = None,
+        prior: Any = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """Posterior of the frequencies of the true answers to a question, in all or in groups.
+
+        Parameters
+        ----------
+        column : str
+            The question, or a public column, as for `frequencies`.
+        rng : numpy.random.Generator
+            The same seed gives the same draws.
+        by : str or sequence of str, optional
+            Public columns that make groups, which are pooled partially: see
+            `GroupedModel.fit_posterior`.
+        prior : Dirichlet or LogisticNormal; with `by` Pooling; None
+            See `ldpstats.priors`; None for the flat prior, and the defaults of `Pooling`.
+        draws : int
+            Over all chains.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        PosteriorResults; GroupedPosterior with `by`
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered, or a column of `by` is private or is no grouping; for other priors.
+        NotAvailable
+            Of a survey with a design: weighted reports have no likelihood. For dictionary and PUM
+            questions.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> survey.posterior("ill", np.random.default_rng(1), by="region").params.round(1)
+        region  ill
+        n       no     0.7
+                yes    0.3
+        s       no     0.7
+                yes    0.3
+        Name: params, dtype: float64
+        """
+        name = column_name("column", column)
+        self._refuse_frequencies(name, "posterior")
+        columns = _grouping(by)
+        self._refuse_unknown(name, columns)
+        self._refuse_design("posterior", "a likelihood has no weights: use survey.frequencies")
+        if by is None:
+            data = tally(self.data, name)
+            refuse_unanswered(name, [data], self.data)
+            return FrequencyModel(data, name=name).fit_posterior(rng, prior, draws, engine)
+        groups, ungrouped = grouped(self.data, name, columns)
+        refuse_unanswered(name, groups.values(), self.data)
+        return GroupedModel(groups, columns, name=name, n_ungrouped=ungrouped).fit_posterior(
+            rng, prior, draws, engine
+        )
+
+    def personalized(
+        self,
+        name: str,
+        background: Mapping[Any, Any] | None = None,
+        exact: bool = False,
+        method: Any = None,
+    ) -> PersonalizedResults:
+        """Frequencies of the true answers to a PUM question, see `PersonalizedModel`.
+
+        Raises
+        ------
+        NotAvailable
+            For questions of another kind: use `frequencies`.
+        """
+        name = column_name("name", name)
+        pum = self._made_by(name)
+        if not isinstance(pum, PUM):
+            self._check_there(name)
+            raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
+        self._refuse_design("personalized")
+        data = tally(self.data, name)
+        return PersonalizedModel(data, pum, background, exact, name).fit(method)
+
+    def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
+        """Strings that nobody listed, found in the reports of a dictionary question.
+
+        Parameters
+        ----------
+        name : str
+        keep
+            As for `DictionaryModel`.
+        **how
+            As for `DictionaryModel.fit`: `alpha`, `threshold`, `search`, `progress`, ...
+
+        Raises
+        ------
+        NotAvailable
+            For questions of another kind: use `frequencies`.
+        """
+        name = column_name("name", name)
+        if not isinstance(self._made_by(name), DictionarySurvey):
+            self._check_there(name)
+            words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
+            raise NotAvailable(words)
+        self._refuse_design("dictionary")
+        return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _refuse_design(self, what: str, instead: str = "") -> None:
+        """Refuse an analysis that would ignore the design."""
+        if self.design is not None:
+            remedy = instead or "make the survey without weights= for an unweighted one"
+            raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
+
+    def _refuse_unknown(self, name: str, by: Sequence[Any]) -> None:
+        """Refuse groups and weights where a device has unknown parameters."""
+        made_by = self._made_by(name)
+        if not isinstance(made_by, Mechanism) or not made_by.unknown:
+            return
+        unknown = f"{name!r} has the unknown {in_turn(made_by.unknown)}"
+        if by:
+            chosen = f'survey.where("{by[0]} == ...").frequencies({name!r})'
+            raise NotAvailable(
+                f"by={by}: {unknown}, estimated from all cohorts together; take one group at a "
+                f"time: {chosen} (--where), or known values: mechanism.at(...)"
+            )
+        if self.design is not None:
+            raise NotAvailable(
+                f"a design: {unknown}, estimated by maximum likelihood, which has no weighted "
+                "form: make the survey without weights=, strata= and clusters= for an unweighted "
+                "estimate"
+            )
+
+    def _refuse_frequencies(self, name: str, what: str) -> None:
+        """Refuse questions whose answers are not categories of their own."""
+        if isinstance(self._made_by(name), PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
+        self._refuse_dictionary(name, what)
+
+    def _check_there(self, name: str) -> None:
+        """Refuse the name of neither a question nor a column."""
+        if name not in self.questionnaire:
+            self.data.unasked(name)
+
+
+def _grouping(by: object) -> list[Any]:
+    """The columns that make groups; none for None."""
+    remedy = "must be the name of a public column, or a list of names"
+    if isinstance(by, pd.Series | pd.Index | np.ndarray):
+        raise InvalidArgument("by", type(by).__name__, remedy)
+    return [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
+
+
+def _warn_of_numbers(columns: Sequence[Any], labels: Sequence[Any]) -> None:
+    """Say that a column of many whole numbers may be wanted in bands."""
+    each = [label if isinstance(label, tuple) else (label,) for label in labels]
+    for column, *values in zip(columns, *each, strict=True):
+        found = set(values)
+        if len(found) > _MOST_NUMBERS and all(isinstance(value, Number) for value in found):
+            warnings.warn(
+                f"by={column!r}: {len(found)} different numbers make as many groups, with few "
+                f"respondents each: pandas.cut(table[{column!r}], ..., labels=[...]) makes bands",
+                LDPWarning,
+                stacklevel=3,
+            )
+
+
+# -- Analyses of several questions of a survey together -------------------------------------------
+
+
+class SeveralQuestions(SingleQuestions):
+    """Rows of respondents, and analyses of several questions: see `Survey`."""
+
+    def joint_counts(self, *names: str) -> JointCounts:
+        """The reports of respondents who answered several questions, for models of one's own.
+
+        They are without weights, whatever the design.
+
+        Parameters
+        ----------
+        *names : str
+            As for `association`.
+
+        Returns
+        -------
+        JointCounts
+            `n_missing` counts the respondents who lack one of the answers, `lacking` those who lack
+            each.
+        """
+        return joint(self.data, self._different(names))
+
+    def association(
+        self,
+        *names: str,
+        candidates: Any = None,
+        other: Any = False,
+        method: Any = None,
+        memoised: bool | None = None,
+        **how: Any,
+    ) -> AssociationResults | WeightedTable:
+        """Joint distribution of the true answers to two or more questions.
+
+        Respondents who lack one of the answers are left out; `n_missing` counts them, and the
+        summary says so.
+
+        Parameters
+        ----------
+        *names : str
+            Questions; or public columns of text, booleans or categories, which join without noise.
+        candidates, other, memoised
+            As for `AssociationModel`. Questions that two matched waves share are of one name.
+        method, **how
+            As for `AssociationModel.fit`: `method`, `cov_type`. With a design only "inversion".
+
+        Returns
+        -------
+        AssociationResults; of a survey with a design WeightedTable, of two questions
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered all questions, or a public column holds numbers.
+            With a design also for estimators without a weighted form, and for candidates that are
+            some of the categories without ``other=True``.
+        NotAvailable
+            Where two reports of a person may come from one permanent response. With a design also
+            for variables that share cohorts, and for tables that are too large.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)})
+        >>> survey.association("ill", "region").names
+        ('ill', 'region')
+        """
+        check_options(how, AssociationModel.fit)
+        self._refuse_joint(names)
+        refuse_kept(self.data, self._different(names), memoised, "association")
+        if self.design is not None:
+            refuse_uncrossed({"method": method} | how)
+            return self._crossed(names, candidates, other)
+        counts = self.joint_counts(*names)
+        if not counts.nobs:
+            remedy = (
+                f"nobody of {len(self)} answered all of them{self._why(names)}: associate fewer"
+            )
+            raise InvalidArgument("names", names, remedy)
+        model = AssociationModel(
+            counts, candidates=candidates, other=other, names=names, memoised=False
+        )
+        return model.fit(method, **how)
+
+    def associations(
+        self,
+        names: Sequence[str],
+        candidates: Mapping[str, Any] | None = None,
+        other: Any = False,
+        memoised: bool | None = None,
+        **how: Any,
+    ) -> AssociationMatrix:
+        """Association of every pair of several questions, see `ldpstats.associations`.
+
+        Each pair rests on the respondents who answered both.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As for `association`.
+        candidates, other, memoised, **how
+            As for `ldpstats.associations`: `method`, `alpha`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50,
+        ...                       "sex": ["f", "m", "m", "f"] * 25})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=2.0)})
+        >>> matrix = survey.associations(["ill", "region", "sex"])
+        >>> matrix.nobs.loc["ill", "sex"]
+        np.int64(100)
+        """
+        self._refuse_design("associations", "use survey.association(first, second) for each pair")
+        asked = (
+            listed("names", names, "must be a list of questions")
+            if not isinstance(names, str)
+            else [names]
+        )
+        names = self._different(asked)
+        self._refuse_joint(names)
+        origins = {name: self.data.origin(name) for name in names}
+        how |= {"memoised": memoised, "origins": origins}
+        return pairwise(names, *pairs(self.data, names), candidates, other, **how)
+
+    def change(
+        self,
+        first: str,
+        second: str,
+        name: str | None = None,
+        memoised: bool | None = None,
+        **how: Any,
+    ) -> ChangeResults | WeightedResults:
+        """Change of the frequencies between two questions about the same, see `ldpstats.change`.
+
+        Respondents who lack one of the answers are left out; `n_missing` counts them. Of waves that
+        were `matched`, `lost` counts those who were in one only.
+
+        Parameters
+        ----------
+        first, second : str
+            Questions over the same categories, such as those of two waves (see `matched`).
+        name : str, optional
+            Name of the variable; that of the question in both waves by default.
+        memoised, **how
+            As for `ldpstats.change`: `waves`, `candidates`, `method`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no", "no"] * 25
+        ...                       + ["yes", "no"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=2.0))
+        >>> survey = ldp.Survey(table, asked)
+        >>> survey.change("ill_1", "ill_2").nobs
+        100
+        """
+        self._refuse_design("change")
+        names = self._different((first, second))
+        self._refuse_joint(names)
+        counts = joint(self.data, names)
+        if not counts.nobs:
+            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+            raise InvalidArgument("names", names, remedy)
+        origins = {self.data.origin(question) for question in names}
+        if name is None and len(origins) == 1:
+            name = origins.pop()
+        return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
+
+    def regression(
+        self,
+        formula: str,
+        model: str | None = None,
+        marginal: str | None = None,
+        scores: Mapping[str, Any] | None = None,
+        offset: str | None = None,
+        candidates: Mapping[str, Any] | None = None,
+        memoised: bool | None = None,
+        unsafe: bool = False,
+    ) -> Any:
+        """A regression of or on the true answers to questions, see `ldpstats.regression`.
+
+        Respondents who lack a value that the formula needs are left out, and counted. Of a survey
+        with a design the coefficients are those of the population, and their covariance is the
+        design's.
+
+        Parameters
+        ----------
+        formula : str
+            As for statsmodels; its names are questions and public columns.
+        model, marginal, scores, candidates, memoised, unsafe
+            As for `ldpstats.regression`.
+        offset : str, optional
+            A public column of numbers.
+
+        Returns
+        -------
+        A model, whose `fit()` estimates
+
+        Raises
+        ------
+        InvalidArgument
+            As for `ldpstats.regression`.
+        NotAvailable
+            For PUM and dictionary questions, and where two reports of a person may come from one
+            permanent response.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"] * 40, "age": range(120)})
+        >>> model = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}).regression("ill ~ age")
+        >>> type(model).__name__, model.exog_names
+        ('PrivatizedLogit', ['Intercept', 'age'])
+        """
+        from ldpstats.models.regression.formulas import caller_names
+        from ldpstats.models.regression.front import model_of
+
+        how = model, marginal, scores, offset, candidates, memoised, unsafe
+        return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _refuse_joint(self, names: Sequence[Any]) -> None:
+        """Refuse joint tables of devices with unknown parameters."""
+        for name in names:
+            made_by = self._made_by(name) if isinstance(name, str) else None
+            if isinstance(made_by, Mechanism) and made_by.unknown:
+                raise NotAvailable(
+                    f"association of {name!r}: its device has the unknown "
+                    f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
+                    f"mechanism.at(...); it may be the response of a regression: "
+                    f"survey.regression('{name} ~ ...')"
+                )
+
+    def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
+        """The weighted table of two questions."""
+        assert self.design is not None
+        asked = self._different(names)
+        model = weighted_crossing(self.data, self.design, asked, candidates, other)
+        if not model.nobs:
+            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+            raise InvalidArgument("names", names, remedy)
+        return model.fit()
+
+    def _why(self, names: Sequence[str]) -> str:
+        """Why nobody can have answered all of these questions, in words."""
+        ask = self.questionnaire.ask
+        private = [name for name in names if name in self.questionnaire.private]
+        if ask is None or len(private) <= ask:
+            return ""
+        return f" (ask={ask}: nobody was asked {len(private)} private questions)"
+
+    def _different(self, names: Sequence[str]) -> list[str]:
+        """Two questions or more, which are not about strings."""
+        asked = [column_name("names", name) for name in names]
+        if len(asked) < 2 or len(set(asked)) < len(asked):
+            raise InvalidArgument("names", asked, "must be two different questions, or more")
+        for name in asked:
+            self._refuse_dictionary(name, "association")
+        return asked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,3 +1243,125 @@ class Survey(SeveralQuestions):
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
+
+
+# -- Keywords that a survey hands on to a fit -----------------------------------------------------
+
+
+def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
+    """Refuse keywords that a fit does not have."""
+    known = [name for name in signature(fit).parameters if name != "self"]
+    for name, value in how.items():
+        if name not in known:
+            remedy = f"is no option of the fit, which has {', '.join(known)}"
+            if name == "alpha":
+                remedy += "; pass alpha to summary() or conf_int()"
+            raise InvalidArgument(name, value, remedy)
+
+
+# -- Regressions on a survey: what they need of its rows ------------------------------------------
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def survey_design(
+    survey: SurveyRows,
+    formula: object,
+    model: object = None,
+    marginal: object = None,
+    scores: object = None,
+    offset: object = None,
+    candidates: object = None,
+    memoised: object = None,
+    unsafe: object = False,
+    outside: Mapping[str, Any] | None = None,
+) -> Design:
+    """The arrays of a regression on a survey.
+
+    Rows are respondents; of a table on an engine with a design they are the distinct combinations
+    of what the formula and the design need, with the number of respondents of each.
+
+    Parameters
+    ----------
+    survey : SurveyRows
+    formula, model, marginal, scores, offset, candidates, memoised, unsafe
+        As for `Survey.regression`.
+    outside : mapping, optional
+        Other names that the formula may use.
+    """
+    held, sheet = survey.data, survey.questionnaire
+    public = [name for name in held.public_columns if name not in sheet]
+    asked = Request.of(
+        formula, sheet.questions, public, outside or {}, model, marginal, scores, candidates, unsafe
+    )
+    for name in asked.questions:
+        _refuse_kind(name, sheet[name])
+    refuse_kept(held, asked.questions, memoised, "regression")
+    beside = [] if offset is None else [_offset_name(held, offset)]
+    names = [*asked.questions, *asked.columns, *beside]
+    if survey.design is None:
+        rows = held.read(names)
+        extras = Extras()
+    else:
+        weighed = weigh(held, survey.design, names)
+        rows, sample, design = weighed.cells, weighed.sample, survey.design
+        alone = bool((sample.n == 1.0).all())
+        extras = Extras(
+            weights=sample.w / sample.n,
+            counts=None if alone else sample.n,
+            inside=weighed.inside,
+            sample=sample,
+            facts=lambda used: sample_facts(replace(weighed, inside=used), design),
+        )
+    rows.prepare(names)
+    if beside:
+        extras = replace(extras, offset=rows.numbers("offset", beside[0]))
+    frame = pd.DataFrame(
+        {name: _values(rows.unasked(name)) for name in asked.columns}, index=rows.index
+    )
+    given = {name: _given(rows.coded(name)) for name in asked.questions}
+    return asked.design(frame, given, extras)
+
+
+def _refuse_kind(name: str, made_by: Any) -> None:
+    """Refuse questions whose answers are not those of one closed or listed set."""
+    if isinstance(made_by, PUM):
+        remedy = f"its categories differ by respondent; survey.personalized({name!r}) has them"
+        raise NotAvailable(f"regression with {name!r}: it is a PUM question; {remedy}")
+    if isinstance(made_by, DictionarySurvey):
+        remedy = f"find them by survey.dictionary({name!r}), and ask a question about these"
+        raise NotAvailable(f"regression with {name!r}: nobody listed its answers; {remedy}")
+
+
+def _offset_name(held: Held, offset: object) -> str:
+    """The public column of an offset."""
+    if not isinstance(offset, str):
+        raise InvalidArgument("offset", offset, "must be the name of a public column of numbers")
+    name = str.__str__(offset)
+    held.refuse_private(name)
+    return name
+
+
+def _given(coded: Coded) -> Given:
+    """Reports of a question, by rows."""
+    return Given(
+        (coded.reports.mechanism,), coded.present, lambda rows: [coded.taken(rows).reports]
+    )
+
+
+def _values(column: Column) -> Any:
+    """A public column as formula engines know it, (n,): missing numbers NaN, others None."""
+    codes, values, missing = column.codes, column.values, column.missing
+    if column.ordered is not None and column.kind != "empty":
+        labels: Any = values.tolist() if column.kind != "date" else values
+        return pd.Categorical.from_codes(codes, categories=labels, ordered=column.ordered)
+    if column.kind == "number":
+        whole = values.dtype == object and not missing.any()
+        numbers = values.astype(np.int64 if whole else np.float64)
+        return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
+    if column.kind == "date":
+        return np.append(values, np.datetime64("NaT"))[codes]
+    if column.kind == "boolean" and not missing.any():
+        return values.astype(bool)[codes]
+    return np.append(values.astype(object), [None])[codes]

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from hostile.values import BadIter, BadStr
 
-from ldpstats.arguments.checks import (
-    as_array,
-    boolean,
-    counts_vector,
-    level,
-    listed,
-    numbers,
-    one_of,
-)
+from ldpstats.arguments import as_array, boolean, counts_vector, level, listed, numbers, one_of
 from ldpstats.errors import InvalidArgument
 
 

@@ -5,10 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ldpstats.arguments import distinct
-from ldpstats.arguments.labels import as_labels, encode
-from ldpstats.arguments.matching import matched
+from ldpstats import labels as distinct
 from ldpstats.errors import InvalidArgument
+from ldpstats.labels import as_labels, encode, matched
 
 LABELS = ("cook", "nurse", " cook ", "", "1", "é\U0001f600", "a\0", "True")
 N = distinct.MANY + 3

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpstats.arguments.intervals import binned, checked_edges, interval_labels, midpoints
 from ldpstats.errors import InvalidArgument, UnknownCategory
+from ldpstats.labels import binned, checked_edges, interval_labels, midpoints
 
 EDGES = checked_edges("edges", [-1, 0.1, 2.5, 1e21])
 LABELS = interval_labels(EDGES)

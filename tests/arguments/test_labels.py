@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.arguments.labels import align, as_labels, encode, labels_from_json, labels_to_json
+from ldpstats.labels import align, as_labels, encode, labels_from_json, labels_to_json
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ldpstats.arguments.labels import as_labels
-from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, UnknownCategory
+from ldpstats.labels import as_labels, matched
 
 JOBS = as_labels("categories", ("nurse", "teacher", "driver", "cook"))
 THREE = as_labels("categories", 3)

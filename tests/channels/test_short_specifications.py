@@ -15,11 +15,10 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.arguments import labels
-from ldpstats.channels.base import Channel
-from ldpstats.channels.structured import Bits, Dense
+from ldpstats import labels
+from ldpstats.channels.structured import Bits, Channel, Dense
 from ldpstats.mechanisms import LumpedUnary
-from ldpstats.mechanisms.hashed.bits import most_different
+from ldpstats.mechanisms.hashed import most_different
 from ldpstats.privacy import uldp
 
 K = 300_000_000
@@ -61,7 +60,7 @@ for name, cells, cohorts, alphabet in (
 AUDITS = """
 import contextlib, io, json, resource, sys, time
 import ldpstats.mechanisms
-from ldpstats.cli.program import main
+from ldpstats.cli.main import main
 from ldpstats.io import read_mechanism, write_mechanism
 
 def written(document, path):

@@ -78,7 +78,7 @@ def test_wide_reports_do_not_underflow() -> None:
 
 
 def _dense(W):  # type: ignore[no-untyped-def]
-    from ldpstats.problems.rows.base import DenseRows
+    from ldpstats.likelihood.rows import DenseRows
 
     return DenseRows(W)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ldpstats.cli import conformance as cli
-from ldpstats.cli.program import main
+from ldpstats.cli import collecting as cli
+from ldpstats.cli.main import main
 from ldpstats.clients.conformance import Conformance, compared
-from ldpstats.clients.conformance.vectors import Vector, chosen, kinds
 from ldpstats.clients.portable import ldpstats_client
+from ldpstats.clients.random_vectors import Vector, chosen, kinds
 from ldpstats.errors import InvalidArgument
 
 SAME = {"answers": ["a", "b", "é"], "reports": ["a", "b", "é"], "draw": {"kind": "same"}}

@@ -11,8 +11,7 @@ import pytest
 from shared.javascript import NODE, PORTABLE, needs_node
 
 from ldpstats.clients.conformance import compared
-from ldpstats.clients.conformance.random_vectors import random_vectors
-from ldpstats.clients.conformance.vectors import Vector, chosen, stored_vectors
+from ldpstats.clients.random_vectors import Vector, chosen, random_vectors, stored_vectors
 
 THRESHOLD = "whole(value) <= W:\n        return int(value)"
 

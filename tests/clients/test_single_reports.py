@@ -7,7 +7,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.clients.device import plain
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import simulation_words, system_words
+from ldpstats.sampling.samplers import simulation_words, system_words
 
 Q = np.array([[0.8, 0.2, 0.0, 0.0], [0.2, 0.7, 0.1, 0.0], [0.1, 0.1, 0.3, 0.5]])
 LABELS = ("a", "b", "c")

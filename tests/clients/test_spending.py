@@ -15,8 +15,8 @@ from grid import MECHANISMS
 from shared.javascript import NODE, answered, client_document, needs_node, sealed
 
 import ldpstats as ldp
-from ldpstats.clients.conformance.random_draws import DRAWS, random_question
 from ldpstats.clients.portable.ldpstats_client import Client, Refused, spent_document
+from ldpstats.clients.random_vectors import DRAWS, random_question
 
 W = 1 << 64
 Law = dict[Any, Fraction]

@@ -22,10 +22,8 @@ from grid import MECHANISMS
 
 import ldpstats as ldp
 from ldpstats.clients.conformance import compared
-from ldpstats.clients.conformance.random_draws import DRAWS
-from ldpstats.clients.conformance.random_vectors import random_vectors
-from ldpstats.clients.conformance.vectors import Vector, kinds, stored_vectors
 from ldpstats.clients.portable.ldpstats_client import Client
+from ldpstats.clients.random_vectors import DRAWS, Vector, kinds, random_vectors, stored_vectors
 
 N = 1_000
 PERL = Path(__file__).parent / "third_language" / "client.pl"
@@ -91,7 +89,7 @@ def test_a_permanent_response_is_that_of_the_packages_client() -> None:
 
 
 def test_reports_of_many_bits_are_those_of_the_samplers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("ldpstats.mechanisms.base", "ldpstats.clients.drawing"):
+    for module in ("ldpstats.mechanisms.base", "ldpstats.clients.device"):
         monkeypatch.setattr(f"{module}.SystemWords", type(None))  # the samplers alone
     theirs, ours = (Tape(np.random.default_rng(0).bytes(1 << 22)) for _ in range(2))
     for mechanism in (ldp.KRAPPOR(300_000, 1.3), ldp.SubsetSelection(30_001, 0.7, size=11_000)):

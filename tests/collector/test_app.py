@@ -29,9 +29,8 @@ from shared.collecting import (
 import ldpstats as ldp
 from ldpstats.clients.portable.ldpstats_client import Client, Refused
 from ldpstats.collector import Limits, collect
-from ldpstats.collector import limits as rates
-from ldpstats.collector.app import Desk, application
-from ldpstats.collector.serving import opened_desk
+from ldpstats.collector import app as rates
+from ldpstats.collector.app import Desk, application, opened_desk
 from ldpstats.collector.store import DiskFailure, Store
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 
@@ -331,7 +330,7 @@ def test_no_header_is_believed_without_a_proxy(one_minute: None, tmp_path: Path)
 
 def test_slow_senders_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three of them, each for the second that it is given."""
-    monkeypatch.setattr("ldpstats.collector.server._MORE", 0)
+    monkeypatch.setattr("ldpstats.collector.app._MORE", 0)
     with collecting(tmp_path, limits=limits(seconds=1)) as sender:
         head = b"POST /sheets HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
         found = raw(sender.port, head + b"content-length: 9\r\n\r\n{")

@@ -9,8 +9,7 @@ import pytest
 from shared.collecting import JOBS, message, questionnaire, some_reports
 
 import ldpstats as ldp
-from ldpstats.collector.checks import Checks, NotASheet
-from ldpstats.collector.reports import shape_of
+from ldpstats.collector.intake import Checks, NotASheet, shape_of
 
 SHEET = questionnaire()
 CHECKS = Checks.of(SHEET.client_document())

@@ -19,8 +19,8 @@ from shared.collecting import collecting, people, questionnaire, sent
 
 import ldpstats as ldp
 from ldpstats.collector import collect
-from ldpstats.collector.batches import BatchWriter
-from ldpstats.collector.serving import opened_desk
+from ldpstats.collector.app import opened_desk
+from ldpstats.collector.files import BatchWriter
 from ldpstats.collector.store import Store
 from ldpstats.errors import InvalidArgument, LDPWarning
 

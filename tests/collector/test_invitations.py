@@ -27,12 +27,19 @@ from collector.test_store import LINES
 from shared.collecting import Sender, collecting, message, questionnaire, some_reports
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli.main import main
 from ldpstats.clients.portable.ldpstats_client import LETTERS, Client, Refused, invitation_code
 from ldpstats.collector import collect, invite
-from ldpstats.collector.invitations import INVITED, enrol, hashed, read_invitations, spend
-from ldpstats.collector.serving import _check_open, opened_desk
-from ldpstats.collector.store import DiskFailure, opened_store
+from ldpstats.collector.app import _check_open, opened_desk
+from ldpstats.collector.store import (
+    INVITED,
+    DiskFailure,
+    enrol,
+    hashed,
+    opened_store,
+    read_invitations,
+    spend,
+)
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.page import page_text
 

@@ -23,10 +23,10 @@ import pytest
 from shared.collecting import JSON, Sender, collecting, message, people, questionnaire, sent
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli.main import main
 from ldpstats.collector import collect
-from ldpstats.collector.checks import Checks, NotASheet
-from ldpstats.collector.serving import opened_desk
+from ldpstats.collector.app import opened_desk
+from ldpstats.collector.intake import Checks, NotASheet
 
 # every sheet has a label of its own, so that each can be found again
 N = 3_000

@@ -15,10 +15,10 @@ from grid import MECHANISMS, WORDS
 from shared.collecting import message
 
 import ldpstats as ldp
-from ldpstats.collector.batches import BatchWriter
-from ldpstats.collector.checks import Checks
-from ldpstats.io.report_columns import SURVEY_COLUMNS
-from ldpstats.survey.writing import privatize_sheets
+from ldpstats.collector.files import BatchWriter
+from ldpstats.collector.intake import Checks
+from ldpstats.io.reports import SURVEY_COLUMNS
+from ldpstats.survey.analyses import privatize_sheets
 
 N = 40
 STRINGS = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc", epsilon=6.0)

@@ -20,7 +20,7 @@ from shared.collecting import (
 )
 
 import ldpstats as ldp
-from ldpstats.collector.serving import opened_desk
+from ldpstats.collector.app import opened_desk
 from ldpstats.collector.store import FEWEST
 from ldpstats.errors import InvalidArgument
 

@@ -13,7 +13,7 @@ import pytest
 from devices.designs import KNOWN, UNKNOWN
 
 from ldpstats.devices import another, cards, cohorts, flip, hashed, parts, recode, roll, spin, truth
-from ldpstats.devices.tree import tree_of
+from ldpstats.devices.device import tree_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 

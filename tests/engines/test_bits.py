@@ -19,7 +19,7 @@ from shared.report_tables import as_stored, as_text, some_reports
 import ldpstats as ldp
 from ldpstats import kernels
 from ldpstats.engines.bits import BitSums, add_up
-from ldpstats.engines.sources import opened
+from ldpstats.engines.others import opened
 
 BITS = [name for name, made_by in grid.MECHANISMS.items() if made_by.n_bits]
 RAPPOR, WIDE = grid.MECHANISMS["rappor"], ldp.RAPPOR(17, 1, 2, f=0.0, p=0.25, q=0.75)

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpstats as ldp
+from ldpstats.engines.base import running
 from ldpstats.engines.database import DuckDB
-from ldpstats.engines.failures import running
-from ldpstats.engines.sources import opened
+from ldpstats.engines.others import opened
 from ldpstats.errors import InvalidArgument
 
 TABLE = pa.table({"job": ["cook", "nurse", "cook"]})

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpstats as ldp
-from ldpstats.engines.sources import opened
+from ldpstats.engines.others import opened
 
 KRR = ldp.KRR(("nurse", "cook", "driver"), epsilon=2.0)
 SHEET = ldp.Questionnaire({"job": KRR})

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 from shared.engines import spoil
 
+from ldpstats.engines.others import opened
 from ldpstats.engines.query import Query
-from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument, LDPWarning
 
 SCHEMA = pa.schema({"rows": pa.int64()})

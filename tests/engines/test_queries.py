@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import pytest
 from shared.engines import EVERYWHERE, PLACES, N, parts, table
 
-from ldpstats.engines import watch
+from ldpstats.engines import base as watch
+from ldpstats.engines.others import opened
 from ldpstats.engines.parquet import Files
 from ldpstats.engines.query import Query
-from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 TABLE = table()

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
+from ldpstats.engines.others import opened
 from ldpstats.engines.query import Query
-from ldpstats.engines.sources import opened
 
 HOSTILE = {
     "csv": "SELECT a AS ill, id FROM read_csv('{other}')",

@@ -14,13 +14,18 @@ import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 import ldpstats as ldp
-from ldpstats.estimators.regression.corrected import corrected
-from ldpstats.estimators.regression.newton import maximise
-from ldpstats.models.regression.naive import naive_params, reported_codes
-from ldpstats.problems.regression.corrected import CorrectedLikelihood
-from ldpstats.problems.regression.indicators import unbiased_indicators
-from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered, Poisson
-from ldpstats.problems.regression.predictors import Predictors
+from ldpstats.estimators.regression import corrected, maximise
+from ldpstats.likelihood.predictors import unbiased_indicators
+from ldpstats.likelihood.regression import (
+    Binary,
+    CorrectedLikelihood,
+    Multinomial,
+    Normal,
+    Ordered,
+    Poisson,
+    Predictors,
+)
+from ldpstats.models.regression.results import naive_params, reported_codes
 
 Array = npt.NDArray[Any]
 
@@ -142,7 +147,7 @@ def test_scores_are_derivatives(name: str) -> None:
 
 
 def made_predictors(name: str, X: Array) -> Predictors:
-    from ldpstats.problems.regression.predictors import predictors_of
+    from ldpstats.likelihood.regression import predictors_of
 
     return predictors_of(OUTCOMES[name], X)
 

@@ -34,12 +34,12 @@ from ldpstats.estimators import (
     Thresholded,
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
-from ldpstats.estimators.em import em_step
-from ldpstats.estimators.thresholded import null_standard_errors
-from ldpstats.problems.covariance import multinomial
-from ldpstats.problems.equations import Equations
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.simplex import project_simplex
+from ldpstats.estimators.likelihood import em_step
+from ldpstats.estimators.moments import null_standard_errors
+from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.moments import Equations
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.tallies import project_simplex
 
 Array = npt.NDArray[Any]
 

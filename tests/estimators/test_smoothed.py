@@ -9,10 +9,10 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import MLE, Smoothed
-from ldpstats.estimators.smoothed import roughness
-from ldpstats.estimators.solvers.barrier import Penalised
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
+from ldpstats.estimators.constrained import Penalised
+from ldpstats.estimators.likelihood import roughness
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows
 
 EDGES = np.array([0.0, 1.0, 3.0, 4.0, 8.0, 9.0, 10.0, 20.0])
 

@@ -9,7 +9,7 @@ import numpy as np
 from hostile.examples import JOBS, RNG, Examples, Site, rng
 
 import ldpstats as ldp
-from ldpstats.inference.chains import diagnostics
+from ldpstats.inference import chains as diagnostics
 
 
 def posterior_sites(e: Examples) -> Iterator[Site]:

@@ -11,7 +11,7 @@ from hostile.examples import JOBS, RNG, Examples, Fresh, Site
 
 import ldpstats as ldp
 from ldpstats.devices import cohorts, library
-from ldpstats.survey.writing import privatize_sheets
+from ldpstats.survey.analyses import privatize_sheets
 
 
 def questionnaire_sites(e: Examples) -> Iterator[Site]:

@@ -11,8 +11,10 @@ import pytest
 from shared.bad_values import Refusal, refuses, said
 from shared.refusals import NO_PROBABILITY, refusals
 
-from ldpstats.inference import goodness, intervals, multiplicity, pearson, tails, tests
-from ldpstats.problems.covariance import multinomial
+from ldpstats.inference import goodness, intervals, tails, tests
+from ldpstats.inference import goodness as pearson
+from ldpstats.inference import tests as multiplicity
+from ldpstats.likelihood.covariance import multinomial
 
 HALVES = [0.5, 0.5]
 GOOD: dict[str, Any] = {

@@ -9,9 +9,15 @@ import numpy.typing as npt
 import pytest
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.chains.density import LogDensity, maximum
-from ldpstats.inference.chains.diagnostics import ess_bulk, ess_mean, ess_tail, rhat
-from ldpstats.inference.chains.hmc import sample
+from ldpstats.inference.chains import (
+    LogDensity,
+    ess_bulk,
+    ess_mean,
+    ess_tail,
+    maximum,
+    rhat,
+    sample,
+)
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from scipy import optimize, stats
 from simulate import at_least
 
 import ldpstats as ldp
-from ldpstats.inference.differences import Difference
-from ldpstats.inference.skewness import CellLaw
+from ldpstats.inference.intervals import Difference
+from ldpstats.inference.tails import CellLaw
 
 Array = npt.NDArray[np.float64]
 

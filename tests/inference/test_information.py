@@ -7,17 +7,14 @@ import numpy.typing as npt
 import pytest
 
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.information import (
+from ldpstats.inference.tests import (
     checked_inverse,
     expected_information,
     fpe16,
     observed_tangent_inverse,
     tangent_inverse,
 )
-from ldpstats.problems.covariance import (
-    uniformised,
-    uniformised_fpe16,
-)
+from ldpstats.likelihood.covariance import uniformised, uniformised_fpe16
 
 Array = npt.NDArray[np.float64]
 

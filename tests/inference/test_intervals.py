@@ -21,7 +21,7 @@ from ldpstats.inference.tails import (
     normal_pvalue,
     skewed_pvalue,
 )
-from ldpstats.problems.covariance import variances_multinomial
+from ldpstats.likelihood.covariance import variances_multinomial
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from ldpstats.inference.multiplicity import METHODS, adjust, reject
-from ldpstats.inference.resolution import is_fine, reports_needed, spread, stands_out
+from ldpstats.inference.goodness import is_fine, reports_needed, spread, stands_out
+from ldpstats.inference.tests import METHODS, adjust, reject
 
 P = np.array([0.01, 0.02, 0.03, 0.04, 0.5])
 

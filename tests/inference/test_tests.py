@@ -13,10 +13,11 @@ import statsmodels.api as sm
 from scipy import stats
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference import goodness, pearson, tests
+from ldpstats.inference import goodness, tests
+from ldpstats.inference import goodness as pearson
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.problems.covariance import Covariance, independent_bits, multinomial, uniformised
+from ldpstats.likelihood.covariance import Covariance, independent_bits, multinomial, uniformised
 
 Array = npt.NDArray[Any]
 

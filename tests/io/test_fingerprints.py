@@ -17,8 +17,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.program import main
-from ldpstats.reports.fingerprints import check_fingerprints
+from ldpstats.cli.main import main
+from ldpstats.reports.layout import check_fingerprints
 
 TEXT = (".csv", ".csv.gz")
 FORMATS = (*TEXT, ".parquet")

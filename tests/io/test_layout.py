@@ -18,7 +18,7 @@ from shared.written_tables import rng, same
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.survey.writing import privatize_sheets
+from ldpstats.survey.analyses import privatize_sheets
 
 RAPPOR = ldp.RAPPOR(11, 2, 3, f=0.0, p=0.25, q=0.75)
 ORR = ldp.ORR(300, 5, epsilon=1.0)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ldpstats.errors import LDPError
-from ldpstats.io import plain_csv, tables
+from ldpstats.io import tables
+from ldpstats.io import tables as plain_csv
 
 PIECES = [b"a", b"bc", b"1", b" ", b",", b",", b"\n", b"\n", b"\r\n", b"\xc3\xa9", b"NA", b"=x"]
 ODD = [b'"', b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b'"a,b"', b"\n\n", b"\x0b", b"\xe2\x80\xa8"]
@@ -32,7 +33,7 @@ def strictly(path, wanted, rows, monkeypatch):
 def test_small_files_are_read_as_by_the_strict_reader(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     quick = 0
-    parsed = plain_csv.parsed
+    parsed = plain_csv.parsed_numbers
 
     def counted(*args):
         nonlocal quick
@@ -40,7 +41,7 @@ def test_small_files_are_read_as_by_the_strict_reader(tmp_path, monkeypatch):
         quick += found is not None
         return found
 
-    monkeypatch.setattr(plain_csv, "parsed", counted)
+    monkeypatch.setattr(plain_csv, "parsed_numbers", counted)
     for i in range(220):
         width = int(rng.integers(1, 4))
         header = b",".join([b"x", b"y", b"'=z"][:width])

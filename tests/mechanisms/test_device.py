@@ -34,7 +34,7 @@ from ldpstats.devices import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict
-from ldpstats.programs.privacy import nearest_log
+from ldpstats.programs.laws import nearest_log
 
 YES_NO = ("no", "yes")
 F = Fraction

@@ -13,7 +13,7 @@ from hostile.values import BadEq, BadRepr
 import ldpstats as ldp
 from ldpstats.devices import cards, flip, opposite, parts, question, roll, truth, unknown
 from ldpstats.mechanisms import mechanism_from_dict
-from ldpstats.programs.unknowns import terms_of, worst_epsilon
+from ldpstats.programs.laws import terms_of, worst_epsilon
 
 ANSWERS = ("no", "yes")
 DIE = roll(6).when({1: "yes"}, otherwise=truth)

@@ -11,7 +11,7 @@ import pytest
 from grid import MECHANISMS
 
 import ldpstats as ldp
-from ldpstats.mechanisms.words import parameters
+from ldpstats.mechanisms.base import parameters
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))

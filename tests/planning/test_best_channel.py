@@ -12,8 +12,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.planning import ChannelDesign, design_channel
-from ldpstats.planning.best.goals import loss_of_matrix
-from ldpstats.planning.best.polish import row_sums
+from ldpstats.planning.programme import loss_of_matrix, row_sums
 
 Array = npt.NDArray[Any]
 

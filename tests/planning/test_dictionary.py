@@ -10,7 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.dictionary.search.detection import (
+from ldpstats.models.dictionary.search import (
     Stage,
     detectable,
     gram_stage,
@@ -18,9 +18,9 @@ from ldpstats.models.dictionary.search.detection import (
     string_stage,
 )
 from ldpstats.planning import DictionaryPlan, plan_dictionary
-from ldpstats.planning.gram_design import GramDesign, Setting
-from ldpstats.planning.rare import hashed_rates, report_variances
-from ldpstats.planning.rates import krappor_rates, krr_rates
+from ldpstats.planning.dictionary import GramDesign, Setting
+from ldpstats.planning.hashing import krappor_rates, krr_rates
+from ldpstats.planning.precision import hashed_rates, report_variances
 
 LETTERS = "abcdefgh"
 HOSTS: dict[str, Any] = {  # FPE16 section V: hosts of at most 20 characters

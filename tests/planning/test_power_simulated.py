@@ -14,8 +14,8 @@ from simulate import near
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.inference.differences import Difference
-from ldpstats.models.frequency.differences import cell_law
+from ldpstats.inference.intervals import Difference
+from ldpstats.models.frequency.results import cell_law
 
 Survey = Callable[[np.random.Generator], bool]
 Setting = tuple[Any, planning.ValueTest | Any, int, Survey]

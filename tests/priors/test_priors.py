@@ -10,9 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.priors import Dirichlet, LogisticNormal, Pooling
-from ldpstats.priors.base import softmax_log
-from ldpstats.priors.margins import Margins, MarginsLaw
+from ldpstats.priors import Dirichlet, LogisticNormal, Margins, MarginsLaw, Pooling, softmax_log
 
 LABELS = pd.Index(["a", "b", "c"])
 COVARIANCE = np.array([[1.0, 0.5, 0.0], [0.5, 2.0, -0.3], [0.0, -0.3, 0.7]])

@@ -10,7 +10,8 @@ import pytest
 from shared.bad_values import Refusal, refuses
 
 import ldpstats as ldp
-from ldpstats.privacy import deficiency, dominates, garbling
+from ldpstats.privacy import deficiency, dominates
+from ldpstats.privacy import garblings as garbling
 
 JOBS = ("nurse", "teacher", "driver")
 

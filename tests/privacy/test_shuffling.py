@@ -9,11 +9,15 @@ from privacy.shuffled import worst_delta
 import ldpstats as ldp
 from ldpstats import privacy
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.privacy.lattice_sums import positive_part_bound
-from ldpstats.privacy.report_laws import ReportLaws
-from ldpstats.privacy.shuffle_bounds import epsilon_bounds, hoeffding_delta
-from ldpstats.privacy.shuffled_pairs import clones, shuffled_pairs
-from ldpstats.privacy.two_reports import TwoReports
+from ldpstats.privacy.shuffling import (
+    ReportLaws,
+    TwoReports,
+    clones,
+    epsilon_bounds,
+    hoeffding_delta,
+    positive_part_bound,
+    shuffled_pairs,
+)
 
 EPSILONS = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0, 1.4, 1.9])
 

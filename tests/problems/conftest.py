@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ldpstats.problems import hash_design as designs
-from ldpstats.problems.rows import hashed as hashed_rows
+from ldpstats.likelihood import hashed as designs
+from ldpstats.likelihood import joint_rows as hashed_rows
 
 
 @pytest.fixture(params=["numpy", "compiled"])

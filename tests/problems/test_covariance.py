@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.problems.covariance import (
+from ldpstats.likelihood.covariance import (
     Covariance,
     block_diagonal,
     independent_bits,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.problems.decoding import decode, distinct_reports
+from ldpstats.likelihood.joint import decode, distinct_reports
 from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution, hidden
 
 

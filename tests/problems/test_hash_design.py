@@ -10,8 +10,8 @@ import pytest
 from shared.hashed_cells import hashed, incidence
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.problems import hash_design as designs
-from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
+from ldpstats.likelihood import hashed as designs
+from ldpstats.likelihood.hashed import HashDesign, is_identified, least_squares, undetermined
 
 Array = npt.NDArray[Any]
 

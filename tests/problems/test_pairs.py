@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpstats.problems.decoding import decode
-from ldpstats.problems.pairs import pair_noise, pair_table, report_covariance
+from ldpstats.likelihood.joint import decode, pair_noise, pair_table, report_covariance
 from tests.grid import MECHANISMS, candidates, distribution
 from tests.problems.test_decoding import listed
 

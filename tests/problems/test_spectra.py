@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.problems import equations
-from ldpstats.problems.equations import Equations
-from ldpstats.problems.spectra import spectral_norm
+from ldpstats.likelihood import moments as equations
+from ldpstats.likelihood.moments import Equations
+from ldpstats.likelihood.tallies import spectral_norm
 
 
 @pytest.mark.parametrize(

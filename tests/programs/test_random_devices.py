@@ -19,8 +19,7 @@ import ldpstats as ldp
 from ldpstats import devices
 from ldpstats.devices import Device
 from ldpstats.mechanisms import DeviceMechanism, mechanism_from_dict
-from ldpstats.programs.laws import law
-from ldpstats.programs.privacy import nearest_log
+from ldpstats.programs.laws import law, nearest_log
 
 MANY, FEW = 4_000, 200
 

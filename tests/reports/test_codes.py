@@ -11,8 +11,9 @@ import pytest
 from shared.report_tables import some_reports
 
 import ldpstats as ldp
-from ldpstats.mechanisms.sensitive.combined import paired
-from ldpstats.reports import formats, texts
+from ldpstats.mechanisms.sensitive import paired
+from ldpstats.reports import layout as formats
+from ldpstats.reports import layout as texts
 
 SIZES = [255, 256, 65_535, 65_536]
 

@@ -10,8 +10,7 @@ from shared.crafted_words import ALL, LEVEL, ONE, pvalue, script, stream_key
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import words as kernels
 from ldpstats.sampling import packing, samplers
-from ldpstats.sampling.streams import Streams
-from ldpstats.sampling.words import simulation_words
+from ldpstats.sampling.samplers import Streams, simulation_words
 
 
 def enumerated(digits):

@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import simulation_words
+from ldpstats.sampling.samplers import simulation_words
 
 
 def test_short_arrays_do_not_import_numba():

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpstats.sampling.exact import (
+from ldpstats.sampling.samplers import (
+    CERTAIN,
     Inversion,
     inversion,
     sample_inversions,
+    sample_krr,
     sample_others,
     sample_own,
+    simulation_words,
 )
-from ldpstats.sampling.samplers import CERTAIN, sample_krr
-from ldpstats.sampling.words import simulation_words
 
 WEIGHTS = {
     "thirds": (1, 1, 1),

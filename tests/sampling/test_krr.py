@@ -15,7 +15,7 @@ from shared.crafted_words import ALL, LEVEL, ONE, pvalue, script
 from ldpstats import kernels as loading
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import simulation_words
+from ldpstats.sampling.samplers import simulation_words
 
 # --- thresholds ---------------------------------------------------------------------------------
 

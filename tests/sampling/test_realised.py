@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from shared.crafted_words import ALL, NASTY, ONE, weights
 
-from ldpstats.sampling import realised, samplers
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
 
 P1, P0 = samplers.threshold(0.7310585786300049, "down"), samplers.threshold(0.3, "up")
 

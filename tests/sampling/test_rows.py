@@ -10,7 +10,7 @@ from shared.crafted_words import LEVEL, NASTY, ONE, pvalue, script, weights
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import simulation_words
+from ldpstats.sampling.samplers import simulation_words
 
 
 def test_integer_rows_sum_exactly_and_keep_their_support():

@@ -7,7 +7,7 @@ import pytest
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import words as kernels
-from ldpstats.sampling.words import BULK, simulation_words, system_words
+from ldpstats.sampling.samplers import BULK, simulation_words, system_words
 
 
 @pytest.mark.parametrize("rng", [7, None, np.random.RandomState(1), np.random.PCG64(1)])

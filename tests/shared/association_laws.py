@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.tables.cross_moments import CrossMoments
+from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.problems.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance
 
 Array = npt.NDArray[Any]
 

@@ -17,9 +17,7 @@ import pandas as pd
 
 import ldpstats as ldp
 from ldpstats.collector import Limits
-from ldpstats.collector.app import application
-from ldpstats.collector.server import listening, server
-from ldpstats.collector.serving import opened_desk
+from ldpstats.collector.app import application, listening, opened_desk, server
 
 JSON = "application/json"
 JOBS = ("nurse", "teacher", "driver")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
-from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.survey import GramLayout
 
 Array = npt.NDArray[Any]
 

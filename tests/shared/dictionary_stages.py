@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats import ORR
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.models.dictionary.search.pairs import PairTable, position_counts
-from ldpstats.models.dictionary.search.screening import screen
+from ldpstats.models.dictionary.search import PairTable, position_counts, screen
+from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ldpstats.problems.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance
 
 Array = npt.NDArray[Any]
 Z = stats.norm.isf(0.025)

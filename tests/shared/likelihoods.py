@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import Rows, UniformRows
-from ldpstats.problems.rows.unary import UnaryRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Rows, UnaryRows, UniformRows
 
 Array = npt.NDArray[Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.problems.covariance import independent_bits, multinomial
-from ldpstats.problems.equations import Equations
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import UniformRows
+from ldpstats.likelihood.covariance import independent_bits, multinomial
+from ldpstats.likelihood.moments import Equations
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import UniformRows
 
 Array = npt.NDArray[Any]
 

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.tables.permutation_moments import (
-    Cumulants,
-    Spread,
-    moments,
-)
+from ldpstats.inference.tables.effects import Spread
+from ldpstats.inference.tables.permutation import Cumulants, moments
 
 Array = npt.NDArray[Any]
 

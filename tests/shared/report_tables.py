@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 import ldpstats as ldp
-from ldpstats.io.layout import stored_columns
+from ldpstats.io.tables import stored_columns
 
 
 def some_reports(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> ldp.Reports:

@@ -12,9 +12,8 @@ import pytest
 from grid import all_reports
 
 import ldpstats as ldp
-from ldpstats.estimators.em import EM
-from ldpstats.estimators.mle import MLE
-from ldpstats.problems.problem import Likelihood
+from ldpstats.estimators.likelihood import EM, MLE
+from ldpstats.likelihood.problem import Likelihood
 
 Array = npt.NDArray[Any]
 Variable = tuple[Any, Any]  # a mechanism, and candidates

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from simulate import ALPHA, at_most
 
-from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference import intervals
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
-from ldpstats.problems.hashed.cohorts import LabelNoise
-from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.problems.simplex import project_subsimplex
+from ldpstats.likelihood.hashed import CohortMoments, LabelNoise
+from ldpstats.likelihood.tallies import project_subsimplex
 
 Array = npt.NDArray[Any]
 

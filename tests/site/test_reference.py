@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ldpstats.cli.program import _parser
+from ldpstats.cli.main import _parser
 
 REFERENCE = Path(__file__).parents[2] / "vignettes" / "reference"
 MODULES = [
@@ -19,7 +19,7 @@ MODULES = [
     *(f"ldpstats.{name}" for name in ("channels", "collector", "datasets", "devices", "errors")),
     *(f"ldpstats.{name}" for name in ("estimators", "io", "page", "planning", "priors", "privacy")),
     "ldpstats.devices.library",
-    "ldpstats.estimators.constraints",
+    "ldpstats.estimators.moments",
     "ldpstats.pymc",
 ]
 
@@ -101,7 +101,9 @@ def has_example(name: str) -> bool:
     else:  # data, whose docstring stands behind the assignment
         module, _, data = name.rpartition(".")
         if module == "ldpstats.devices":  # which offers them
-            module = "ldpstats.programs.words" if data == "WORDS" else "ldpstats.devices.steps"
+            module = (
+                "ldpstats.programs.instructions" if data == "WORDS" else "ldpstats.devices.device"
+            )
         text = inspect.getsource(sys.modules[module]).partition(f"\n{data}")[2]
     example = text.partition("\nExamples\n-")[2]
     return ">>> " in example or "::\n" in example or "\nSee `" in example

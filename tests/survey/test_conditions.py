@@ -15,9 +15,8 @@ from shared.random_conditions import combined
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.survey.columns import Column, as_column
-from ldpstats.survey.conditions import parse, words
-from ldpstats.survey.selecting import selected
+from ldpstats.survey.conditions import parse, selected, words
+from ldpstats.survey.tables import Column, as_column
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from shared.engines import PLACES
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
-from ldpstats.survey.sample.cells import weigh
+from ldpstats.survey.estimates import weigh
 
 SHEET = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0), "sex": ldp.Observed(("f", "m"))})
 TABLE = pd.DataFrame(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.survey.columns import as_column
+from ldpstats.survey.tables import as_column
 
 
 def _lazy(table: pa.Table) -> Any:

@@ -12,8 +12,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.private import PrivatePredictors
-from ldpstats.survey.regression import survey_design
+from ldpstats.models.regression.model import PrivatePredictors
+from ldpstats.survey.survey import survey_design
 
 N = 80
 

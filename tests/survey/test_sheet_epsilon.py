@@ -13,8 +13,8 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.sampling.words import simulation_words
-from ldpstats.survey.asking import draw_asked
+from ldpstats.sampling.samplers import simulation_words
+from ldpstats.survey.questions import draw_asked
 
 Sheet = tuple[Any, ...]  # a report for each question, None where it was not asked
 

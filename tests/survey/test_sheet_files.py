@@ -14,7 +14,7 @@ from shared.sheets import STRINGS, cells, every_kind, people
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.survey.writing import privatize_sheets
+from ldpstats.survey.analyses import privatize_sheets
 
 HONEST = ldp.Questionnaire(  # tells the truth but for one answer in e^40 / k
     {

@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from ldpstats.arguments import one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
-from ldpstats.estimators.mle import MLE, maximise
-from ldpstats.estimators.one_step import OneStep
-from ldpstats.estimators.solvers.ascent import gap_target, observed, report
-from ldpstats.inference.information import fpe16, observed_tangent_inverse
-from ldpstats.inference.skewness import CellLaw, path_cumulants
-from ldpstats.models.association.evidence import Evidence
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
-from ldpstats.models.shared.bar import fitting
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.joint.moments import JointMoments, without_rounding
-from ldpstats.problems.problem import Solution
-from ldpstats.problems.simplex import project_simplex
+from ldpstats.estimators.likelihood import MLE, OneStep, maximise
+from ldpstats.estimators.solvers import gap_target, observed, report
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.independence import allow_for_unseen, fitted_cramers_v
+from ldpstats.inference.tables.ratio import Effect, beside
+from ldpstats.inference.tails import CellLaw, path_cumulants
+from ldpstats.inference.tests import TestResult, fpe16, observed_tangent_inverse
+from ldpstats.labels import position, two_positions
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.joint import JointMoments, without_rounding
+from ldpstats.likelihood.joint_rows import StackedRows
+from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.likelihood.rows import DenseRows, other_rows
+from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
+from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
+from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
+from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.layout import Fit
+from ldpstats.models.plots import fitting
 
 __all__ = [
-    "Estimated",
+    "Cells",
+    "Evidence",
+    "Tests",
+    "ThreeWay",
+    "TwoWay",
+    "Variables",
     "cell_law",
     "covariance_of",
     "dispersion",
-    "estimated",
-    "information",
     "maximum",
-    "one_step",
     "rests_on",
-    "uncertain",
+    "simulated",
     "unconstrained",
+    "z_values",
 ]
+
 
 Array = npt.NDArray[Any]
 
@@ -290,3 +307,459 @@ def _expected_information(evidence: Evidence, p: Array) -> Array | None:
         law = rows.mix(p)
         total += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
     return total
+
+
+# -- A table of two variables, and effects of one on the other by the labels of their categories ---
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWay:
+    """The fit of two variables; effects rest on its unconstrained estimate.
+
+    Beside it they have their value at the maximum of the likelihood, where that was fitted.
+    """
+
+    fit: Fit
+    variables: Variables
+
+    @classmethod
+    def of(cls, fit: Fit, variables: Variables) -> TwoWay:
+        """The fit, refused where it is one of more variables."""
+        names = variables.names
+        if len(names) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(names)}: fit a model of two, or "
+                f"take two of these by collapse({list(names[:2])})"
+            )
+        return cls(fit, variables)
+
+    @property
+    def linear(self) -> pd.DataFrame:
+        """The unconstrained estimate."""
+        table: pd.DataFrame = self.variables.table(self.fit.linear.estimate, "linear_params")
+        return table
+
+    def spread(self, alpha: float) -> Covariance:
+        """Covariance for conditionals and effects, where cells that were never seen may exist."""
+        return allow_for_unseen(self.fit.linear.known(), self.fit.nobs, alpha)
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, nan where it was not fitted."""
+        estimate = self.fit.fitted.estimate
+        values = estimate if self.fit.is_maximum else np.full(estimate.size, np.nan)
+        return values.reshape(self.variables.sizes)
+
+    def _place(self, name: str, axis: int, label: Any) -> int:
+        return position(name, label, self.variables.labels[axis], self._remedy(axis))
+
+    def _pair(self, name: str, axis: int, labels: Any) -> list[int]:
+        return two_positions(name, labels, self.variables.labels[axis], self._remedy(axis))
+
+    def _remedy(self, axis: int) -> str:
+        names, labels = self.variables.names, self.variables.labels
+        return f"is no category of {names[axis]}: {list(labels[axis])}"
+
+    def odds_ratio(self, rows: Any, columns: Any, alpha: float) -> Effect:
+        """See `AssociationResults.odds_ratio`, as for the other effects."""
+        i, j = self._pair("rows", 0, rows), self._pair("columns", 1, columns)
+        found = effects.odds_ratio(self.linear, self.spread(alpha), i, j, alpha)
+        p = self._maximum
+        return beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
+
+    def risk_difference(self, rows: Any, column: Any, alpha: float) -> Effect:
+        (i, i2), j = self._pair("rows", 0, rows), self._place("column", 1, column)
+        found = effects.risk_difference(self.linear, self.spread(alpha), i, i2, j, alpha)
+        first, second = self._risks(i, i2, j)
+        return beside(found, first - second)
+
+    def risk_ratio(self, rows: Any, column: Any, alpha: float) -> Effect:
+        (i, i2), j = self._pair("rows", 0, rows), self._place("column", 1, column)
+        found = effects.risk_ratio(self.linear, self.spread(alpha), i, i2, j, alpha)
+        return beside(found, _quotient(*self._risks(i, i2, j)))
+
+    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
+        """Maximum likelihood estimates of P(column | row) in two rows."""
+        p = self._maximum
+        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
+        return first, second
+
+    def cramers_v(self, alpha: float, test: TestResult | None) -> Effect:
+        """With the interval that goes with this test of independence."""
+        small = self.variables.sizes == (2, 2)  # no table of larger ones gains by unseen cells
+        V = self.spread(alpha) if small else self.fit.linear.known()
+        p = None if test is None else test.pvalue
+        found = effects.cramers_v(self.linear, V, alpha, p)
+        if not self.fit.is_maximum:
+            return found
+        return beside(found, fitted_cramers_v(self._maximum))
+
+    def departures(self) -> tuple[Array, Array]:
+        """Departures from independence and their standard errors."""
+        return effects.departures(self.linear, self.fit.linear.known())
+
+
+def z_values(departure: Array, se: Array) -> Array:
+    """Departures in standard errors; zero where there is nothing to vary."""
+    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
+
+
+# -- Tests of two variables at each level of a third ----------------------------------------------
+
+
+_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class ThreeWay:
+    """The unconstrained estimate of three variables, one of which is given.
+
+    Parameters
+    ----------
+    p : array, shape (k1, k2, k3)
+        The variable that is given on the last axis.
+    covariance : Covariance
+        Of ``p.reshape(-1)``.
+    cells : array of int, the same shape
+        Places of the cells in the order of the variables.
+    names : tuple of three str
+        The given variable last.
+    axis : int
+        Place of the given variable.
+    """
+
+    p: Array
+    covariance: Covariance
+    cells: npt.NDArray[np.int64]
+    names: tuple[str, str, str]
+    axis: int
+
+    @classmethod
+    def of(cls, name: str, variable: object, fit: Fit, variables: Variables) -> ThreeWay:
+        """The fit, refused where it is not of three; the argument `name` is the one given."""
+        sizes = variables.sizes
+        if len(sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
+        axis = variables.place(name, variable)
+        cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
+        first, second = (other for v, other in enumerate(variables.names) if v != axis)
+        V = fit.linear.known().take(cells.reshape(-1))
+        names = first, second, variables.names[axis]
+        return cls(fit.linear.estimate[cells], V, cells, names, axis)
+
+    def conditional_independence(self, evidence: Evidence | None, cells: Cells) -> TestResult:
+        """See `AssociationResults.test_conditional_independence`."""
+        V, method, enough = self.covariance, "Wald test on the unconstrained estimate", _FEW
+        under_null = None if evidence is None else _null_covariance(evidence, self.axis)
+        if under_null is not None:
+            V = under_null.scaled(cells.dispersion).take(self.cells.reshape(-1))
+            method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
+        statistic, df, note = tables.conditional_independence(self.p, V)
+        if cells.smallest_expected < enough:
+            few = (
+                f"the smallest expected count of a combination is {cells.smallest_expected:.2g}: "
+                f"below about {enough:g} the test rejects too often"
+            )
+            note = "; ".join(filter(None, (note, few)))
+        first, second, given = self.names
+        null = f"{first} and {second} are independent given {given}"
+        return TestResult.chi_square(null, statistic, df, method, note)
+
+    def homogeneity(self) -> TestResult:
+        """See `AssociationResults.test_homogeneity`."""
+        statistic, df = tables.homogeneity(self.p, self.covariance)
+        first, second, by = self.names
+        null = f"the odds ratios of {first} and {second} are the same for every {by}"
+        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
+
+
+def _null_covariance(evidence: Evidence, given: int) -> Covariance | None:
+    """Covariance of the unconstrained estimate if two variables are independent given a third.
+
+    It is that at p_i.k p_.jk / p_..k of the estimate, projected onto the simplex; None where the
+    reports cannot be listed, as of bits. With the law of the reports as seen the variance of what
+    is hardly ever reported is underestimated: where a cell is expected once in 1,000 reports of
+    epsilon 8, .41 of true hypotheses were rejected at .05, against .05.
+    """
+    problem = unconstrained(evidence, by_name=True)
+    if any(stratum.listing is None for stratum in problem.strata):
+        return None
+    p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
+    first, second = (v for v in range(3) if v != given)
+    mass = p.sum(axis=(first, second), keepdims=True)
+    product = p.sum(axis=first, keepdims=True) * p.sum(axis=second, keepdims=True)
+    null = np.divide(product, mass, out=np.zeros(evidence.sizes), where=mass > 0.0)
+    return problem.covariance(null.reshape(-1))
+
+
+# -- What the reports of several variables say of them: all that estimates and tests start from ---
+
+
+LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The reports of an association model, by group of respondents, and what follows from them.
+
+    Parameters
+    ----------
+    groups : tuple of JointGroup
+        Respondents whose mechanisms are the same.
+    specs : tuple of VariableSpec
+        What of each variable is estimated.
+    names : tuple of str
+        Names of the variables.
+    """
+
+    groups: tuple[JointGroup, ...]
+    specs: tuple[VariableSpec, ...]
+    names: tuple[str, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and stored: the reports, not what was computed from them."""
+        return {"groups": self.groups, "specs": self.specs, "names": self.names}
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return sum(group.nobs for group in self.groups)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(spec.k for spec in self.specs)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every answer is in some cell."""
+        return all(spec.complete for spec in self.specs)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every answer is in some cell, and no "Other" is modelled."""
+        return self.is_complete and not any(spec.approximate for spec in self.specs)
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that differ whenever the reports do (BLAKE2)."""
+        found = hashlib.blake2b(digest_size=8)
+        for group in self.groups:
+            for part in group.counts.reports:
+                found.update(part.mechanism.fingerprint.encode())
+                y = part.y if part.mechanism.n_bits else part.y.astype(np.int64)
+                for values in (y, part.cohort):
+                    found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
+            found.update(np.ascontiguousarray(group.counts.n).tobytes())
+        return found.hexdigest()
+
+    # -- each variable alone -------------------------------------------------------------------
+
+    @cached_property
+    def margins(self) -> tuple[FrequencyModel, ...]:
+        """The model of each variable alone."""
+        return tuple(
+            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
+            for v, spec in enumerate(self.specs)
+        )
+
+    @cached_property
+    def _others(self) -> list[list[Array | None]]:
+        """Likelihood of a modelled "Other", by group and variable."""
+        found: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
+        for v, spec in enumerate(self.specs):
+            if not spec.approximate:
+                continue
+            p = project_subsimplex(self.margins[v].moments().estimate()[0])
+            # noise may leave nothing for Other, whose law is then unknown: about a standard error
+            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
+            for g, group in enumerate(self.groups):
+                found[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
+        return found
+
+    @cached_property
+    def _likelihoods(self) -> list[tuple[DenseRows, ...]]:
+        """Likelihoods of the distinct reports of each group and variable."""
+        pairs = zip(self.groups, self._others, strict=True)
+        return [group.likelihoods(others) for group, others in pairs]
+
+    @cached_property
+    def references(self) -> tuple[Array, ...]:
+        """Maximum likelihood estimate of each margin."""
+        found = []
+        for v, spec in enumerate(self.specs):
+            mechanism = self.groups[0].counts.mechanisms[v]
+            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
+                found.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
+                continue
+            parts = tuple(rows[v] for rows in self._likelihoods)
+            n = np.concatenate([group.variables[v].n for group in self.groups])
+            W = parts[0] if len(parts) == 1 else StackedRows(parts)
+            found.append(MLE().solve(Likelihood(W, n)).p)
+        return tuple(found)
+
+    @cached_property
+    def _interior(self) -> tuple[Array, ...]:
+        """The marginal fits, moved from the boundary where they make a report impossible.
+
+        Scores divide by the probability of the report; any reference would do.
+        """
+        found = []
+        for v, p in enumerate(self.references):
+            ruled_out = any(group.rules_out(v, p) for group in self.groups)
+            weight = 0.5 / self.nobs if ruled_out else 0.0
+            found.append((1.0 - weight) * p + weight / p.size)
+        return tuple(found)
+
+    def tables(self) -> list[tuple[Array, Array]]:
+        """Channel, (k, l), and counts, (l,), of joint reports; none where they are not listed."""
+        found = []
+        for group in self.groups:
+            mechanisms = group.counts.mechanisms
+            if any(m.n_bits or m.n_cohorts for m in mechanisms):
+                return []
+            if prod(m.n_outputs * m.k for m in mechanisms) > LARGEST_LISTED:
+                return []
+            Q = reduce(np.kron, [m.channel().matrix() for m in mechanisms])
+            found.append((np.asarray(Q), group.counts.table().reshape(-1)))
+        return found
+
+    # -- all variables together ----------------------------------------------------------------
+
+    @property
+    def null(self) -> Array:
+        """The cells under independence: products of the marginal fits, shape (k,)."""
+        return reduce(np.kron, self.references)
+
+    @cached_property
+    def scores(self) -> tuple[Scores, ...]:
+        """Scores of all reports at the marginal fits, group by group."""
+        pairs = zip(self.groups, self._likelihoods, strict=True)
+        return tuple(Scores(group, rows, self._interior) for group, rows in pairs)
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The exact likelihood of all reports together, over the cells in row-major order."""
+        pairs = zip(self.groups, self._likelihoods, strict=True)
+        parts = tuple(group.joint_rows(rows) for group, rows in pairs)
+        n = np.concatenate([group.counts.n for group in self.groups])
+        return Likelihood(parts[0] if len(parts) == 1 else StackedRows(parts), n)
+
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution."""
+        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
+            return float("nan")
+        return self.likelihood.loglike(p)
+
+    @cached_property
+    def moments(self) -> JointMoments:
+        """Equations for the products of linear estimates of single reports."""
+        strata = tuple(s for group in self.groups for s in group.linear_strata())
+        return JointMoments(strata, self.names, self.is_complete)
+
+    @cached_property
+    def dual_moments(self) -> JointMoments:
+        """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
+        strata = tuple(s for scores in self.scores for s in scores.strata())
+        return JointMoments(strata, self.names, self.is_complete)
+
+
+def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidence:
+    """That of as many simulated respondents, whose true cells have law p; cohorts stay."""
+    if not evidence.is_exact:
+        raise NotAvailable(
+            "the law of answers that are not among the candidates is not known: nothing can be "
+            "simulated; use method='score'"
+        )
+    specs = evidence.specs
+    labels = [spec.labels for spec in specs]
+    drawn = (group.counts.simulated(p, labels, rng) for group in evidence.groups)
+    return replace(evidence, groups=tuple(JointGroup(counts, specs) for counts in drawn))
+
+
+# -- The records that results of several variables hold beside the fit itself ---------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """The variables: names, categories, how others are treated, and each one's own fit.
+
+    `is_complete` says that all answers are among the categories; `lacking` how many respondents
+    gave no report on each variable, and is empty where nobody did or that is not known.
+    `unprotected` names the variables that some respondents answered without privacy.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[pd.Index[Any], ...]
+    others: tuple[str, ...]
+    margin_fits: tuple[FrequencyResults, ...]
+    is_complete: bool
+    lacking: tuple[int, ...] = ()
+    unprotected: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(len(values) for values in self.labels)
+
+    @property
+    def cells(self) -> pd.Index[Any]:
+        """One entry per cell, row-major."""
+        return pd.MultiIndex.from_product(self.labels, names=self.names)
+
+    @property
+    def are_doubtful(self) -> bool:
+        """Whether the reports of one say that answers are missing from its categories."""
+        if self.is_complete:
+            return False
+        shares = [fit.unexplained for fit in self.margin_fits]
+        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
+        # of lumped categories the margin has one row more than the table
+        pairs = zip(self.margin_fits, self.labels, strict=True)
+        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
+        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
+
+    def place(self, name: str, variable: object) -> int:
+        """The place of the variable that the argument `name` names."""
+        return self.names.index(one_of(name, variable, self.names))
+
+    def table(self, values: npt.NDArray[Any], name: str) -> Any:
+        """Values of the cells, row-major: a DataFrame, a Series of three or more variables."""
+        if len(self.sizes) > 2:
+            return pd.Series(values, index=self.cells, name=name)
+        rows, columns = (
+            label.rename(name) for label, name in zip(self.labels, self.names, strict=True)
+        )
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What the standard errors and intervals of the cells rest on, beside the covariance."""
+
+    n_strata: int
+    dispersion: float
+    smallest_expected: float
+    law: CellLaw | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """Tests that were made of the reports, and the tallies that others start from.
+
+    `trend` and `null_llf` are there where `evidence` is None.
+    """
+
+    digest: str
+    independence: TestResult | None = None
+    trend: TestResult | None = None
+    null_llf: float = float("nan")
+    evidence: Evidence | None = field(default=None, repr=False)

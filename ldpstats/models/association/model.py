@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, one_of
+from ldpstats.arguments import boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.base import Estimator, SelectingEstimator
-from ldpstats.estimators.mle import MLE
+from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms.observed import joint_epsilon, protect_some
+from ldpstats.likelihood.joint import JointMoments
+from ldpstats.likelihood.problem import Likelihood, Solution
+from ldpstats.mechanisms.krr import joint_epsilon, protect_some
 from ldpstats.models.association import estimates
-from ldpstats.models.association.evidence import Evidence, simulated
-from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.recorded import cells_of, tests_of, variables_of
-from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.association.variables import (
+from ldpstats.models.association.estimates import Evidence, simulated
+from ldpstats.models.association.groups import (
+    JointGroup,
     VariableSpec,
     per_variable,
     prepared,
@@ -31,20 +31,17 @@ from ldpstats.models.association.variables import (
     respondents,
     variable_names,
 )
-from ldpstats.models.frequency.estimator import settings_of
-from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
-from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.association.results import AssociationResults, cells_of, tests_of, variables_of
+from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.posterior.engines import ENGINES
-from ldpstats.models.posterior.frequency import frequency_posterior
-from ldpstats.models.posterior.record import Origin
-from ldpstats.models.posterior.tables import TablePosterior, table_law
-from ldpstats.models.shared.fit import Fit
-from ldpstats.problems.joint.moments import JointMoments
-from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.models.frequency.tests import misfit, warn_of_doubts
+from ldpstats.models.layout import Fit
+from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
+from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 from ldpstats.reports.joint import JointCounts
 
 __all__ = ["AssociationModel"]
+
 
 Array = npt.NDArray[Any]
 

@@ -2,44 +2,310 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, one_of
-from ldpstats.errors import NotAvailable
-from ldpstats.inference import multiplicity
-from ldpstats.inference.skewness import CellLaw
-from ldpstats.inference.tables.effects import Effect
-from ldpstats.inference.tests import TestResult
-from ldpstats.models.association import held_tests
-from ldpstats.models.association.collapse import collapsed, places
-from ldpstats.models.association.document import REQUIRED, from_document, to_document
-from ldpstats.models.association.evidence import Evidence
-from ldpstats.models.association.given import conditional_frame
-from ldpstats.models.association.independence import check_options
-from ldpstats.models.association.intervals import METHODS, cell_intervals, zero_pvalues
-from ldpstats.models.association.margins import margin_frames
-from ldpstats.models.association.record import Cells, Tests, Variables
-from ldpstats.models.association.three_way import ThreeWay
-from ldpstats.models.association.two_way import TwoWay, z_values
+from ldpstats.arguments import (
+    boolean,
+    level,
+    listed,
+    number_from_json,
+    number_to_json,
+    numbers,
+    one_of,
+    positive_integer,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference import intervals
+from ldpstats.inference import tests as multiplicity
+from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables.independence import fitted_conditionals
+from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tails import CellLaw
+from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.likelihood.problem import Solution
+from ldpstats.likelihood.tallies import Uncertain, project_simplex
+from ldpstats.mechanisms.krr import joint_epsilon
+from ldpstats.models.association import tests as by_name
+from ldpstats.models.association.estimates import (
+    Cells,
+    Evidence,
+    Tests,
+    ThreeWay,
+    TwoWay,
+    Variables,
+    cell_law,
+    covariance_of,
+    dispersion,
+    rests_on,
+    z_values,
+)
+from ldpstats.models.association.groups import JointGroup
+from ldpstats.models.association.presentation import plot_heat_map, plot_mosaic
+from ldpstats.models.association.tallies import (
+    MOST_TALLIES,
+    is_stored,
+    merging,
+    tallied,
+    tallies_from_dict,
+    tallies_to_dict,
+)
+from ldpstats.models.association.tests import (
+    check_options,
+    score_test,
+    smallest_expected,
+    trend_test,
+)
+from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.bar import maybe_bar
-from ldpstats.models.shared.boundary import warn_of_method
-from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.presentation import Summarised
-from ldpstats.models.shared.results import FittedResults
-from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.tables import SummaryTable
+from ldpstats.models.layout import Fit, Part, Summarised, SummaryTable, names_alpha
+from ldpstats.models.plots import maybe_bar, title_text
+from ldpstats.models.results import FittedResults, warn_of_method
+from ldpstats.models.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+    record,
+)
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AssociationResults"]
+__all__ = ["AssociationResults", "cells_of", "tests_of", "variables_of"]
+
+
+# -- Frequencies of one of two variables given the categories of the other ------------------------
+
+
+Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-9  # of frequencies
+
+
+def conditional_frame(
+    two_way: TwoWay, evidence: Evidence | None, axis: int, alpha: float
+) -> pd.DataFrame:
+    """The frame of `AssociationResults.conditional`; `axis` is of the variable in the condition."""
+    unconstrained, lower, upper, unbounded = effects.conditionals(
+        two_way.linear, two_way.spread(alpha), axis, alpha
+    )
+    if (own := _intervals_given(evidence, axis, alpha)) is not None:
+        lower, upper = own
+    fitted, sizes = two_way.fit.fitted.estimate, two_way.variables.sizes
+    if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
+        fitted = project_simplex(fitted)
+    estimate, empty = fitted_conditionals(fitted.reshape(sizes), axis)
+    columns = {
+        "estimate": estimate,
+        "unconstrained": unconstrained,
+        "lower": lower,
+        "upper": upper,
+        "unbounded": unbounded | empty,
+        "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
+    }
+    cells = two_way.variables.cells
+    frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=cells)
+    if axis == 0:
+        return frame
+    return frame.swaplevel().iloc[np.arange(len(cells)).reshape(sizes).T.reshape(-1)]
+
+
+# -- given a variable without noise, each category of which is a group of respondents ----------
+
+
+def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Array | None:
+    """Intervals of a two-way table's rows given a variable without noise, shape (2, k1, k2).
+
+    They are those of the frequencies of each group alone, and [0, 1] where nobody is in a group.
+    None where the variable has noise, or the tallies are not among what is stored of results.
+    """
+    if evidence is None or not (is_stored(evidence) and evidence.is_exact):
+        return None
+    if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
+        return None
+    bounds = np.zeros((2, *evidence.sizes))
+    bounds[1] = 1.0
+    for category in range(evidence.sizes[axis]):
+        held = [_held(group, axis, category) for group in evidence.groups]
+        parts = [counts for counts in held if counts.nobs]
+        if parts:
+            found = FrequencyModel(parts).fit_quietly().conf_int(alpha).to_numpy().T
+            bounds[
+                (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
+            ] = found
+    return bounds
+
+
+def _held(group: JointGroup, axis: int, category: int) -> Counts:
+    """Reports on the other variable by the respondents of one category."""
+    on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
+    rows = on.y == category
+    cohort = None if other.cohort is None else other.cohort[rows]
+    return Counts(other.y[rows], group.counts.n[rows], other.mechanism, 0, cohort)
+
+
+# -- Intervals of cells and p-values of their absence, from the law of the estimate where known ---
+
+
+METHODS = ("default", "wald", "wald-mle")
+
+
+def cell_intervals(fit: Fit, law: CellLaw | None, alpha: float, method: str, clip: bool) -> Array:
+    """Intervals of the cells, shape (k, 2), see `AssociationResults.conf_int`."""
+    which = fit.fitted if method == "wald-mle" else fit.linear
+    se = which.every_bse()
+    if method == "default" and law is not None:
+        bounds = law.interval(which.estimate, alpha)
+        se = law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
+    else:
+        bounds = intervals.wald(which.estimate, se, alpha)
+    return edge_normal(bounds, which.estimate, se, alpha) if clip else bounds
+
+
+def zero_pvalues(linear: Uncertain, law: CellLaw | None, two_sided: bool) -> Array:
+    """p-values of frequencies of zero, from the law that intervals rest on."""
+    if law is not None:
+        return law.pvalues(linear.estimate, 0.0, two_sided)
+    side = "two-sided" if two_sided else "larger"
+    return z_test(linear.estimate, linear.bse(), 0.0, side)[1]
+
+
+# -- The figure of a two-way table that results ask for, by its kind ------------------------------
+
+
+def draw(
+    two_way: TwoWay,
+    kind: str,
+    bounds: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    title: str | None,
+) -> Axes:
+    """Draw the table with the bounds of its cells, (k, 2); see `AssociationResults.plot`."""
+    names, table = two_way.variables.names, two_way.variables.table
+    words = title_text(title, f"{names[0]} and {names[1]}, n = {two_way.fit.nobs:,}")
+    if kind == "mosaic":
+        return _mosaic(two_way, bounds, ax, alpha, words)
+    low, high = (table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
+    z = None
+    if kind == "departures":
+        z = table(z_values(*two_way.departures()).reshape(-1), "z")
+    return plot_heat_map(table(two_way.fit.fitted.estimate, "params"), low, high, ax, words, z)
+
+
+def _mosaic(
+    two_way: TwoWay, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str
+) -> Axes:
+    """With categories that are too thin to read merged, and the intervals of their sums."""
+    fit = two_way.fit
+    if np.any(fit.fitted.estimate < 0.0):
+        raise NotAvailable(
+            f"a mosaic has no tiles for negative estimates of {fit.method!r}: fit 'mle'"
+        )
+    merged = merging(two_way.variables.table(fit.fitted.estimate, "params"))
+    linear, V = merged.sums(fit.linear.estimate), fit.linear.known().merged(merged.cells)
+    normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
+    low, high = (
+        merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
+        for side, end in enumerate(("lower", "upper"))
+    )
+    ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+    cut = [end[:, :-1] for end in ends[1:3]]
+    z = z_values(*effects.departures(linear, V))
+    return plot_mosaic(merged.sums(fit.fitted.estimate), low, high, ax, title, z, *cut)
+
+
+# -- Results of several variables as plain JSON types, and back -----------------------------------
+
+
+# the fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
+_PLAIN = (
+    "method",
+    "settings",
+    "cov_type",
+    "nobs",
+    "n_iter",
+    "converged",
+    "message",
+    "is_complete",
+    "n_strata",
+    "n_missing",
+    "digest",
+    "names",
+    "others",
+    "sources",
+)
+_LISTS = ("names", "others", "sources")
+_NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
+_PARTS: dict[str, Any] = {"independence": TestResult, "trend": TestResult, "law": CellLaw}
+REQUIRED = frozenset(
+    {*_PLAIN, *_NUMBERS, *_PARTS, "fitted", "linear", "labels", "margin_fits"}
+    | {"null_llf", "tallies", "lacking", "unprotected"}
+)
+
+
+def to_document(fit: Fit, variables: Variables, cells: Cells, tests: Tests) -> dict[str, Any]:
+    """The records of results as plain JSON types; no report is in them, but tallies."""
+    held = vars(fit) | vars(variables) | vars(cells) | vars(tests)
+    document: dict[str, Any] = {name: held[name] for name in _PLAIN}
+    document |= {name: number_to_json(held[name]) for name in _NUMBERS}
+    document |= {name: list(held[name]) for name in _LISTS}
+    document |= estimates_to_dict(fit.fitted, fit.linear)
+    document["labels"] = [labels_to_json(values) for values in variables.labels]
+    document["margin_fits"] = [margin.to_dict() for margin in variables.margin_fits]
+    document |= {name: maybe_to_dict(held[name]) for name in _PARTS}
+    document["null_llf"] = number_to_json(tests.null_llf)
+    document |= {name: list(held[name]) for name in ("lacking", "unprotected")}
+    document["tallies"] = tallies_to_dict(tests.evidence)
+    return document
+
+
+def from_document(document: dict[str, Any]) -> tuple[Fit, Variables, Cells, Tests]:
+    """Inverse of `to_document`; what is damaged may raise any error."""
+    d = document
+    given = {name: d[name] for name in _PLAIN}
+    given |= {name: tuple(d[name]) for name in _LISTS}
+    given |= {name: number_from_json(d[name]) for name in _NUMBERS}
+    given |= estimates_from_dict(d)
+    given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
+    given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+    given["is_partial"] = any(fit.fit.is_partial for fit in given["margin_fits"])
+    cells = int(np.prod([len(values) for values in given["labels"]]))
+    if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
+        raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
+    given["unprotected"] = tuple(d["unprotected"])
+    if not set(given["unprotected"]) <= set(given["names"]):
+        raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
+    given["lacking"] = _lacking(d["lacking"], given["n_missing"], given["names"])
+    given |= {name: maybe_from_dict(part, d[name]) for name, part in _PARTS.items()}
+    if given["law"] is not None and given["law"].step.size != cells:
+        raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
+    given["null_llf"] = number_from_json(d["null_llf"])
+    kept = (given[name] for name in ("names", "labels", "others", "digest"))
+    given["evidence"] = tallies_from_dict(d["tallies"], *kept)
+    fit, variables = record(Fit, given), record(Variables, given)
+    return fit, variables, record(Cells, given), record(Tests, given)
+
+
+def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
+    """How many respondents lacked each variable, as a document says."""
+    found = tuple(positive_integer("lacking", size, 0) for size in document)
+    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
+        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
+        raise InvalidArgument("lacking", document, remedy)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,9 +722,7 @@ class AssociationResults(Summarised, FittedResults):
             return self.independence  # made by the fit
         held = self.fit, self.variables, self.cells, self.tests
         with maybe_bar(f"{method} test", progress) as advance:
-            return held_tests.independence(
-                held, model, method, rng, n_permutations, n_boot, advance
-            )
+            return independence(held, model, method, rng, n_permutations, n_boot, advance)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
@@ -476,7 +740,7 @@ class AssociationResults(Summarised, FittedResults):
             The fitted model, which has the reports.
         """
         three_way = ThreeWay.of("given", given, self.fit, self.variables)
-        evidence = held_tests.evidence_of(model, self.variables, self.tests)
+        evidence = evidence_of(model, self.variables, self.tests)
         return three_way.conditional_independence(evidence, self.cells)
 
     def test_homogeneity(self, by: str) -> TestResult:
@@ -513,7 +777,7 @@ class AssociationResults(Summarised, FittedResults):
         """
         two_way = self._two_way
         scores = ("row_scores", row_scores), ("column_scores", column_scores)
-        return held_tests.trend(two_way.variables, self.tests, model, scores)
+        return trend(two_way.variables, self.tests, model, scores)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -542,7 +806,7 @@ class AssociationResults(Summarised, FittedResults):
         return self._estimates_frame(alpha)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        from ldpstats.models.association.summary import association_summary
+        from ldpstats.models.association.presentation import association_summary
 
         return association_summary(
             self.fit,
@@ -591,7 +855,6 @@ class AssociationResults(Summarised, FittedResults):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.figures import draw
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         two_way = self._two_way
@@ -605,3 +868,299 @@ class AssociationResults(Summarised, FittedResults):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> AssociationResults:
         return cls(*from_document(document))
+
+
+# -- Tests by what results hold: a test that was made, an estimate, tallies of the reports --------
+# A model that is passed has the reports themselves.
+
+
+def evidence_of(model: Any, variables: Variables, tests: Tests) -> Evidence | None:
+    """The reports of the model that is given, else the tallies that the results carry."""
+    if model is None:
+        return tests.evidence
+    evidence = getattr(model, "evidence", None)
+    if not isinstance(evidence, Evidence):  # what a caller passes may be anything
+        raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
+    if (evidence.digest, evidence.names) != (tests.digest, variables.names):
+        raise InvalidArgument("model", model, "has other data than the results")
+    return evidence
+
+
+def _without_reports(otherwise: str) -> NotAvailable:
+    """The error of a test that needs reports which the results do not carry."""
+    return NotAvailable(
+        "results hold no reports, and carry tallies only where at most "
+        f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
+        f"model=model, the fitted model, or {otherwise}"
+    )
+
+
+def independence(
+    held: tuple[Fit, Variables, Cells, Tests],
+    model: Any,
+    method: str,
+    rng: np.random.Generator | None,
+    n_permutations: int | None,
+    n_boot: int | None,
+    advance: Callable[[float], None],
+) -> TestResult:
+    """The test of independence of this name, with checked options."""
+    fit, variables, cells, tests = held
+    names, sizes = variables.names, variables.sizes
+    evidence = evidence_of(model, variables, tests)
+    if method == "wald" and len(sizes) == 2 and abs(fit.linear.estimate.sum() - 1.0) <= _ROUNDING:
+        P, V = fit.linear.estimate.reshape(sizes), fit.linear.known()
+        how = "Wald test on the unconstrained joint estimate"
+        return by_name.wald_test(names, P, V, cells.smallest_expected, how)
+    plain = fit.is_maximum and fit.converged and not fit.settings
+    if evidence is None and method == "lr" and plain and not np.isnan(tests.null_llf):
+        gain = max(2.0 * (fit.llf - tests.null_llf), 0.0)
+        return by_name.likelihood_ratio_test(names, sizes, gain, fit.on_boundary)
+    if evidence is None:
+        raise _without_reports("use method='score'")
+    fitted = fit.fitted.estimate if plain else None
+    return by_name.test_independence(
+        evidence, method, fitted, fit.on_boundary, rng, n_permutations, n_boot, advance
+    )
+
+
+def trend(
+    variables: Variables, tests: Tests, model: Any, given: tuple[tuple[str, Any], ...]
+) -> TestResult:
+    """The test for a trend with these scores, argument by argument, of two variables."""
+    evidence = evidence_of(model, variables, tests)
+    pairs = zip(given, variables.sizes, strict=True)
+    scores = [_scores(*argument, size) for argument, size in pairs]
+    if evidence is not None:
+        return trend_test(evidence, *scores)
+    usual = all(np.array_equal(own, _scores("", None, own.size)) for own in scores)
+    if tests.trend is None or not usual:
+        raise _without_reports("leave out the scores")
+    return tests.trend
+
+
+def _scores(name: str, given: Any, size: int) -> Array:
+    """Scores of the categories of a variable: those given, else 1, 2, 3, ..."""
+    if given is None:
+        return np.arange(1.0, size + 1.0)
+    scores = numbers(name, given, f"must be {size} scores, one number a category", (size,))
+    if not np.isfinite(scores).all() or np.ptp(scores) == 0.0:
+        raise InvalidArgument(
+            name, given, f"must be {size} finite scores that differ, such as 1, 2, 3"
+        )
+    return scores
+
+
+# -- The distribution of each variable alone, from a joint fit and the variable's own -------------
+
+
+def margin_frames(
+    variables: Variables, estimate: npt.NDArray[Any], alpha: float
+) -> dict[str, pd.DataFrame]:
+    """Sums of the joint estimate, (k,), beside the own estimates of each variable."""
+    found, joint = {}, estimate.reshape(variables.sizes)
+    each = zip(variables.names, variables.labels, variables.margin_fits, strict=True)
+    for v, (name, labels, fit) in enumerate(each):
+        frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
+        if len(labels) == len(frame) + 1:
+            frame.loc["Other"] = _rest(fit, alpha)
+        frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
+        others = tuple(axis for axis in range(joint.ndim) if axis != v)
+        frame.insert(0, "params", joint.sum(axis=others))
+        found[name] = frame
+    return found
+
+
+def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
+    """Estimate, standard error and interval of the answers that are not among the candidates."""
+    assert fit.unexplained is not None
+    return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
+
+
+# -- The records of results of several variables, made of their evidence --------------------------
+
+
+def variables_of(
+    evidence: Evidence, margin_fits: tuple[FrequencyResults, ...], lacking: tuple[int, ...]
+) -> Variables:
+    """The variables with their own fits."""
+    made_by = [group.counts.mechanisms for group in evidence.groups]
+    return Variables(
+        names=evidence.names,
+        labels=tuple(spec.labels for spec in evidence.specs),
+        others=tuple(spec.other for spec in evidence.specs),
+        margin_fits=margin_fits,
+        is_complete=evidence.is_complete,
+        lacking=lacking,
+        unprotected=tuple(
+            name
+            for v, name in enumerate(evidence.names)
+            if any(mechanisms[v].unprotected for mechanisms in made_by)
+        ),
+    )
+
+
+def cells_of(evidence: Evidence, law: CellLaw | None) -> Cells:
+    """What errors of the cells rest on."""
+    return Cells(
+        n_strata=sum(len(group.slices) for group in evidence.groups),
+        dispersion=dispersion(evidence),
+        smallest_expected=smallest_expected(evidence),
+        law=law,
+    )
+
+
+def tests_of(evidence: Evidence, solution: Solution | None = None) -> Tests:
+    """The tests that a fit makes: where the tallies are not kept, those that need them.
+
+    Without a `solution` they are kept, as of results that were collapsed.
+    """
+    if solution is None or is_stored(evidence):
+        return Tests(evidence.digest, _independence(evidence), evidence=tallied(evidence))
+    return Tests(
+        digest=evidence.digest,
+        independence=_independence(evidence),
+        trend=_trend(evidence),
+        null_llf=_null_llf(evidence, solution),
+        evidence=tallied(evidence),
+    )
+
+
+def _independence(evidence: Evidence) -> TestResult | None:
+    """The score test of independence; None where a variable does not vary."""
+    try:
+        return score_test(evidence)
+    except (NotIdentified, NotAvailable):
+        return None
+
+
+def _trend(evidence: Evidence) -> TestResult | None:
+    """The test for a trend over categories 1, 2, 3, ...; None where there is none."""
+    if len(evidence.sizes) != 2:
+        return None
+    try:
+        return trend_test(evidence, *(np.arange(1.0, k + 1.0) for k in evidence.sizes))
+    except (NotIdentified, NotAvailable):
+        return None
+
+
+def _null_llf(evidence: Evidence, solution: Solution) -> float:
+    """Log-likelihood under independence, for the ratio; nan beside what is no maximum."""
+    if np.isnan(solution.gap):
+        return float("nan")
+    return evidence.likelihood.loglike(evidence.null)
+
+
+# -- The joint distribution of some of the variables, from that of all ----------------------------
+
+
+_SUMMED = "cells summed over other variables"
+
+
+def places(names: Any, known: Sequence[str]) -> list[int]:
+    """The places of two or more variables, fewer than all, each once."""
+    remedy = f"must be two or more of {list(known)}, fewer than all, each once"
+    chosen = listed("names", names, remedy)
+    good = all(isinstance(name, str) and name in known for name in chosen)
+    if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
+        if good and len(chosen) == 1:
+            remedy += "; margins() has the distribution of one"
+        raise InvalidArgument("names", names, remedy)
+    return [known.index(name) for name in chosen]
+
+
+def collapsed(
+    keep: Sequence[int], fit: Fit, variables: Variables, cells: Cells, tests: Tests
+) -> tuple[Fit, Variables, Cells, Tests]:
+    """What results of the variables `keep` hold: sums of cells, and their covariance.
+
+    Where the tallies of the reports are at hand, the law of the cells and the test of independence
+    are those of a model of these variables alone. Else both are None.
+    """
+    group = _cell_groups([len(labels) for labels in variables.labels], keep)
+    own = _taken(variables, keep)
+    evidence = None if tests.evidence is None else _evidence(tests.evidence, keep)
+    linear, law = _summed(fit.linear, group), None
+    problem = None if evidence is None else rests_on(evidence, linear)
+    if evidence is not None and problem is not None:
+        V = covariance_of(problem)
+        if V is not None:
+            linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
+        law = cell_law(evidence, problem, V)
+    return (
+        replace(
+            fit,
+            fitted=_summed(fit.fitted, group),
+            linear=linear,
+            settings="; ".join(
+                filter(None, (fit.settings, f"summed over {len(variables.names)} variables"))
+            ),
+            epsilon=_epsilon(own, evidence),
+            sources=tuple(fit.sources[v] for v in keep),
+            is_partial=any(margin.fit.is_partial for margin in own.margin_fits),
+            llf=float("nan"),
+        ),
+        own,
+        _cells(cells, evidence, law),
+        _tests(tests, evidence, own),
+    )
+
+
+def _cell_groups(sizes: Sequence[int], keep: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Which cell of the variables `keep` each cell of all variables, row-major, is summed into."""
+    at = np.indices(sizes).reshape(len(sizes), -1)[list(keep)]
+    cells: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), [sizes[v] for v in keep])
+    return cells
+
+
+def _summed(part: Uncertain, group: npt.NDArray[np.int64]) -> Uncertain:
+    V = None if part.covariance is None else part.covariance.merged(group)
+    return Uncertain(np.bincount(group, part.estimate), V)
+
+
+def _taken(variables: Variables, keep: Sequence[int]) -> Variables:
+    def some(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(values[v] for v in keep)
+
+    return replace(
+        variables,
+        names=some(variables.names),
+        labels=some(variables.labels),
+        others=some(variables.others),
+        margin_fits=some(variables.margin_fits),
+        lacking=(),  # of respondents who lacked a variable that is no longer there, too
+        unprotected=tuple(name for name in some(variables.names) if name in variables.unprotected),
+    )
+
+
+def _evidence(evidence: Evidence, keep: Sequence[int]) -> Evidence:
+    """The tallies of some variables."""
+    specs = tuple(evidence.specs[v] for v in keep)
+    groups = []
+    for group in evidence.groups:
+        parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
+        groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
+    return Evidence(tuple(groups), specs, tuple(evidence.names[v] for v in keep))
+
+
+def _epsilon(own: Variables, evidence: Evidence | None) -> float:
+    """Privacy of the reports on these variables of one respondent; at most, without tallies."""
+    if evidence is None:
+        pairs = zip(own.names, own.margin_fits, strict=True)
+        private = [margin.epsilon for name, margin in pairs if name not in own.unprotected]
+        return float(sum(private)) if private else float("inf")
+    return max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups)
+
+
+def _cells(cells: Cells, evidence: Evidence | None, law: Any) -> Cells:
+    """Without tallies the smallest expected count is that of all variables, which is smaller."""
+    if evidence is None:
+        return replace(cells, law=None)
+    return cells_of(evidence, law)
+
+
+def _tests(tests: Tests, evidence: Evidence | None, own: Variables) -> Tests:
+    if evidence is None:
+        digest = hashlib.blake2b(f"{tests.digest} {own.names}".encode(), digest_size=8)
+        return Tests(digest.hexdigest())
+    return tests_of(evidence)

@@ -3,35 +3,88 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
+from ldpstats.arguments import level, one_of, positive_integer, positive_number, probability
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.models.dictionary.filter import predicate
-from ldpstats.models.dictionary.frames import edges_frame, grams_frame, pair_errors
-from ldpstats.models.dictionary.record import Searched
-from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.models.dictionary.results import DictionaryResults, dictionary_results
-from ldpstats.models.dictionary.search.evidence import SEARCHES, candidates, edges, least_frequency
-from ldpstats.models.dictionary.search.explained import search_again
-from ldpstats.models.dictionary.search.pairs import pair_tables, position_counts
-from ldpstats.models.dictionary.search.paths import Grown, Pair
-from ldpstats.models.dictionary.search.progress import Advance, between, counted
-from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
-from ldpstats.models.dictionary.stages import Progress, stage, told
-from ldpstats.models.frequency.fit_checks import goodness_of_fit
-from ldpstats.models.frequency.misfit import MISFIT, impossible, shown, warn_of_doubts
+from ldpstats.inference import tests as multiplicity
+from ldpstats.inference.intervals import wald
+from ldpstats.inference.tests import TestResult, selected_intervals
+from ldpstats.likelihood.hashed import LARGEST_DENSE
+from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.models.dictionary.presentation import figure_title
+from ldpstats.models.dictionary.record import (
+    REQUIRED,
+    Searched,
+    Tested,
+    edges_frame,
+    fit_of,
+    from_document,
+    grams_frame,
+    pair_errors,
+    tested_strings,
+    to_document,
+)
+from ldpstats.models.dictionary.search import (
+    SEARCHES,
+    Advance,
+    Grown,
+    Pair,
+    ScreenedGrams,
+    between,
+    candidates,
+    counted,
+    detectable,
+    edges,
+    gram_stage,
+    least_frequency,
+    log_rivals,
+    pair_stage,
+    pair_tables,
+    position_counts,
+    screen,
+    search_again,
+    silent,
+    string_stage,
+)
+from ldpstats.models.dictionary.survey import DictionaryReports, DictionarySurvey, GramLayout
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.problems.hashed.moments import LARGEST_DENSE
+from ldpstats.models.frequency.tests import (
+    MISFIT,
+    goodness_of_fit,
+    impossible,
+    shown,
+    warn_of_doubts,
+)
+from ldpstats.models.layout import Fit, Part, Summarised, SummaryTable, count_of, names_alpha
+from ldpstats.models.plots import (
+    axes_of,
+    axis_labels,
+    keep_in_cell,
+    plain,
+    progress_bar,
+    set_title,
+    title_text,
+)
+from ldpstats.models.results import FittedResults
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = ["DictionaryModel"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DictionaryModel", "DictionaryResults"]
+
 
 Array = npt.NDArray[Any]
 
@@ -333,3 +386,646 @@ def _settings(search: str, threshold: str | float, false_grams: float, most: int
         pattern = keep.pattern if isinstance(keep, re.Pattern) else keep
         parts.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
     return ", ".join(parts)
+
+
+# -- Stages of a fit, and who is told how far they have come --------------------------------------
+
+
+Progress = Callable[[str, float], None]
+
+_STAGES = ("grams", "pairs", "search", "test")
+
+
+@contextmanager
+def told(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Who is told of the progress: the caller's function, a bar, or nobody."""
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield None
+    else:
+        with progress_bar("discovering") as move:
+            yield lambda stage, fraction: move(fraction, stage)
+
+
+@contextmanager
+def stage(progress: Progress | None, name: str) -> Iterator[Advance]:
+    """A stage that tells its beginning and end, and all that `advance` is told in between."""
+    if progress is None:
+        yield silent
+        return
+    place = _STAGES.index(name)
+
+    def advance(fraction: float) -> None:
+        progress(name, (place + fraction) / len(_STAGES))
+
+    advance(0.0)
+    yield advance
+    advance(1.0)
+
+
+# -- The caller's filter: which strings can be ----------------------------------------------------
+
+
+def predicate(keep: Any) -> Callable[[str], bool]:
+    """Whether a string is kept, by an expression or a function; all are by None."""
+    if keep is None:
+        return lambda text: True
+    if isinstance(keep, str | re.Pattern):
+        try:
+            pattern = re.compile(str.__str__(keep) if isinstance(keep, str) else keep)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
+        if not isinstance(pattern.pattern, str):
+            raise InvalidArgument("keep", keep, "matches bytes: compile a pattern of text")
+        return lambda text: pattern.fullmatch(text) is not None
+    if not callable(keep):
+        raise InvalidArgument("keep", keep, "must be a regular expression or a function")
+
+    def keeps(text: str) -> bool:
+        try:
+            answer = keep(text)
+        except Exception as error:
+            remedy = f"the filter raised {error!r} for this string: it must answer True or False"
+            raise InvalidArgument("keep", text, remedy) from error
+        if not isinstance(answer, bool | np.bool_):
+            raise InvalidArgument("keep", answer, f"must answer True or False of {text!r}")
+        return bool(answer)
+
+    return keeps
+
+
+# -- The graph of grams as a plot. Matplotlib is imported when it is drawn ------------------------
+
+
+_LONGEST_LABEL = 30
+_MOST_STRINGS = 10  # whose paths have colours that are told apart
+_MOST_OTHERS = 5  # grams of a position that are drawn though no accepted string has them
+_MOST_EDGES = 120  # that are drawn in grey
+_MOST_POSITIONS = 5  # of which all pairs have their edges drawn, not those of neighbours alone
+_LARGEST_NODE = 300.0  # points squared
+_WIDEST_LINE = 5.0  # points
+_GREY = "0.8"
+_SHARED = "0.5"  # edges that several of the drawn strings have
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Grams that are drawn.
+
+    Parameters
+    ----------
+    grams : DataFrame
+        `estimate`, `x` (position), `y` and `is_own` (some drawn string has it), by (start, gram).
+    paths : list of lists of (start, gram)
+        A path for each drawn string.
+    """
+
+    grams: pd.DataFrame
+    paths: list[list[tuple[int, str]]]
+
+
+def plot_graph(
+    fit: Fit,
+    survey: DictionarySurvey,
+    tested: Tested,
+    searched: Searched,
+    params: pd.Series[float],
+    ax: Axes | None,
+    max_strings: int | None,
+    title: str | None = None,
+) -> Axes:
+    """Draw the graph of grams (FPE16 Figure 5), with the accepted strings as paths through it.
+
+    Positions are columns, grams are nodes whose area is their frequency, lines are edges as wide as
+    their joint frequency. A string's path has its colour, dark grey where it shares an edge with
+    another, dashed where a pair is no edge. Beside the grams of the strings the most frequent
+    others are drawn, and in light grey the most frequent edges (of neighbouring positions alone, if
+    there are more than five); how many are left out is written below.
+    """
+    most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
+    words = title_text(title, figure_title(fit, tested))
+    strings = params.iloc[:most]
+    nodes = _nodes(survey, searched.grams, list(strings.index))
+    columns = len(survey.layout.starts)
+    height = 2.0 + 0.42 * max(float(nodes.grams["y"].max()) + 1.0 if len(nodes.grams) else 1.0, 3.0)
+    ax = axes_of(ax, 2.6 + 1.05 * columns, height)
+    present = _present_edges(searched.edges)
+    n_edges = _draw_edges(ax, nodes, present)
+    _draw_paths(ax, nodes, strings, present)
+    _draw_nodes(ax, nodes, survey.pad)
+    hidden = {
+        "strings": len(params) - len(strings),
+        "grams": len(searched.grams) - len(nodes.grams),
+        "edges": searched.n_edges - n_edges,
+    }
+    _name_columns(ax, survey.layout.starts, nodes, hidden, any_strings=len(strings) > 0)
+    set_title(ax, words)
+    keep_in_cell(ax)
+    return ax
+
+
+def _present_edges(edges: pd.DataFrame) -> pd.Series[float]:
+    """Joint frequencies of all edges, by start and gram of both ends."""
+    ends = ["start_1", "gram_1", "start_2", "gram_2"]
+    present: pd.Series[float] = edges.set_index(ends)["estimate"]
+    return present
+
+
+def _nodes(survey: DictionarySurvey, known: pd.DataFrame, strings: list[str]) -> _Nodes:
+    """The grams to draw, with their places."""
+    layout = survey.layout
+    padded = layout.strings("strings", strings) if strings else np.empty(0, dtype="<U1")
+    columns, parts = [], []
+    for a, start in enumerate(layout.starts):
+        own = layout.grams_at(padded, a).tolist() if strings else []
+        here = known[known["start"] == start].set_index("gram")["estimate"]
+        column = _column(own, here.sort_values(ascending=False, kind="stable")).assign(x=float(a))
+        columns.append(column.set_index(pd.MultiIndex.from_product([[start], column.index])))
+        parts.append([(start, gram) for gram in own])
+    return _Nodes(pd.concat(columns), [list(path) for path in zip(*parts, strict=True)])
+
+
+def _column(own: list[str], known: pd.Series[float]) -> pd.DataFrame:
+    """A position: grams of the strings near their rows, the most frequent others below."""
+    rows = pd.Series(np.arange(len(own), dtype=float)).groupby(np.array(own, dtype=object)).mean()
+    y = _places(rows, len(own))
+    others = known.index[~known.index.isin(y.index)][:_MOST_OTHERS]
+    below = pd.Series(len(own) + 0.5 + np.arange(len(others)), others, dtype=float)
+    column: pd.DataFrame = pd.concat([y, below]).to_frame("y")
+    column["is_own"] = column.index.isin(y.index)
+    column["estimate"] = known.reindex(column.index).fillna(0.0)
+    return column
+
+
+def _places(wanted: pd.Series[float], rows: int) -> pd.Series[float]:
+    """The places nearest to those wanted that are one row apart at least."""
+    from scipy.optimize import isotonic_regression
+
+    wanted = wanted.sort_values(kind="stable")
+    steps = np.arange(len(wanted))
+    apart = isotonic_regression(wanted.to_numpy() - steps).x + steps
+    return pd.Series(np.clip(apart, steps, rows - len(wanted) + steps), wanted.index)
+
+
+def _draw_edges(ax: Axes, nodes: _Nodes, present: pd.Series[float]) -> int:
+    """The most frequent edges between drawn nodes in grey; how many were drawn."""
+    from matplotlib.collections import LineCollection
+
+    x = nodes.grams["x"]
+    farthest = 1.0 if x.nunique() > _MOST_POSITIONS else np.inf
+    steps = [x.get(edge[2:], np.nan) - x.get(edge[:2], np.nan) for edge in present.index]
+    shown = present[np.array(steps) <= farthest].nlargest(_MOST_EDGES)
+    lines = [_curve(nodes.grams, edge[:2], edge[2:]) for edge in shown.index]
+    widths = _widths(shown.to_numpy(), nodes)
+    ax.add_collection(LineCollection(lines, colors=_GREY, linewidths=widths, zorder=1))
+    return len(shown)
+
+
+def _widths(frequencies: Array, nodes: _Nodes) -> Array:
+    """Widths of lines in proportion to frequencies, where a gram is as wide as the widest."""
+    largest = max(float(nodes.grams["estimate"].max()), 1e-12)
+    return np.maximum(_WIDEST_LINE * np.clip(frequencies, 0.0, None) / largest, 0.4)
+
+
+def _place(grams: pd.DataFrame, node: Any) -> Array:
+    return np.array([grams.at[node, "x"], grams.at[node, "y"]], dtype=np.float64)
+
+
+def _curve(grams: pd.DataFrame, first: Any, second: Any) -> Array:
+    """A line between two nodes, level at both ends; it passes above the nodes in between."""
+    (x0, y0), (x1, y1) = _place(grams, first), _place(grams, second)
+    t = np.linspace(0.0, 1.0, 25)
+    y = y0 + (y1 - y0) * t * t * (3.0 - 2.0 * t)
+    bulge = 0.0 if x1 - x0 < 1.5 else 0.5
+    return np.column_stack([x0 + (x1 - x0) * t, y - bulge * np.sin(np.pi * t) ** 2])
+
+
+def _draw_paths(
+    ax: Axes, nodes: _Nodes, strings: pd.Series[float], present: pd.Series[float]
+) -> None:
+    """Each string from gram to gram, and its name with its frequency at the end."""
+    from matplotlib.collections import LineCollection
+
+    widths = np.maximum(_widths(strings.to_numpy(), nodes), 1.2)
+    last = float(nodes.grams["x"].max()) if len(nodes.grams) else 0.0
+    shared = Counter(pair for path in nodes.paths for pair in pairwise(path))
+    for i, (string, path) in enumerate(zip(strings.index, nodes.paths, strict=True)):
+        colour = _colour(i, len(strings))
+        pairs = list(pairwise(path))
+        lines = [_curve(nodes.grams, a, b) for a, b in pairs]
+        lines.append(np.vstack([_place(nodes.grams, path[-1]), [last + 0.45, float(i)]]))
+        colours = [colour if shared[pair] == 1 else _SHARED for pair in pairs]
+        styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
+        how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
+        ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
+        label = f"{axis_labels([string], _LONGEST_LABEL)[0]}  {100 * strings.iloc[i]:.1f}%"
+        ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
+
+
+def _colour(i: int, n: int) -> Any:
+    import matplotlib
+
+    return f"C{i}" if n <= _MOST_STRINGS else matplotlib.colormaps["turbo"]((i + 0.5) / n)
+
+
+def _draw_nodes(ax: Axes, nodes: _Nodes, pad: str) -> None:
+    from matplotlib.patheffects import withStroke
+
+    frame = nodes.grams
+    if not len(frame):
+        ax.text(0.5, 0.5, "no gram stood out", transform=ax.transAxes, ha="center", color="0.4")
+        return
+    largest = max(float(frame["estimate"].max()), 1e-12)
+    area = np.maximum(_LARGEST_NODE * frame["estimate"].clip(lower=0.0) / largest, 10.0)
+    faces = np.where(frame["is_own"], "0.25", "0.65")
+    ax.scatter(frame["x"], frame["y"], s=area, c=faces, edgecolors="white", lw=0.5, zorder=3)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for (_, gram), node, size in zip(frame.index, frame.itertuples(), area, strict=True):
+        ax.annotate(
+            _visible(gram, pad),
+            (node.x, node.y),
+            (0.0, np.sqrt(size) / 2.0 + 1.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            color="black" if node.is_own else "0.5",
+            family="monospace",
+            fontsize="small",
+            path_effects=halo,
+            zorder=4,
+        )
+
+
+def _visible(gram: str, pad: str) -> str:
+    """A gram with its pads to be seen, and without mathematics."""
+    shown = gram.replace(pad, "\u2423") if not pad.isprintable() or pad.isspace() else gram
+    return plain("".join(c if c.isprintable() else "?" for c in shown))
+
+
+def _name_columns(
+    ax: Axes, starts: Sequence[int], nodes: _Nodes, hidden: Mapping[str, int], any_strings: bool
+) -> None:
+    ax.set_xticks(range(len(starts)), [str(start + 1) for start in starts])
+    rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
+    notes = ["first character of the gram", *([f"not drawn: {rest}"] if rest else [])]
+    ax.set_xlabel("\n".join(notes))
+    ax.set_yticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    lowest = float(nodes.grams["y"].max()) if len(nodes.grams) else 0.0
+    ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if any_strings else 0.0))
+    ax.set_ylim(lowest + 0.6, -1.0)
+
+
+# -- From which frequency on strings are found, stage by stage ------------------------------------
+
+
+def detectable_frequencies(
+    layout: GramLayout, tested: Tested, searched: Searched, power: float
+) -> pd.Series[float]:
+    """Frequencies found with probability `power`; see `DictionaryResults.detectable_at`."""
+    grams, critical, n_tested = searched.grams, searched.critical, tested.n_tested
+    kept, positions = grams.groupby("start"), layout.n_positions
+    if sum(searched.left_out):  # more significant grams took the place of those just beyond it
+        full = [n > 0 for n in searched.left_out]
+        # of the grams that were kept at each position; 0 where there are none
+        smallest = kept["z"].min().reindex(list(layout.starts)).fillna(0.0).to_numpy()
+        critical = max(critical, float(smallest[full].max()))
+    se = kept["se"].median()
+    mass = grams[["estimate", "se"]].max(axis=1).groupby(grams["start"]).sum()
+    if not n_tested or len(se) < positions:
+        return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
+    rivals = log_rivals(mass.to_numpy())
+    stages = {
+        "grams": gram_stage(float(se.max()), critical, positions),
+        "pairs": pair_stage(searched.pair_se, len(layout.pairs), rivals, n_tested),
+        "test": string_stage(tested.test_se, tested.alpha, n_tested),
+    }
+    found = {name: float(value) for name, value in detectable(stages, power).items()}
+    return pd.Series(found, name="detectable")
+
+
+# -- Strings that nobody listed: those that were found, and everything that was tested ------------
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryResults(Summarised, FittedResults):
+    """Strings that were found and their frequencies.
+
+    The reports of the grams proposed the candidates; those of whole strings tested them, with
+    family-wise error at most `alpha` over all of them (Bonferroni, with shares of alpha that fall
+    with the rank of a candidate). `params` holds the strings that were accepted, `candidates_frame`
+    all that were tested.
+
+    Intervals are those of strings that are only shown because their estimates were large: they
+    cover with probability ``1 - alpha`` given that the string was accepted. The estimates
+    themselves are too large on average where a string was just accepted, by a third and more where
+    that was unlikely; `median_unbiased` are too large as often as too small.
+
+    Attributes
+    ----------
+    params : Series
+        Estimated frequencies of the accepted strings, the most frequent first.
+    bse : Series
+        Their standard errors.
+    alpha : float
+        Bound of the probability that any accepted string is held by nobody.
+    nobs, n_missing : int
+        Respondents, and those who gave no answer.
+    grams : DataFrame
+        Grams that were kept: `start` of the position, `gram`, `estimate`, `se` and `z`.
+    edges : DataFrame
+        Pairs of grams that are edges of the graph and in one of the strings that were tested, with
+        their joint frequency and its standard error. `n_edges` counts all edges.
+    goodness_of_fit : TestResult or None
+        Whether the candidates, and answers that hash evenly, explain the reports of strings.
+    unexplained : Unexplained
+        Share of the respondents whose string was not found.
+    n_excluded : int
+        Strings that the caller's filter took out.
+    n_untested, n_cut : int
+        Strings beyond the number that is tested, and partial strings that the search dropped. Where
+        it searched twice these are the strings of the second search, and the larger number.
+    caution : str
+        Why the family-wise error may be above `alpha`; empty where it is not.
+
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot, plot_graph
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
+    detectable_at
+        From which frequency on strings are found.
+    t_test, wald_test
+        Tests of contrasts of the accepted strings.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    >>> rng = np.random.default_rng(1)
+    >>> reports = survey.privatize(rng.choice(["abcade", "eedabc"], size=8_000), rng)
+    >>> results = ldp.DictionaryModel(reports).fit(alpha=0.05)
+    >>> results.summary_frame().round(3)
+            params   bse  lower  upper  pvalue  edges
+    abcade   0.502  0.01  0.482  0.522     0.0      3
+    eedabc   0.495  0.01  0.476  0.515     0.0      3
+    """
+
+    survey: dict[str, Any]
+    tested: Tested
+    searched: Searched
+
+    alpha = Part[float]("tested", "Bound of the probability that any string is held by nobody.")
+    candidates = Part[pd.DataFrame]("tested", "The candidates; `candidates_frame` has more.")
+    n_tested = Part[int]("tested", "Number of candidates that were tested.")
+    goodness_of_fit = Part[TestResult | None]("tested", "Whether candidates explain the reports.")
+    test_se = Part[float]("tested", "Standard error of the frequency of an absent string.")
+    caution = Part[str]("tested", "Why the family-wise error may be above `alpha`.")
+    grams = Part[pd.DataFrame]("searched", "Grams that were kept.")
+    edges = Part[pd.DataFrame]("searched", "Edges in the strings that were tested.")
+    n_edges = Part[int]("searched", "Number of all edges.")
+    left_out = Part[tuple[int, ...]]("searched", "Grams beyond `max_grams`, at each position.")
+    n_excluded = Part[int]("searched", "Strings that the filter took out.")
+    n_untested = Part[int]("searched", "Strings beyond the number that is tested.")
+    n_cut = Part[int]("searched", "Partial strings that the search dropped.")
+    pair_se = Part[float]("searched", "Standard error of the frequency of a pair.")
+    critical = Part[float]("searched", "The z from which a gram is kept.")
+
+    _format = "ldpstats-dictionary-results"
+    _required = REQUIRED
+
+    def __repr__(self) -> str:
+        return (
+            f"DictionaryResults({count_of(self.k, 'string')} of {self.n_tested} tested, "
+            f"alpha={self.alpha:g}, n={self.nobs}; {self.sources[0]})"
+        )
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.candidates.index[self.tested.accepted]
+
+    @cached_property
+    def _survey(self) -> DictionarySurvey:
+        return DictionarySurvey.from_dict(self.survey)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of positions: edges that a string has at most."""
+        return len(self._survey.layout.pairs)
+
+    # -- inference ---------------------------------------------------------------------------
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Adjusted p-values of the accepted strings, see `candidates_frame`."""
+        return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
+        """Confidence intervals of the accepted strings, cut to [0, 1].
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage.
+        method : {"selected", "wald"}
+            "selected" covers given that the string was accepted (see `selected_intervals`). "wald"
+            would cover if the string had been named beforehand.
+        """
+        method = one_of("method", method, ("selected", "wald"))
+        alpha, fitted = level(alpha), self.fitted
+        if method == "wald":
+            bounds = wald(fitted.estimate, fitted.bse(), alpha)
+        else:
+            bounds = selected_intervals(fitted.estimate, fitted.bse(), self._least, alpha)
+        bounds = np.clip(bounds, 0.0, 1.0)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def _least(self) -> Array:
+        return self.tested.least(self.fitted.estimate)
+
+    @property
+    def median_unbiased(self) -> pd.Series[float]:
+        """Estimates that allow for the acceptance: above the truth as often as below it."""
+        estimate, se = self.fitted.estimate, self.fitted.bse()
+        ends = selected_intervals(estimate, se, self._least, 1.0 - 1e-9)  # of no width
+        return self._series(np.clip(ends[:, 0], 0.0, 1.0), "median_unbiased")
+
+    @cached_property
+    def unexplained(self) -> Unexplained:
+        """Share of the respondents whose string is not among the accepted ones."""
+        total = np.ones((1, self.k))
+        variance = self.fitted.known().transform(total)[0, 0] if self.k else 0.0
+        return Unexplained(1.0 - float(self.fitted.estimate.sum()), float(np.sqrt(variance)))
+
+    def detectable_at(self, power: float = 0.8) -> pd.Series[float]:
+        """Frequencies from which a string passes each stage with probability `power`, about.
+
+        Parameters
+        ----------
+        power : float
+            In (0, 1).
+
+        Returns
+        -------
+        Series
+            "grams": all its grams are kept, if no other string has them. "pairs": its score is
+            above that of most strings that chance makes of the kept grams. "test": its own reports
+            are significant. "found": it passes all three. nan where a position has no gram, or no
+            string was tested. What `width` and `max_candidates` leave out is not allowed for, nor
+            that mixtures of frequent strings look as good as rare ones where grams are short.
+        """
+        power = probability("power", power, zero=False, one=False)
+        return detectable_frequencies(self._survey.layout, self.tested, self.searched, power)
+
+    # -- tables ------------------------------------------------------------------------------
+
+    @cached_property
+    def candidates_frame(self) -> pd.DataFrame:
+        """All strings that were tested, in the order in which the grams proposed them.
+
+        Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`
+        (Bonferroni: over the share of alpha that a candidate of this rank has), `accepted`,
+        `evidence` (log odds against chance, from the grams alone, in nats and up to a constant;
+        what the clearly held strings explain counts for no other) and
+        `edges` (pairs of grams that support the string).
+        """
+        frame = self.candidates.copy()
+        p = frame["pvalue"].to_numpy()
+        adjusted = multiplicity.adjust(p, shares=self.tested.shares) if p.size else p
+        frame.insert(3, "pvalue_adjusted", adjusted)
+        accepted = np.zeros(len(frame), dtype=bool)
+        accepted[self.tested.accepted] = True
+        frame.insert(4, "accepted", accepted)
+        return frame
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
+        bounds = self.conf_int(alpha)
+        tested = self.candidates_frame.loc[list(self.index)]
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+                "pvalue": tested["pvalue_adjusted"],
+                "edges": tested["edges"],
+            }
+        )
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        from ldpstats.models.dictionary.presentation import POWER, dictionary_summary
+
+        return dictionary_summary(
+            self.fit,
+            self._survey,
+            self.tested,
+            self.searched,
+            frame=self.summary_frame(alpha),
+            unexplained=self.unexplained,
+            detectable=self.detectable_at(POWER),
+            n_biased=int((self.median_unbiased < 0.9 * self.params).sum()),
+            alpha=alpha,
+            max_rows=max_rows,
+            details=details,
+        )
+
+    @names_alpha
+    def plot(
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        truth: Any = None,
+        sort: bool | str = True,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the strings that were found with their intervals, beside the truth where known.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series, optional
+            True frequencies by string; those that were missed are drawn too.
+        sort : bool
+            Whether the most frequent string is on top; False (or "none") for alphabetical order.
+        most : int
+            Strings to draw at most, the most frequent ones.
+        title : str, optional
+            "" for none; by default what was found, and in how many reports.
+
+        Raises
+        ------
+        InvalidArgument
+            If `truth` is not a Series of frequencies by string, `ax` is not an Axes, or `sort`,
+            `most` or `title` is invalid.
+        """
+        from ldpstats.models.dictionary.presentation import plot_dictionary
+
+        alpha, most = level(alpha), positive_integer("most", most)
+        frame = self.summary_frame(alpha)
+        return plot_dictionary(
+            self.fit, self._survey, self.tested, frame, ax, alpha, truth, most, sort, title
+        )
+
+    def plot_graph(
+        self, ax: Axes | None = None, max_strings: int | None = None, title: str | None = None
+    ) -> Axes:
+        """Draw the graph of grams, with the strings that were found as paths through it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_strings : int, optional
+            Strings to draw at most, the most frequent ones; ten by default.
+        title : str, optional
+            "" for none; by default what was found, and in how many reports.
+
+        Raises
+        ------
+        InvalidArgument
+            If `max_strings` is not a positive integer, `ax` is not an Axes, or `title` is not text.
+        """
+
+        return plot_graph(
+            self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings, title
+        )
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return to_document(self.fit, self.survey, self.tested, self.searched)
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
+        return cls(*from_document(document))
+
+
+def dictionary_results(
+    fits: FrequencyResults | None,
+    evidence: Array,
+    support: npt.NDArray[np.int64],
+    alpha: float,
+    survey: DictionarySurvey,
+    searched: Searched,
+    **given: Any,
+) -> DictionaryResults:
+    """Results from the fit of all candidates to the reports of whole strings, if there are any.
+
+    `evidence` and `support`, shape (c,), are the scores of the c candidates and the numbers of
+    their edges. Strings beyond these c were fitted with them, and are not tested. `given` are
+    `nobs`, `n_missing` and `settings`.
+    """
+    tested, fitted = tested_strings(fits, evidence, support, alpha)
+    fit = fit_of(fitted, survey, tested, searched, **given)
+    return DictionaryResults(fit, survey.to_dict(), tested, searched)

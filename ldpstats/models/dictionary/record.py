@@ -10,10 +10,30 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.inference import multiplicity
+from ldpstats.arguments import number_from_json, number_to_json
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.dictionary.search import Pair, PairTable, ScreenedGrams
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.layout import Fit
+from ldpstats.models.storage import maybe_from_dict, maybe_to_dict, record
 
-__all__ = ["CANDIDATE_COLUMNS", "Searched", "Tested", "candidates_table"]
+__all__ = [
+    "REQUIRED",
+    "Searched",
+    "Tested",
+    "edges_frame",
+    "fit_of",
+    "from_document",
+    "grams_frame",
+    "pair_errors",
+    "tested_strings",
+    "to_document",
+]
+
 
 Array = npt.NDArray[Any]
 
@@ -100,3 +120,171 @@ def candidates_table(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
     kinds = [np.float64] * 4 + [np.int64]
     values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
     return pd.DataFrame(dict(zip(CANDIDATE_COLUMNS, values, strict=True)), index=strings)
+
+
+# -- The records of results, made of the fit of the candidates to reports of whole strings --------
+
+
+def tested_strings(
+    fits: FrequencyResults | None,
+    evidence: Array,
+    support: npt.NDArray[np.int64],
+    alpha: float,
+) -> tuple[Tested, Uncertain]:
+    """The tests of the candidates, and the estimate of those that were accepted.
+
+    See `dictionary_results` for the arguments.
+    """
+    if fits is None:
+        none = np.empty(0)
+        frame = candidates_table(pd.Index([], dtype=object), none, none, none, none, support)
+        fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
+        return Tested(frame, alpha, None, np.nan), fitted
+    linear, p, n = fits.linear, fits.presence_pvalues().to_numpy(), evidence.size
+    estimates = linear.estimate[:n], linear.bse()[:n], p[:n]
+    frame = candidates_table(fits.categories[:n], *estimates, evidence, support)
+    assert fits.tally is not None  # of hashed candidates
+    absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
+    tested = Tested(frame, alpha, fits.goodness_of_fit, float(np.median(absent)), fits.caution)
+    at = tested.accepted
+    own = np.zeros((at.size, fits.k))
+    own[np.arange(at.size), at] = 1.0
+    V = Covariance.dense(linear.known().transform(own))
+    return tested, Uncertain(linear.estimate[at], V)
+
+
+def fit_of(
+    fitted: Uncertain, survey: DictionarySurvey, tested: Tested, searched: Searched, **given: Any
+) -> Fit:
+    """The record of an estimate that is linear: `given` are `nobs`, `n_missing` and `settings`."""
+    words = "least squares of the candidates" if tested.n_tested else "no candidates"
+    if searched.n_cut:
+        words += f"; the search was bounded, and dropped {searched.n_cut} partial strings"
+    return Fit(
+        fitted=fitted,
+        linear=fitted,
+        method="inversion",
+        cov_type="linear",
+        epsilon=float(survey.epsilon or 0.0),
+        sources=(str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)),
+        message=words,
+        **given,
+    )
+
+
+# -- Results of a search for strings as plain JSON types, and back --------------------------------
+
+
+_FIT = ("nobs", "n_missing", "settings")
+_FRAMES = {
+    "grams": ["start", "gram", "estimate", "se", "z"],
+    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
+}
+_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
+_PLAIN = (
+    "survey",
+    "nobs",
+    "n_missing",
+    "alpha",
+    "n_excluded",
+    "n_untested",
+    "n_cut",
+    "n_edges",
+    "settings",
+    "critical",
+    "caution",
+)
+REQUIRED = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
+
+
+def to_document(
+    fit: Fit, survey: dict[str, Any], tested: Tested, searched: Searched
+) -> dict[str, Any]:
+    """The records of results as plain JSON types; no report is in them."""
+    held = vars(fit) | vars(tested) | vars(searched) | {"survey": survey}
+    document = {name: held[name] for name in _PLAIN}
+    document |= {
+        "strings": tested.candidates.index.tolist(),
+        "candidates": tested.candidates.to_dict(orient="list"),
+        "fitted": fit.fitted.to_dict(),
+        "goodness_of_fit": maybe_to_dict(tested.goodness_of_fit),
+        "left_out": list(searched.left_out),
+        "pair_se": number_to_json(searched.pair_se),
+        "test_se": number_to_json(tested.test_se),
+    }
+    return document | {name: held[name].to_dict(orient="list") for name in _FRAMES}
+
+
+def from_document(document: dict[str, Any]) -> tuple[Fit, dict[str, Any], Tested, Searched]:
+    """Inverse of `to_document`; what is damaged may raise any error."""
+    d = document
+    columns = [d["candidates"][name] for name in CANDIDATE_COLUMNS]
+    frames = {name: pd.DataFrame(d[name])[heads] for name, heads in _FRAMES.items()}
+    given = d | frames | {"left_out": tuple(d["left_out"])}
+    given["pair_se"] = number_from_json(d["pair_se"])
+    tested = Tested(
+        candidates_table(pd.Index(d["strings"], dtype=object), *columns),
+        d["alpha"],
+        maybe_from_dict(TestResult, d["goodness_of_fit"]),
+        number_from_json(d["test_se"]),
+        d["caution"],
+    )
+    survey, searched = DictionarySurvey.from_dict(d["survey"]), record(Searched, given)
+    rest = {name: d[name] for name in _FIT}
+    fit = fit_of(Uncertain.from_dict(d["fitted"]), survey, tested, searched, **rest)
+    return fit, survey.to_dict(), tested, searched
+
+
+# -- What a search found, as tables: grams that were kept, and edges between them -----------------
+
+
+def grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
+    """The grams that were kept, position by position."""
+    rows = [
+        pd.DataFrame(
+            {
+                "start": np.full(kept.grams.size, start),
+                "gram": [str(g) for g in kept.grams],
+                "estimate": kept.estimate,
+                "se": kept.se,
+                "z": kept.z,
+            }
+        )
+        for kept, start in zip(screened, starts, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def edges_frame(
+    screened: list[ScreenedGrams],
+    tables: dict[Pair, PairTable],
+    graph: dict[Pair, Array],
+    starts: tuple[int, ...],
+    members: Array,
+) -> pd.DataFrame:
+    """The edges of the graph that are in one of some strings, given by their grams."""
+    rows = []
+    for (a, b), present in graph.items():
+        own = np.zeros_like(present)
+        own[members[:, a], members[:, b]] = True
+        s, t = np.nonzero(present & own)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "start_1": np.full(s.size, starts[a]),
+                    "gram_1": [str(g) for g in screened[a].grams[s]],
+                    "start_2": np.full(s.size, starts[b]),
+                    "gram_2": [str(g) for g in screened[b].grams[t]],
+                    "estimate": tables[a, b].estimate[s, t],
+                    "se": tables[a, b].se[s, t],
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True)
+
+
+def pair_errors(tables: dict[Pair, PairTable]) -> float:
+    """The typical standard error of the frequency of a rare pair; nan where there is none."""
+    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
+    errors = [np.median(se) for se in known]
+    return float(np.median(errors)) if errors else float("nan")

@@ -2,42 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of
-from ldpstats.arguments.labels import as_series, column_name
-from ldpstats.arguments.markup import html_table
-from ldpstats.channels.audit import Audit
+from ldpstats.arguments import (
+    EPSILON_RANGE,
+    as_array,
+    html_table,
+    listed,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+    whole_below,
+)
+from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import Budget
-from ldpstats.clients.device import Procedure
-from ldpstats.clients.drawing import drawn_report, opened
-from ldpstats.clients.instrument import Instrument
-from ldpstats.clients.specification import check_fingerprint, check_format
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms import Mechanism, mechanism_from_dict
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.mechanisms import (
-    budgets,
-    carries_grams,
-    gram_mechanism,
-    hashes_any,
-    string_mechanism,
+from ldpstats.clients.device import (
+    Budget,
+    Instrument,
+    Procedure,
+    check_fingerprint,
+    check_format,
+    drawn_report,
+    opened,
 )
-from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.reports.single import Reports
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.labels import as_series, column_name
+from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.reports.single import Reports, held
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import Words, simulation_words
+from ldpstats.sampling.samplers import Words, simulation_words
 
-__all__ = ["DictionaryClient", "DictionaryCollector", "DictionarySurvey"]
+__all__ = [
+    "GRAM_MECHANISMS",
+    "MOST_BITS",
+    "STRING_MECHANISMS",
+    "DictionaryClient",
+    "DictionaryCollector",
+    "DictionaryReports",
+    "DictionarySurvey",
+    "GramLayout",
+    "gram_mechanism",
+    "starts_of",
+    "string_mechanism",
+]
+
 
 Array = npt.NDArray[Any]
 
@@ -83,7 +102,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         `planning.plan_dictionary` recommends better ones.
     gram_mechanism : Mechanism or {"best", "krr", "oue", "orr", "rappor"}, optional
         How grams are privatised: over all grams or, hashed, over any strings. By default "best",
-        see `ldpstats.models.dictionary.mechanisms.gram_mechanism`.
+        see `ldpstats.models.dictionary.survey.gram_mechanism`.
     string_mechanism : Mechanism or {"orr", "rappor"}, optional
         How strings are privatised; of an open alphabet. "orr" by default. With fewer than 64
         cohorts and few reports the test of strings rejects too often. A client remembers nothing:
@@ -453,3 +472,587 @@ def _objects(text: Array) -> pd.Series[Any]:
     """Plain strings; as many Python objects as there are distinct ones."""
     codes, distinct = pd.factorize(text)
     return pd.Series(np.array([str(t) for t in distinct], dtype=object)[codes], dtype=object)
+
+
+# -- How grams and whole strings are privatised: mechanisms by name, and their parts of epsilon ---
+
+
+GRAM_MECHANISMS = ("krr", "oue", "orr", "rappor")
+STRING_MECHANISMS = ("orr", "rappor")
+_MOST_CELLS = 1 << 22  # labels of all cohorts together
+MOST_BITS = 4096  # of a unary report
+_GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
+
+
+def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
+    """A mechanism for grams by its name."""
+    one_of("gram_mechanism", name, (*GRAM_MECHANISMS, "best"))
+    size = layout.n_grams
+    if name == "best":
+        few = int(3.0 * np.exp(epsilon) + 2.0)  # a size beyond floats compares with integers
+        name = "krr" if size <= few else "orr"
+    if name in ("krr", "oue"):
+        if name == "oue" and size > MOST_BITS:
+            remedy = f"would report more than {MOST_BITS} bits: use 'orr', of like variance"
+            raise InvalidArgument("gram_mechanism", name, remedy)
+        grams = layout.grams().tolist()
+        return KRR(grams, epsilon) if name == "krr" else KRAPPOR(grams, epsilon, theta=0.5)
+    return _hashed(name, epsilon, _GRAM_COHORTS)
+
+
+def string_mechanism(name: str, epsilon: float) -> Mechanism:
+    """A mechanism for whole strings by its name, "orr" or "rappor"; see `gram_mechanism`."""
+    return _hashed(one_of("string_mechanism", name, STRING_MECHANISMS), epsilon, _STRING_COHORTS)
+
+
+def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
+    if name == "rappor":
+        odds = np.exp(epsilon / 2.0) / 3.0  # of q; those of p = 1/4 are 1/3
+        return RAPPOR(128, 2, _BLOOM_COHORTS, f=0.0, p=0.25, q=float(odds / (1.0 + odds)))
+    # more labels would hardly help, and their counts in all cohorts are held in memory
+    outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), _MOST_CELLS // n_cohorts)
+    return ORR(outputs, n_cohorts, epsilon=epsilon)
+
+
+def carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
+    """Refuse a mechanism that does not know all grams, or does not protect them all."""
+    if mechanism.sensitive is not None:
+        remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
+        raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
+    if mechanism.is_open:
+        if not hashes_any(mechanism):
+            remedy = "must hash any string by a hash that is known here, or list all grams"
+            raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
+        return
+    grams = layout.grams()
+    lacking = ~pd.Index(grams.tolist(), dtype=object).isin(mechanism.categories)
+    if lacking.any() or len(mechanism.categories) != grams.size:
+        shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
+        raise InvalidArgument(
+            "gram_mechanism",
+            str(mechanism),
+            f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
+            "DictionarySurvey(...).layout.grams() lists them",
+        )
+
+
+def hashes_any(mechanism: Mechanism) -> bool:
+    """Whether a mechanism takes any string, by a hash that is known here."""
+    return isinstance(mechanism, Hashed) and mechanism.is_open and mechanism.answer_hash.is_known
+
+
+def budgets(
+    epsilon: float | None, split: Any, string: Any, gram: Any
+) -> tuple[float, float, float]:
+    """Epsilons of the string, of a gram, and of all three reports."""
+    own_string = string.epsilon if isinstance(string, Mechanism) else None
+    own_gram = gram.epsilon if isinstance(gram, Mechanism) else None
+    for name, value in (("string_mechanism", own_string), ("gram_mechanism", own_gram)):
+        if value is not None and not np.isfinite(value):
+            raise InvalidArgument(name, value, "has no finite epsilon: nothing is protected")
+    if epsilon is None:
+        if own_string is None or own_gram is None:
+            raise InvalidArgument(
+                "epsilon", None, "is needed unless both mechanisms are given, which have their own"
+            )
+        total = own_string + 2.0 * own_gram
+    else:
+        total = positive_epsilon("epsilon", epsilon)
+    if split is None:
+        share = own_string / total if own_string is not None else None
+        if share is None:
+            share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
+    else:
+        share = _checked_split(split)
+    parts = share * total, (1.0 - share) / 2.0 * total
+    for name, part, own in (
+        ("string_mechanism", parts[0], own_string),
+        ("gram_mechanism", parts[1], own_gram),
+    ):
+        if own is not None and abs(part - own) > 1e-9 * total:
+            raise InvalidArgument(
+                name,
+                f"epsilon {own:.6g}",
+                f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and two "
+                "grams must add up to the whole",
+            )
+        if own is None and part < EPSILON_RANGE[0]:
+            raise InvalidArgument(
+                "epsilon", total, f"leaves {part:.6g} for {name}: the budgets do not add up"
+            )
+    string_eps = parts[0] if own_string is None else own_string
+    gram_eps = parts[1] if own_gram is None else own_gram
+    return float(string_eps), float(gram_eps), float(total)
+
+
+def _checked_split(split: Any) -> float:
+    """The string's share, from three that add up to one."""
+    remedy = (
+        "must be three positive shares (string, first gram, second gram) that add up to one, the "
+        "two of the grams equal: for example (0.3, 0.35, 0.35)"
+    )
+    if isinstance(split, str | Mapping) or not np.iterable(split):
+        raise InvalidArgument("split", split, remedy)
+    shares = list(split)
+    if len(shares) != 3 or not all(
+        isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
+        for s in shares
+    ):
+        raise InvalidArgument("split", split, remedy)
+    if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
+        raise InvalidArgument("split", split, f"adds up to {sum(shares):.6g}: {remedy}")
+    if abs(shares[1] - shares[2]) > 1e-9:
+        raise InvalidArgument("split", split, remedy)
+    return float(shares[0])
+
+
+# -- What a collector holds of strings that nobody listed: two noisy grams and the noisy whole ----
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryReports:
+    """Reports of a `DictionarySurvey`: report i of each part is from the same respondent.
+
+    Parameters
+    ----------
+    survey : DictionarySurvey
+        What they were collected with.
+    pair : array of int, shape (n,)
+        Number of the pair of positions, in the order of ``survey.layout.pairs``.
+    first, second : Reports
+        Of the grams at the two positions, by `survey.gram_mechanism`.
+    string : Reports
+        Of the whole strings, by `survey.string_mechanism`.
+    n_missing : int
+        Respondents who gave no answer.
+
+    Raises
+    ------
+    InvalidArgument
+        For parts of different lengths, pairs that do not exist, or an invalid number of missing
+        answers.
+    MechanismMismatch
+        For parts that other mechanisms made.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+    >>> reports = survey.privatize(["abca", "cc"] * 10, np.random.default_rng(1))
+    >>> len(reports), len(reports + reports)
+    (20, 40)
+    """
+
+    survey: Any
+    pair: npt.NDArray[np.int64]
+    first: Reports
+    second: Reports
+    string: Reports
+    n_missing: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(getattr(self.survey, "layout", None), GramLayout):
+            raise InvalidArgument("survey", self.survey, "must be a DictionarySurvey")
+        n_pairs = len(self.survey.layout.pairs)
+        remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"
+        pair = as_array("pair", self.pair, remedy)
+        if pair.ndim != 1 or not whole_below(pair, n_pairs):
+            raise InvalidArgument("pair", self.pair, remedy)
+        object.__setattr__(self, "pair", pair.astype(np.int64, copy=False))
+        object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
+        survey = self.survey
+        for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
+            part = getattr(self, name)
+            if not isinstance(part, Reports):
+                raise InvalidArgument(name, part, "must be Reports")
+            if part.mechanism != mechanism:
+                raise MechanismMismatch(
+                    f"reports of {part.mechanism} (fingerprint {part.mechanism.fingerprint}) are "
+                    f"not of the survey's {mechanism} ({mechanism.fingerprint})"
+                )
+            if len(part) != pair.size:
+                remedy = f"must be {pair.size}: one of each respondent"
+                raise InvalidArgument(name, f"{len(part)} reports", remedy)
+
+    @classmethod
+    def at_positions(
+        cls,
+        survey: Any,
+        a: Array,
+        b: Array,
+        parts: tuple[Reports, Reports, Reports],
+        n_missing: int = 0,
+    ) -> DictionaryReports:
+        """Reports of grams at two distinct positions, in any order, and of the strings.
+
+        Parameters
+        ----------
+        survey : DictionarySurvey
+        a, b : array of int, shape (n,)
+            Numbers of the positions of the two grams, among ``survey.layout.starts``.
+        parts : three Reports
+            Of the grams at `a`, of the grams at `b`, and of the strings.
+        n_missing : int
+            Respondents who gave no answer.
+        """
+        pairs = np.array(survey.layout.pairs)
+        numbers = np.full((survey.layout.n_positions,) * 2, -1)
+        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+        first, second = _swapped(parts[0], parts[1], a > b)
+        pair = numbers[np.minimum(a, b), np.maximum(a, b)]
+        return cls(survey, pair, first, second, parts[2], n_missing)
+
+    def __len__(self) -> int:
+        return int(self.pair.size)
+
+    def __add__(self, other: DictionaryReports) -> DictionaryReports:
+        if not isinstance(other, DictionaryReports):
+            return NotImplemented
+        if self.survey != other.survey:
+            raise MechanismMismatch(
+                f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
+                f"to those of {other.survey} ({other.survey.fingerprint})"
+            )
+        return DictionaryReports(
+            self.survey,
+            np.concatenate([self.pair, other.pair]),
+            _concatenated(self.first, other.first),
+            _concatenated(self.second, other.second),
+            _concatenated(self.string, other.string),
+            self.n_missing + other.n_missing,
+        )
+
+    def __radd__(self, other: int) -> DictionaryReports:
+        # sum() starts from zero
+        return self if other == 0 else NotImplemented
+
+    def select(self, keep: Array) -> DictionaryReports:
+        """Those of some respondents: a mask or positions; `n_missing` stays as it is.
+
+        Raises
+        ------
+        InvalidArgument
+            For what is neither a mask of all respondents nor positions among them.
+        """
+        n = len(self)
+        keep = as_array("keep", keep, f"must be a mask of {n} respondents, or positions")
+        mask = keep.dtype == bool
+        if keep.ndim != 1 or not (keep.size == n if mask else whole_below(keep, n)):
+            remedy = f"must be a mask of {n} respondents, or positions from 0 to {n - 1}"
+            raise InvalidArgument("keep", keep, remedy)
+        return replace(
+            self,
+            pair=self.pair[keep],
+            first=_selected(self.first, keep),
+            second=_selected(self.second, keep),
+            string=_selected(self.string, keep),
+        )
+
+    @cached_property
+    def _by_pair(self) -> tuple[Array, Array]:
+        """Respondents in the order of their pairs, and where each pair begins and ends."""
+        bounds = np.arange(len(self.survey.layout.pairs) + 1)
+        order = np.argsort(self.pair, kind="stable")
+        return order, np.searchsorted(self.pair[order], bounds)
+
+    def at_pair(self, number: int) -> tuple[Reports, Reports]:
+        """Reports of the grams of the respondents with this pair of positions.
+
+        Raises
+        ------
+        InvalidArgument
+            For a pair that does not exist.
+        """
+        n_pairs = len(self.survey.layout.pairs)
+        if positive_integer("number", number, 0) >= n_pairs:
+            raise InvalidArgument("number", number, f"must be from 0 to {n_pairs - 1}")
+        order, ends = self._by_pair
+        here = order[ends[number] : ends[number + 1]]
+        return _selected(self.first, here), _selected(self.second, here)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
+        start_1, start_2 = starts_of(self)
+        return pd.DataFrame(
+            {
+                "start_1": start_1,
+                "gram_1": _text(self.first),
+                "start_2": start_2,
+                "gram_2": _text(self.second),
+                "string": _text(self.string),
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Dictionary reports", [self.survey], len(self), [self.n_missing], [])
+
+    def __repr__(self) -> str:
+        return f"DictionaryReports({self.survey}; n={len(self)})"
+
+
+def starts_of(reports: DictionaryReports) -> tuple[Array, Array]:
+    """Where the two grams of each respondent start, counted from 0, (n,) each."""
+    layout = reports.survey.layout
+    starts = np.array(layout.starts)[np.array(layout.pairs)[reports.pair]]
+    return starts[:, 0], starts[:, 1]
+
+
+def _text(part: Reports) -> pd.Series[Any]:
+    """Reports as a column of text, also where there is none."""
+    return pd.Series(part.mechanism.report_labels(part), dtype=str)
+
+
+def _concatenated(left: Reports, right: Reports) -> Reports:
+    cohort = None
+    if left.cohort is not None and right.cohort is not None:
+        cohort = np.concatenate([left.cohort, right.cohort])
+    y = np.concatenate([left.y, right.y])
+    return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
+
+
+def _selected(part: Reports, keep: Array) -> Reports:
+    cohort = None if part.cohort is None else part.cohort[keep]
+    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)
+
+
+def _swapped(first: Reports, second: Reports, swap: Array) -> tuple[Reports, Reports]:
+    """Reports of one mechanism, exchanged where `swap`, (n,), says so."""
+    if not swap.any():
+        return first, second
+
+    def chosen(a: Reports, b: Reports) -> Reports:
+        y = np.where(swap if a.y.ndim == 1 else swap[:, None], b.y, a.y)
+        if a.cohort is None or b.cohort is None:
+            return replace(a, y=y)
+        return replace(a, y=y, cohort=np.where(swap, b.cohort, a.cohort))
+
+    return chosen(first, second), chosen(second, first)
+
+
+# -- Strings of a fixed length over an alphabet, cut into n-grams ---------------------------------
+# Characters are Unicode code points. A shorter string is padded at its end, so that a pad is
+# followed by pads alone; what is longer than the length is lost.
+
+
+_MOST_GRAMS = 1 << 28  # of an alphabet that are listed in turn
+_MOST_POSITIONS = 128  # of grams: eight thousand pairs
+_MOST_CHARACTERS = 1024  # of a string
+
+
+@dataclass(frozen=True)
+class GramLayout:
+    """How strings are padded and cut into n-grams (FPE16 section IV).
+
+    Parameters
+    ----------
+    length : int
+        Characters M of a string, after padding or truncation; at most 1024.
+    gram : int
+        Characters n of a gram, of which `length` is a multiple, at least twice.
+    alphabet : str
+        The D characters that strings are made of.
+    pad : str
+        The character that fills short strings; not one of the alphabet.
+    step : int
+        Characters from the start of one gram to that of the next: n where grams lie side by side,
+        less where they overlap.
+
+    Raises
+    ------
+    InvalidArgument
+        For a length that is not a multiple of the gram, or is one gram; an alphabet with a
+        character twice, with the pad, or without an order; a step that leaves characters out.
+
+    Examples
+    --------
+    >>> layout = GramLayout(length=6, gram=2, alphabet="abc", pad=" ", step=2)
+    >>> layout.starts, layout.pairs, layout.n_grams
+    ((0, 2, 4), ((0, 1), (0, 2), (1, 2)), 13)
+    """
+
+    length: int
+    gram: int
+    alphabet: str
+    pad: str
+    step: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", positive_integer("length", self.length, 2))
+        object.__setattr__(self, "gram", positive_integer("gram", self.gram))
+        object.__setattr__(self, "step", positive_integer("step", self.step))
+        if self.length % self.gram or self.length == self.gram:
+            near = max(-(-self.length // self.gram), 2) * self.gram
+            raise InvalidArgument(
+                "length",
+                self.length,
+                f"must be a multiple of gram={self.gram}, at least twice: for example {near}",
+            )
+        if self.length > _MOST_CHARACTERS:
+            raise InvalidArgument("length", self.length, f"must be at most {_MOST_CHARACTERS}")
+        if self.step > self.gram or (self.length - self.gram) % self.step:
+            remedy = f"must be at most gram={self.gram}, and divide {self.length - self.gram}"
+            raise InvalidArgument("step", self.step, f"{remedy}: some characters would be left out")
+        object.__setattr__(self, "alphabet", _alphabet(self.alphabet))
+        if not isinstance(self.pad, str) or len(self.pad) != 1 or not _is_text(self.pad):
+            raise InvalidArgument("pad", self.pad, 'must be one character, for example " "')
+        if self.pad in self.alphabet:
+            raise InvalidArgument(
+                "alphabet", self.pad, "holds the pad: choose a pad that no string contains"
+            )
+
+    # -- positions ---------------------------------------------------------------------------
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """First character of each of the K positions, counted from 0."""
+        return tuple(range(0, self.length - self.gram + 1, self.step))
+
+    @property
+    def n_positions(self) -> int:
+        """Number of positions K."""
+        return len(self.starts)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The K (K - 1) / 2 pairs of positions, in order."""
+        return tuple(combinations(range(self.n_positions), 2))
+
+    @property
+    def too_large(self) -> str:
+        """Why no analysis could do with such grams; empty where one can."""
+        if self.n_grams > _MOST_GRAMS:
+            D = len(self.alphabet)
+            count = f"makes {D}^{self.gram} grams of an alphabet of {D}"
+            return f"{count}, more than {_MOST_GRAMS}: use shorter grams"
+        if self.n_positions > _MOST_POSITIONS:
+            return (
+                f"makes {self.n_positions} positions, more than {_MOST_POSITIONS}: use longer grams"
+            )
+        return ""
+
+    # -- strings -----------------------------------------------------------------------------
+
+    def strings(self, name: str, values: object, replace: str | None = None) -> npt.NDArray[Any]:
+        """Padded and truncated strings, as numpy text of shape (n,)."""
+        series = values if isinstance(values, pd.Series) else as_series(name, values)
+        is_text = series.map(lambda v: isinstance(v, str)).to_numpy(bool)
+        if not is_text.all():
+            first = int(np.argmin(is_text))
+            where = f"{name}[{series.index[first]}]"
+            raise InvalidArgument(where, series.iloc[first], "must be a string")
+        codes, distinct = pd.factorize(series)
+        known, texts = frozenset(self.alphabet), []
+        for i, text in enumerate(map(str, distinct)):
+            stray = sorted(set(text) - known)
+            if not text or (stray and replace is None):
+                where = f"{name}[{series.index[int(np.argmax(codes == i))]}]"
+                raise InvalidArgument(where, text, *_stray_remedies(stray))
+            if stray:
+                text = "".join(c if c in known else str(replace) for c in text)
+            texts.append(text[: self.length].ljust(self.length, self.pad))
+        return np.array(texts, dtype=f"<U{self.length}")[codes]
+
+    def grams_at(self, strings: Array, position: int) -> npt.NDArray[Any]:
+        """The gram of each padded string, (n,), at a position from 0 to K - 1."""
+        characters = np.ascontiguousarray(strings).view("<U1").reshape(len(strings), self.length)
+        start = self.starts[position]
+        part = np.ascontiguousarray(characters[:, start : start + self.gram])
+        return np.asarray(part.view(f"<U{self.gram}")[:, 0])
+
+    def joined(self, grams: list[Array]) -> npt.NDArray[Any]:
+        """Padded strings from their grams, K arrays of shape (n,): inverse of `grams_at`.
+
+        Where grams overlap the later ones add their last characters.
+        """
+        own = [np.ascontiguousarray(g, dtype=f"<U{self.gram}").view("<U1") for g in grams]
+        parts = [g.reshape(-1, self.gram) for g in own]
+        parts = [part if i == 0 else part[:, -self.step :] for i, part in enumerate(parts)]
+        whole = np.ascontiguousarray(np.hstack(parts))
+        return np.asarray(whole.view(f"<U{self.length}")[:, 0])
+
+    def unpadded(self, strings: Array) -> list[str]:
+        """Plain strings, without their padding."""
+        return [str(text).rstrip(self.pad) for text in strings]
+
+    # -- grams -------------------------------------------------------------------------------
+
+    @property
+    def n_grams(self) -> int:
+        """Number of grams that a position can hold: a pad is followed by pads."""
+        return sum(len(self.alphabet) ** j for j in range(self.gram + 1))
+
+    def grams(self) -> npt.NDArray[Any]:
+        """All grams in order, as numpy text of shape (n_grams,); see `gram_blocks`."""
+        return np.concatenate(list(self.gram_blocks(self.n_grams)))
+
+    def gram_blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
+        """All grams in blocks of at most about `size`, the longest without pads first."""
+        if self.n_grams > _MOST_GRAMS:
+            raise InvalidArgument("gram", self.gram, self.too_large)
+        letters = np.array(list(self.alphabet), dtype="<U1")
+        D = letters.size
+        for filled in range(self.gram, -1, -1):
+            total = D**filled
+            for start in range(0, total, size):
+                numbers = np.arange(start, min(start + size, total))
+                out = np.full((numbers.size, self.gram), self.pad, dtype="<U1")
+                for place in range(filled - 1, -1, -1):
+                    numbers, digit = np.divmod(numbers, D)
+                    out[:, place] = letters[digit]
+                yield np.asarray(out.view(f"<U{self.gram}")[:, 0])
+
+    def may_follow(self, first: Array, second: Array, gap: int) -> npt.NDArray[np.bool_]:
+        """Whether grams can be in one string, shape (a, b): `second` lies `gap` positions later.
+
+        They must agree where they overlap, and nothing but pads follows a pad.
+        """
+        a, b = (np.ascontiguousarray(g, dtype=f"<U{self.gram}") for g in (first, second))
+        if not a.size or not b.size:
+            return np.zeros((a.size, b.size), dtype=bool)
+        left, right = a.view("<U1").reshape(-1, self.gram), b.view("<U1").reshape(-1, self.gram)
+        ended = (left == self.pad).any(axis=1)
+        empty = (right == self.pad).all(axis=1)
+        apart = gap * self.step
+        if apart >= self.gram:
+            return np.asarray(~ended[:, None] | empty[None, :])
+        agree = np.ones((a.size, b.size), dtype=bool)
+        for j in range(self.gram - apart):
+            agree &= left[:, None, apart + j] == right[None, :, j]
+        tail = (right[:, self.gram - apart :] == self.pad).all(axis=1)
+        return np.asarray(agree & (~ended[:, None] | tail[None, :]))
+
+
+def _stray_remedies(stray: list[str]) -> tuple[str, str]:
+    """What to do about a string with characters outside the alphabet, or without any.
+
+    The second quotes no character.
+    """
+    if not stray:
+        empty = "is empty: leave such answers out"
+        return empty, empty
+    words = "has characters outside the alphabet{}: add them, change the strings, or choose one of "
+    words += "the alphabet with replace="
+    return words.format(f" ({', '.join(map(repr, stray[:5]))})"), words.format("")
+
+
+def _is_text(character: str) -> bool:
+    """Whether a character can be written in UTF-8, and numpy keeps it at the end of a text."""
+    return character != "\0" and not "\ud800" <= character <= "\udfff"
+
+
+def _alphabet(given: Any) -> str:
+    """The characters of an alphabet, checked."""
+    remedy = 'must be distinct characters, at least two, for example "abc"'
+    if isinstance(given, Set | Mapping):
+        raise InvalidArgument("alphabet", given, f"has no order: {remedy}")
+    characters = listed("alphabet", list(given) if isinstance(given, str) else given, remedy)
+    for c in characters:
+        if not isinstance(c, str) or len(c) != 1 or not _is_text(c):
+            raise InvalidArgument("alphabet", c, remedy)
+    if len(characters) < 2:
+        raise InvalidArgument("alphabet", given, remedy)
+    twice = sorted(c for c, n in Counter(characters).items() if n > 1)
+    if twice:
+        raise InvalidArgument("alphabet", "".join(twice), f"occurs twice: {remedy}")
+    return "".join(characters)

@@ -18,24 +18,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.channels.base import Channel
-from ldpstats.channels.incidence import Blocks
-from ldpstats.channels.structured import Uniformised
-from ldpstats.channels.subsets import Subsets
-from ldpstats.estimators.mle import MLE
-from ldpstats.inference.quadratic import ReportSums
+from ldpstats.channels.families import Blocks, Subsets
+from ldpstats.channels.structured import Channel, Uniformised
+from ldpstats.estimators.likelihood import MLE
+from ldpstats.inference.boundary import ReportSums
+from ldpstats.likelihood.joint_rows import StackedRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.tallies import (
+    ExactForm,
+    PathLaw,
+    ReportLaw,
+    ReportPart,
+    Uncertain,
+    answer_moments,
+    project_simplex,
+)
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
-from ldpstats.models.frequency.record import Laws
-from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.exact_counts import ExactForm
-from ldpstats.problems.laws import answer_moments
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.report_law import ReportLaw, ReportPart
-from ldpstats.problems.rows.combined import StackedRows
-from ldpstats.problems.simplex import project_simplex
-from ldpstats.problems.tallies import PathLaw
+from ldpstats.models.frequency.estimates import Laws
 
-__all__ = ["Answers", "SumLaw", "known_answers"]
+__all__ = ["Answers", "known_answers"]
+
 
 Array = npt.NDArray[Any]
 

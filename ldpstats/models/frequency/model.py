@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, distribution, one_of, replicates
-from ldpstats.arguments.labels import align
+from ldpstats.arguments import boolean, distribution, one_of, replicates
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -20,35 +20,47 @@ from ldpstats.errors import (
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.estimators.base import Estimator
-from ldpstats.estimators.mle import MLE
+from ldpstats.estimators import ESTIMATORS
+from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
+from ldpstats.estimators.likelihood import MLE, model_of_refits, refitted
+from ldpstats.estimators.solvers import observed
+from ldpstats.inference import intervals
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms.observed import protect_some
-from ldpstats.models.frequency.data import Data, tallied, variable_name
-from ldpstats.models.frequency.estimates import Estimated, estimated
-from ldpstats.models.frequency.estimator import estimator_of, settings_of
-from ldpstats.models.frequency.evidence import Evidence
-from ldpstats.models.frequency.fit_checks import goodness_of_fit
-from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
-from ldpstats.models.frequency.one_sample import one_sample_test
-from ldpstats.models.frequency.record import Checks, Laws, Specifications
-from ldpstats.models.frequency.refits import bootstrap_intervals, check_made, profile_intervals
+from ldpstats.labels import align
+from ldpstats.likelihood.joint_rows import FixedEntry
+from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.mechanisms.krr import protect_some
+from ldpstats.models.frequency.estimates import (
+    Checks,
+    Estimated,
+    Evidence,
+    Laws,
+    Specifications,
+    estimated,
+    stacked,
+)
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.parameters.groups import DeviceGroups
-from ldpstats.models.parameters.model import ParametersModel
-from ldpstats.models.posterior.frequency import checked_prior, frequency_posterior
-from ldpstats.models.posterior.record import Origin
-from ldpstats.models.posterior.results import PosteriorResults
-from ldpstats.models.shared.bar import fitting
-from ldpstats.models.shared.fit import Fit
-from ldpstats.models.shared.spelling import in_turn
+from ldpstats.models.frequency.tests import goodness_of_fit, misfit, one_sample_test, warn_of_doubts
+from ldpstats.models.layout import CONSTRAINED, Fit, in_turn
+from ldpstats.models.parameters import DeviceGroups, ParametersModel
+from ldpstats.models.plots import fitting, maybe_bar
+from ldpstats.models.posterior.draws import checked_prior, frequency_posterior
+from ldpstats.models.posterior.results import Origin, PosteriorResults
 from ldpstats.priors import SimplexPrior
-from ldpstats.problems.estimates import Unexplained
-from ldpstats.problems.moments import Moments
-from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
-__all__ = ["FrequencyModel"]
+__all__ = [
+    "Data",
+    "FrequencyModel",
+    "missing_in",
+    "refuse_shared_persons",
+    "reports_in",
+    "settings_of",
+]
+
 
 Array = npt.NDArray[Any]
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
@@ -226,7 +238,7 @@ class FrequencyModel:
             estimator object with its tuning.
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
-            ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
+            ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.moments`; for "mle".
             A constrained estimate has no standard errors: `bse` is nan and warns, and `cov_params`
             is refused. Intervals and tests rest on the unconstrained estimate as ever.
         cov_type : {"default", "linear", "fpe16"}
@@ -513,3 +525,337 @@ class FrequencyModel:
         progress = boolean("progress", progress)
         check_made(results, self.evidence)
         return bootstrap_intervals(results, self.evidence, estimator, alpha, rng, n_boot, progress)
+
+
+# -- What a caller passes as the data of one variable, and what it is called ----------------------
+
+
+Data = Reports | Counts | BitCounts
+Tally = Counts | BitCounts
+
+
+def tallied(data: Data | Sequence[Data]) -> tuple[tuple[Tally, ...], tuple[str, ...]]:
+    """The counts of each mechanism, summed over its groups; and the cohort that each is of, or "".
+
+    The cohorts of a device are groups with a device of their own. A cohort is drawn without regard
+    to the answer: how many respondents it has says nothing of frequencies and parameters, whatever
+    the shares that it was drawn with, and everything is estimated given these numbers.
+
+    Raises
+    ------
+    NotIdentified
+        If an unknown parameter is in the devices of cohorts without a report alone.
+    """
+    groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
+    if not groups:
+        raise InvalidArgument("data", data, "is empty: pass reports or counts")
+    for group in groups:
+        if not isinstance(group, Reports | Counts | BitCounts):
+            remedy = "must be Reports, Counts or BitCounts"
+            remedy += " (plain numbers become counts with mechanism.counts(n)"
+            more = "; a dict of groups is for GroupedModel(groups).fit())"
+            remedy += more if isinstance(group, Mapping) else ")"
+            raise not_reports("data", group, remedy)
+    counts = [group.tally() if isinstance(group, Reports) else group for group in groups]
+    found = [part for one in counts for part in _by_cohort(one)]
+    _check_parameters(counts, found)
+    if len(found) == 1:  # a fingerprint takes long where Q is large
+        return (found[0][1],), (found[0][0],)
+    sums: dict[tuple[str, bool, str], Any] = {}
+    for name, own in found:
+        key = own.mechanism.fingerprint, own.has_patterns, name
+        sums[key] = sums[key] + own if key in sums else own
+    return tuple(sums.values()), tuple(name for *_, name in sums)
+
+
+def _by_cohort(counts: Tally) -> list[tuple[str, Tally]]:
+    """The cohorts of these counts that have reports, each with its name; "" where there are none.
+
+    Reports that no cohort can make are impossible: counts with some stay as they are, to be refused
+    where equations are made.
+    """
+    parts = counts.mechanism.cohort_parts
+    if not (parts and isinstance(counts, Counts) and counts.nobs):
+        return [("", counts)]
+    n = counts.vector()
+    own = [np.where(part.places >= 0, n[part.places], 0) for part in parts]
+    if sum(int(one.sum()) for one in own) < counts.nobs:
+        return [("", counts)]
+    found: list[tuple[str, Tally]] = []
+    for part, one in zip(parts, own, strict=True):
+        if one.any():
+            lost = 0 if found else counts.n_missing
+            within = _by_cohort(replace(part.mechanism.counts(one), n_missing=lost))
+            found += [(f"{part.name}:{name}" if name else part.name, c) for name, c in within]
+    return found
+
+
+def _check_parameters(given: Sequence[Tally], found: Sequence[tuple[str, Tally]]) -> None:
+    """Refuse parameters that only cohorts without a report have."""
+    known = {name for _, counts in found for name in counts.mechanism.unknown}
+    lost = {n: 0 for counts in given for n in counts.mechanism.unknown if n not in known}
+    if lost:
+        there = {name for name, _ in found}
+        cohorts = {name: 0 for counts in given for name in counts.mechanism.cohort_names}
+        raise NotIdentified(
+            f"the unknown {in_turn(list(lost))} cannot be estimated: there is no report of the "
+            f"cohort {in_turn([name for name in cohorts if name not in there])}"
+        )
+
+
+def variable_name(name: str | None, data: object) -> str:
+    """The name that was given, else the one that all reports have."""
+    if name is not None:
+        if not isinstance(name, str):
+            raise InvalidArgument("name", name, "must be text: the name of the variable")
+        return name
+    groups = data if isinstance(data, list | tuple) else [data]
+    found = {group.name if isinstance(group, Reports) else "" for group in groups}
+    return found.pop() if len(found) == 1 else ""
+
+
+# -- The estimator that a fit asks for, by name or as an object, and its settings in words --------
+
+
+def estimator_of(
+    evidence: Evidence, method: str | Estimator[Any] | None, constraints: Any, cov_type: str
+) -> Estimator[Any]:
+    """The estimator that the arguments of `FrequencyModel.fit` ask for."""
+    if method is None:
+        linear = evidence.candidates is not None or not evidence.has_patterns
+        method = "inversion" if linear and constraints is None else "mle"
+    if isinstance(method, Estimator):  # the user passes a name or an object
+        estimator = method
+    else:
+        estimator = ESTIMATORS[one_of("method", method, tuple(ESTIMATORS))]()
+    if constraints is not None:
+        if estimator.name != "mle":
+            raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
+        estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
+    # here and in `estimates`, the kind of estimator says which of the two problems it solves
+    if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
+        raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+    return estimator
+
+
+def settings_of(estimator: Estimator[Any]) -> str:
+    """The settings of an estimator that its name leaves out."""
+    if estimator.constraints is not None:
+        return CONSTRAINED
+    return "" if estimator == type(estimator)() else "tuned"
+
+
+# -- Groups of respondents that are compared: who reported, and whether they are different persons -
+
+
+def _parts(data: object) -> list[Any]:
+    return list(data) if isinstance(data, list | tuple) else [data]
+
+
+def reports_in(data: object) -> int | None:
+    """Number of reports in the data of a group; None for what is no data."""
+    parts = _parts(data)
+    if not parts or not all(isinstance(part, Reports | Counts | BitCounts) for part in parts):
+        return None
+    return sum(len(part) if isinstance(part, Reports) else part.nobs for part in parts)
+
+
+def missing_in(data: object) -> int:
+    """Respondents of a group who gave no answer."""
+    return sum(part.n_missing for part in _parts(data))
+
+
+def refuse_shared_persons(groups: Mapping[str, object]) -> None:
+    """Refuse groups, by the argument's name, in which an identifier appears twice."""
+    owner: dict[Any, str] = {}
+    named: list[tuple[str, Any]] = []
+    for name, data in groups.items():
+        parts = [part.ids for part in _parts(data) if isinstance(part, Reports)]
+        ids = [part for part in parts if part is not None]
+        if ids:
+            named.append((name, pd.unique(np.concatenate(ids))))
+    if len(named) < 2 or pd.Index(np.concatenate([ids for _, ids in named])).is_unique:
+        return
+    for name, ids in named:
+        for person in ids:
+            if person in owner:
+                raise InvalidArgument(
+                    f"{name}.ids",
+                    person,
+                    f"is in {owner[person]} too: groups must be of different persons; compare "
+                    "answers of the same persons by AssociationModel with ids=, or survey.change",
+                )
+            owner[person] = name
+
+
+# -- Intervals that fit the model again and again: profile likelihood and parametric bootstrap ----
+
+
+Sources = tuple[Counts | BitCounts, ...]
+
+_TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
+
+
+def check_made(results: FrequencyResults, evidence: Evidence) -> None:
+    """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+    if results.linear.at is not None:
+        raise NotAvailable("intervals after a selection: use the default ones, or refit")
+    one_step = results.linear_method == "one step"
+    problem = evidence.one_step if one_step else evidence.inference
+    if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
+        raise InvalidArgument("model", str(evidence.sources[0].mechanism), "has other data")
+
+
+def profile_intervals(
+    results: FrequencyResults, evidence: Evidence, alpha: float, progress: bool
+) -> Array:
+    """Profile-likelihood intervals of results of this evidence, shape (k, 2)."""
+    if "constrained" in results.settings:
+        raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
+    return _profiles(evidence.likelihood, results.linear.bse(), alpha, progress)
+
+
+def bootstrap_intervals(
+    results: FrequencyResults,
+    evidence: Evidence,
+    estimator: Estimator[Any] | None,
+    alpha: float,
+    rng: np.random.Generator,
+    n_boot: int,
+    progress: bool,
+) -> Array:
+    """Bootstrap percentile intervals of results of this evidence, shape (k, 2)."""
+    if results.unexplained is not None and not results.assumes_complete:
+        raise NotAvailable(
+            f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
+            "not among them is not known; use the default intervals"
+        )
+    estimator = ESTIMATORS[results.method]() if estimator is None else estimator
+    if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
+        raise InvalidArgument(
+            "estimator",
+            estimator,
+            f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
+            "estimator= as it was, for example MLE(constraints=...)",
+        )
+    p = results.fitted.estimate
+    if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+        p = evidence.moments.plug_in()
+    return _bootstrap(evidence, estimator, p, alpha, rng, n_boot, progress)
+
+
+def _profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
+    """Profile-likelihood intervals of all categories, shape (k, 2).
+
+    `se` are about the standard errors, nan where unknown.
+    """
+    W, n = observed(likelihood)
+    seen = Likelihood(W.prepared(), n)
+    best = MLE().solve(likelihood).p
+    maximum = seen.loglike(best)
+    ends = np.empty((likelihood.k, 2))
+    with maybe_bar("profiles", progress) as advance:
+        for i in range(likelihood.k):
+            path = _Path(seen, i, best)
+            at = path.loglike, float(best[i]), maximum, alpha
+            ends[i] = intervals.profile(*at, path.slope, float(se[i]))
+            advance((i + 1) / likelihood.k)
+    return ends
+
+
+class _Path:
+    """The profile likelihood of one category, maximised over the others from where it was last."""
+
+    def __init__(self, likelihood: Likelihood, index: int, best: Array) -> None:
+        self.likelihood, self.index = likelihood, index
+        others = np.delete(best, index)
+        share = others.sum()
+        self._others = others / share if share > 0.0 else np.full(others.size, 1.0 / others.size)
+        self._at: Array | None = None
+
+    def loglike(self, v: float) -> float:
+        """l(v), -inf where v makes a report impossible that was seen."""
+        W, n = FixedEntry(self.likelihood.W, self.index, v), self.likelihood.n
+        self._at = np.eye(self.likelihood.k)[self.index]
+        if v < 1.0:
+            flat = np.full(self._others.size, 1.0 / self._others.size)
+            if W.mix(flat).min() <= 0.0:
+                self._at = None
+                return -np.inf
+            start = self._others if W.closed_form(n) is None else None
+            self._others = refitted(W, n, start).p
+            self._at = np.insert((1.0 - v) * self._others, self.index, v)
+        return self.likelihood.loglike(self._at)
+
+    def slope(self, v: float) -> float:
+        """l'(v), by the envelope theorem; nan where it is not known."""
+        if self._at is None or not v < 1.0:
+            return np.nan
+        score = self.likelihood.score(self._at)
+        return float(score[self.index] - self._others @ np.delete(score, self.index))
+
+
+def _bootstrap(
+    evidence: Evidence,
+    estimator: Estimator[Any],
+    p: Array,
+    alpha: float,
+    rng: np.random.Generator,
+    n_boot: int,
+    progress: bool,
+) -> Array:
+    """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
+    draws = np.empty((n_boot, p.size))
+    refit = _refit(evidence, estimator, p)
+    surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
+    with maybe_bar("bootstrap", progress) as advance:
+        for b, sources in enumerate(zip(*surveys, strict=True)):
+            draws[b] = refit(sources)
+            advance((b + 1) / n_boot)
+    return np.asarray(intervals.percentile(draws, alpha))
+
+
+def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
+    """What estimates from a simulated survey; the kinds of estimator solve different problems."""
+
+    def likelihood_of(sources: Sources) -> Likelihood:
+        return stacked([c.mechanism.likelihood(c, evidence.candidates) for c in sources])
+
+    def by_moments(sources: Sources) -> Array:
+        again = Evidence.of(sources, evidence.candidates, incomplete=False)
+        return estimator.solve(again.moments).p
+
+    def by_likelihood(sources: Sources) -> Array:
+        return estimator.solve(likelihood_of(sources)).p
+
+    def by_maximum(sources: Sources) -> Array:
+        return refitted(*observed(likelihood_of(sources)), start, model).p
+
+    if not isinstance(estimator, LikelihoodEstimator):
+        return by_moments
+    if estimator != MLE():
+        return by_likelihood
+    W, n = observed(evidence.likelihood)
+    known = W.closed_form(n) is not None or W.reduced(n) is not None
+    start, model = (None, None) if known else (p, model_of_refits(W, n, p))
+    return by_maximum
+
+
+def _surveys(
+    counts: Counts | BitCounts, candidates: Any, p: Array, rng: np.random.Generator, n_boot: int
+) -> Iterator[Counts | BitCounts]:
+    """Counts of n_boot surveys of as many respondents each, whose categories have the law p.
+
+    Bits are drawn for several surveys at once, which takes long simulations to compiled loops.
+    """
+    mechanism, nobs = counts.mechanism, counts.nobs
+    if not counts.has_patterns or not mechanism.n_bits:
+        yield from (mechanism.draw(p, nobs, rng, candidates) for _ in range(n_boot))
+        return
+    labels, some = mechanism.labels(candidates), -(-_TOGETHER // (nobs * mechanism.n_bits))
+    for start in range(0, n_boot, some):
+        drawn = rng.multinomial(nobs, p, size=min(some, n_boot - start))
+        codes = np.repeat(np.tile(np.arange(p.size), len(drawn)), drawn.reshape(-1))
+        reports = mechanism.privatize(labels.take(codes), rng)
+        for first in range(0, len(codes), nobs):
+            yield reports[first : first + nobs].tally()

@@ -7,34 +7,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.models.frequency.record import Checks, Laws
-from ldpstats.models.shared.fit import Fit
-from ldpstats.models.shared.notes import (
-    closing_notes,
-    design_pairs,
-    estimator_text,
-    goodness_notes,
-    header,
-    interval_note,
-    protection_notes,
-    resolution_notes,
-    respondents_pairs,
-    rest_notes,
-    title,
-)
-from ldpstats.models.shared.tables import (
+from ldpstats.models.frequency.estimates import Checks, Laws
+from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Fit,
     SummaryTable,
+    closing_notes,
     decimals,
+    design_pairs,
     distinct_lines,
     estimate_cells,
     estimate_columns,
+    estimator_text,
     figures,
+    goodness_notes,
+    header,
+    interval_note,
     largest,
     one_line,
+    protection_notes,
     pvalue_text,
+    resolution_notes,
+    respondents_pairs,
+    rest_notes,
     second_shown,
     second_words,
+    title,
 )
 
 __all__ = ["frequency_summary", "interval_kind"]

@@ -1,131 +1,475 @@
-"""Draws of labelled parameters: what is computed from the draws alone."""
+"""The engines that draw from posteriors, by name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of
-from ldpstats.inference.chains.diagnostics import ess_bulk, ess_tail, rhat
-from ldpstats.models.posterior.comparisons import inequalities
-from ldpstats.models.posterior.intervals import equal_tailed, highest_density
-from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.arguments import did_you_mean, numbers, one_of, replicates
+from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.estimators.parametric import maximum
+from ldpstats.inference.chains import Chains, LogDensity, sample
+from ldpstats.inference.tests import TestResult
+from ldpstats.labels import align
+from ldpstats.likelihood.parametric import ParametricLikelihood
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.models.posterior.densities import (
+    FrequencyDensity,
+    GroupReports,
+    ParametersDensity,
+    PooledDensity,
+    with_answers,
+)
+from ldpstats.models.posterior.evidence import REPLICATES, predictive_check
+from ldpstats.models.posterior.results import (
+    BELOW_ONE,
+    PROBABILITY,
+    Origin,
+    PosteriorResults,
+    Run,
+    chain_doubts,
+    frequency_mode,
+)
+from ldpstats.models.results import Label, group_place, stacked_index
+from ldpstats.priors import Beta, Dirichlet, DirichletLaw, LogitLaw, Pooling, SimplexPrior
 
-__all__ = ["Draws"]
+__all__ = [
+    "ENGINES",
+    "GroupedPosterior",
+    "chains_by",
+    "checked_draws",
+    "checked_generator",
+    "checked_prior",
+    "frequency_posterior",
+    "parameters_posterior",
+    "parameters_prior",
+    "pooled_posterior",
+]
 
-Array = npt.NDArray[Any]
+
+ENGINES = ("hmc", "pymc")
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Draws of m labelled parameters from a posterior.
+def chains_by(engine: str, density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
+    """Draw from a posterior by one of the engines.
 
     Parameters
     ----------
-    samples : array, shape (c, n, m)
-        n draws from each of c chains.
-    index : Index, length m
-        Labels of the parameters; a MultiIndex for tables and groups.
+    engine : {"hmc", "pymc"}
+        The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+    density : LogDensity
+    rng : numpy Generator
+        The same state gives the same draws.
+    draws : int
+        Over all chains.
+
+    Raises
+    ------
+    InvalidArgument
+        For another engine.
+    NotAvailable
+        If PyMC is needed and not installed.
+    """
+    if one_of("engine", engine, ENGINES) == "hmc":
+        return sample(density, rng, draws)
+    from ldpstats.models.posterior.pymc import pymc_chains
+
+    return pymc_chains(density, rng, draws)
+
+
+# -- The posterior of the frequencies of one variable ---------------------------------------------
+
+
+Array = npt.NDArray[Any]
+
+Results = TypeVar("Results", bound=PosteriorResults)
+
+_FEWEST = 160
+
+
+def checked_generator(rng: object) -> np.random.Generator:
+    """The generator that a caller passes."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
+    return rng
+
+
+def checked_draws(draws: object) -> int:
+    """The number of draws over all chains."""
+    return replicates("draws", draws, _FEWEST)
+
+
+def checked_prior(prior: object) -> SimplexPrior:
+    """The prior of frequencies that a caller passes; None is the flat one."""
+    if prior is None:
+        return Dirichlet()
+    if not isinstance(prior, SimplexPrior):
+        remedy = "must be a prior of frequencies, such as ldpstats.priors.Dirichlet(1.0), or None"
+        raise InvalidArgument("prior", prior, remedy)
+    return prior
+
+
+def frequency_posterior(
+    likelihood: Likelihood,
+    labels: pd.Index[Any],
+    origin: Origin,
+    rng: np.random.Generator,
+    prior: Any,
+    law: LogitLaw,
+    draws: int,
+    engine: str,
+    groups: Sequence[tuple[Array, Array]],
+    kind: type[Results],
+) -> Results:
+    """Draw from the posterior of frequencies with these labels, given the likelihood of reports.
+
+    `law` is that of the prior over the labels, and `kind` the class of the results. `groups` are
+    channels and counts for the posterior predictive check; none for no check.
+    """
+    rng, draws = checked_generator(rng), checked_draws(draws)
+    peak = frequency_mode(likelihood, law)
+    density = FrequencyDensity.of(likelihood, law)
+    chains = chains_by(engine, density, rng, draws)
+    kept = density.constrained(chains.z).reshape(-1, law.k)
+    kept = kept[:: -(-len(kept) // REPLICATES)]
+    words = repr(Dirichlet() if prior is None else prior)
+    return kind.of(
+        chains,
+        density,
+        labels,
+        replace(origin, prior=words, without_mode=BELOW_ONE if peak is None else ""),
+        peak=peak,
+        prior_draws=law.draw(rng, draws),
+        check=_check(kept, groups, rng) if groups else None,
+        concentration=law.alpha if isinstance(law, DirichletLaw) else None,
+        engine=engine,
+    )
+
+
+def _check(
+    frequencies: Array, groups: Sequence[tuple[Array, Array]], rng: np.random.Generator
+) -> TestResult:
+    """The posterior predictive check of draws (s, k); groups are channels and counts."""
+    counts = [n for _, n in groups]
+    return predictive_check(frequencies, lambda p: [p @ Q for Q, _ in groups], counts, rng)
+
+
+# -- The posterior of frequencies and unknown parameters of devices -------------------------------
+
+
+_FREQUENCIES = "frequencies"
+_HOW = (
+    "must be None, a prior of the frequencies such as Dirichlet(1.0), or a dict such as "
+    "{'cheating': Beta(2, 18), 'frequencies': Dirichlet(1.0)}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ParametersPrior:
+    """Priors of the frequencies and of each parameter, which are independent.
+
+    `given` are the parameters whose prior was chosen; those of the others are flat.
     """
 
-    samples: Array
-    index: pd.Index[Any]
+    frequencies: SimplexPrior
+    parameters: tuple[Beta, ...]
+    given: tuple[str, ...]
+    words: str
+
+
+def parameters_prior(prior: Any, names: Sequence[str]) -> ParametersPrior:
+    """Read the priors that a caller passes, by name.
+
+    Raises
+    ------
+    InvalidArgument
+        If a name is not an unknown parameter, or its prior is not a Beta.
+
+    Examples
+    --------
+    >>> parameters_prior({"cheating": Beta(2, 18)}, ["cheating"]).words
+    'Dirichlet(1.0), cheating: Beta(2.0, 18.0)'
+    """
+    if not isinstance(prior, Mapping):
+        if prior is not None and not isinstance(prior, SimplexPrior):
+            raise InvalidArgument("prior", prior, _HOW)
+        prior = {} if prior is None else {_FREQUENCIES: prior}
+    for name, law in prior.items():
+        if name in names:
+            if not isinstance(law, Beta):
+                remedy = "must be a prior of a probability, such as ldpstats.priors.Beta(2, 18)"
+                raise InvalidArgument(f"prior[{name!r}]", law, remedy)
+        elif name != _FREQUENCIES:
+            hint = did_you_mean(name, names)
+            remedy = f"is no unknown parameter of {', '.join(names)}{hint}; prior= {_HOW}"
+            raise InvalidArgument("prior", name, remedy)
+    own = None if _FREQUENCIES in names else prior.get(_FREQUENCIES)
+    shares = checked_prior(own)
+    laws = tuple(prior.get(name, Beta()) for name in names)
+    pairs = zip(names, laws, strict=True)
+    words = ", ".join([repr(shares), *(f"{name}: {law!r}" for name, law in pairs)])
+    return ParametersPrior(shares, laws, tuple(n for n in names if n in prior), words)
+
+
+def parameters_posterior(
+    likelihood: ParametricLikelihood,
+    labels: pd.Index[Any],
+    origin: Origin,
+    rng: np.random.Generator,
+    prior: ParametersPrior,
+    draws: int = 4000,
+    engine: str = "hmc",
+) -> PosteriorResults:
+    """Draw from the posterior of frequencies and parameters with these labels, k + m of them."""
+    engine = one_of("engine", engine, ENGINES)
+    rng, draws = checked_generator(rng), checked_draws(draws)
+    k = likelihood.k
+    law = prior.frequencies.law(labels[:k])
+    a, b = (np.array([getattr(one, side) for one in prior.parameters]) for side in "ab")
+    density = ParametersDensity(likelihood, law, a, b)
+    chains = chains_by(engine, density, rng, draws)
+    kept = density.constrained(chains.z).reshape(-1, likelihood.size)
+    kept = kept[:: -(-len(kept) // REPLICATES)]
+    peak = _peak(likelihood, law, a, b)
+    before = np.column_stack([law.draw(rng, draws), rng.beta(a, b, size=(draws, a.size))])
+    return PosteriorResults.of(
+        chains,
+        density,
+        labels,
+        replace(origin, prior=prior.words, without_mode=BELOW_ONE if peak is None else ""),
+        simplex=np.r_[np.zeros(k, dtype=np.int64), np.full(likelihood.m, PROBABILITY)],
+        peak=peak,
+        prior_draws=before,
+        check=predictive_check(kept, likelihood.laws, likelihood.counts, rng),
+        engine=engine,
+    )
+
+
+def _peak(likelihood: ParametricLikelihood, law: Any, a: Array, b: Array) -> Array | None:
+    """Where the posterior density of frequencies and parameters is largest; None if nowhere.
+
+    Priors with exponents of at least one add answers that were asked directly.
+    """
+    if not isinstance(law, DirichletLaw) or min(law.alpha.min(), a.min(), b.min()) < 1.0:
+        return None
+    return maximum(with_answers(likelihood, law.alpha - 1.0, a - 1.0, b - 1.0)).x
+
+
+# -- The posterior of the frequencies in several groups, with partial pooling ---------------------
+
+
+_WITHOUT_MODE = (
+    "the density of pooled groups is largest where all groups are equal, whatever the reports say: "
+    "use params, the posterior means"
+)
+MOST_COORDINATES = 2000  # whose Hessian is formed and factored
+_MOST_ENTRIES = 1 << 26  # of likelihoods of distinct reports, half a gigabyte
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroupedPosterior(PosteriorResults):
+    """Draws from the posterior of the frequencies in several groups: see `PosteriorResults`.
+
+    Parameters are labelled by group, one level a column that makes the groups, and category.
+
+    Parameters
+    ----------
+    common : PosteriorResults
+        The distribution of a group without an effect of its own, by category: what is expected of
+        a typical group, not the mean over respondents.
+    between : PosteriorResults
+        "sd": the standard deviation between groups of the logarithm of a ratio of two frequencies.
+    by : tuple of str
+        Names of the columns that make the groups.
+    sizes : tuple of int
+        Reports in each group; 0 for a group that is predicted from the others.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+    >>> counts = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+    >>> counts |= {"east": krr.counts([30, 20]), "west": krr.no_counts()}
+    >>> model = ldp.GroupedModel(counts, by="region")
+    >>> results = model.fit_posterior(np.random.default_rng(1))
+    >>> results["east"].params.round(1).to_dict()
+    {'no': 0.7, 'yes': 0.3}
+    >>> results.between.params.round(1).to_dict()
+    {'sd': 1.0}
+    """
+
+    common: PosteriorResults
+    between: PosteriorResults
+    by: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    _format = "ldpstats grouped posterior"
+    _required = PosteriorResults._required | {"common", "between", "by", "sizes"}
 
     @property
-    def flat(self) -> Array:
-        """All draws, shape (c n, m), chain after chain."""
-        return self.samples.reshape(-1, self.samples.shape[2])
+    def groups(self) -> tuple[Label, ...]:
+        """Labels of the groups, as tuples with a value for each column."""
+        labels = [self.index.get_level_values(level)[:: self._k] for level in range(len(self.by))]
+        return tuple(zip(*(values.tolist() for values in labels), strict=True))
 
     @property
-    def draws(self) -> pd.DataFrame:
-        """The draws: a row for each, by "chain" and "draw"; a column for each parameter."""
-        chains, n, _ = self.samples.shape
-        rows = pd.MultiIndex.from_product([range(chains), range(n)], names=["chain", "draw"])
-        return pd.DataFrame(self.flat, index=rows, columns=self.index)
+    def categories(self) -> pd.Index[Any]:
+        """Labels of the categories."""
+        return self.common.index
 
     @property
-    def k(self) -> int:
-        """Number of parameters."""
-        return len(self.index)
+    def _k(self) -> int:
+        return len(self.common.index)
+
+    def __getitem__(self, label: Any) -> PosteriorResults:
+        """The posterior of one group's frequencies."""
+        g = group_place("label", label, self.groups, self.by)
+        at = slice(g * self._k, (g + 1) * self._k)
+        prior = None if self.prior_draws is None else self.prior_draws[:, at]
+        origin = replace(self.origin, nobs=self.sizes[g], n_missing=0)
+        samples, zeros = self.samples[:, :, at], np.zeros(self._k, dtype=np.int64)
+        return PosteriorResults(samples, self.categories, origin, self.run, zeros, None, prior)
 
     @property
-    def terms(self) -> pd.Index[Any]:
-        """Names of the parameters in hypotheses; labels of several variables joined by colons."""
-        if not isinstance(self.index, pd.MultiIndex):
-            return self.index
-        return pd.Index([":".join(map(str, labels)) for labels in self.index])
+    def table(self) -> pd.DataFrame:
+        """Posterior means, groups in rows and categories in columns."""
+        values = self.params.to_numpy().reshape(-1, self._k)
+        rows: pd.Index[Any] = pd.MultiIndex.from_tuples(self.groups, names=self.by)
+        rows = rows.get_level_values(0) if len(self.by) == 1 else rows
+        return pd.DataFrame(values, index=rows, columns=self.categories)
 
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.index, name=name)
-
-    @property
-    def params(self) -> pd.Series[float]:
-        """Posterior means."""
-        return self._series(self.flat.mean(axis=0), "params")
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Posterior standard deviations."""
-        return self._series(self.flat.std(axis=0, ddof=1), "bse")
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """Posterior means over standard deviations."""
-        return (self.params / self.bse).rename("tvalues")
-
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05, method: str = "equal-tailed") -> pd.DataFrame:
-        """Intervals that hold each parameter with posterior probability 1 - alpha.
+    def overall(self, weights: Any = None) -> PosteriorResults:
+        """Posterior of the mean of the groups' distributions, with weights.
 
         Parameters
         ----------
-        alpha : float
-        method : {"equal-tailed", "hdi"}
-            "equal-tailed" leaves out alpha/2 on either side; "hdi", highest density, is the
-            shortest interval of the draws.
-
-        Returns
-        -------
-        DataFrame, shape (m, 2)
-            "lower" and "upper".
-        """
-        method = one_of("method", method, ("equal-tailed", "hdi"))
-        ends = (equal_tailed if method == "equal-tailed" else highest_density)(
-            self.flat, level(alpha)
-        )
-        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
-
-    def prob(self, claim: str) -> float:
-        """The posterior probability of an inequality: the share of draws for which it holds.
-
-        Parameters
-        ----------
-        claim : str
-            "nurse > cook", "nurse > .3", "nurse + cook > driver", "nurse > cook > driver"; several
-            claims joined by commas must all hold. Labels that are not text, or hold signs, are
-            written ``p[label]``, all of them; cells of several variables as "yes:no".
+        weights : Series by group, or array, shape (g,), optional
+            Persons of each group in the population; the numbers of reports by default.
 
         Raises
         ------
         InvalidArgument
-            If the text is not an inequality.
+            For weights that are not numbers from 0 on, one a group.
         """
-        R, value = inequalities(claim, self.terms)
-        return float((self.flat @ R.T > value).all(axis=1).mean())
+        remedy = f"must be a number from 0 on for each of {len(self.sizes)} groups, not all zero"
+        given = self.sizes if weights is None else align("weights", weights, self.table.index)
+        found = numbers("weights", given, remedy, (len(self.sizes),))
+        if not (np.all(found >= 0.0) and 0.0 < found.sum() < np.inf):
+            raise InvalidArgument("weights", weights, remedy)
+        c, n, _ = self.samples.shape
+        share = found / found.sum()
+        samples = np.einsum("g,cngk->cnk", share, self.samples.reshape(c, n, -1, self._k))
+        prior = self.prior_draws
+        if prior is not None:
+            prior = np.einsum("g,sgk->sk", share, prior.reshape(len(prior), -1, self._k))
+        zeros = np.zeros(self._k, dtype=np.int64)
+        return PosteriorResults(samples, self.categories, self.origin, self.run, zeros, None, prior)
 
-    # -- whether to trust the draws ------------------------------------------------------------
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | {
+            "common": self.common.to_dict(),
+            "between": self.between.to_dict(),
+            "by": list(self.by),
+            "sizes": list(self.sizes),
+        }
 
-    @cached_property
-    def rhat(self) -> pd.Series[float]:
-        """Rank-normalised split R-hat of every parameter; above 1.01 chains do not agree."""
-        return self._series(rhat(self.samples), "rhat")
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> Self:
+        plain = PosteriorResults._restored.__func__(PosteriorResults, document)  # type: ignore[attr-defined]
+        given = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        return cls(
+            **given,
+            common=PosteriorResults.from_dict(document["common"]),
+            between=PosteriorResults.from_dict(document["between"]),
+            by=tuple(document["by"]),
+            sizes=tuple(document["sizes"]),
+        )
 
-    @cached_property
-    def ess(self) -> pd.DataFrame:
-        """Effective numbers of draws, columns "bulk" (of the centre) and "tail" (5 and 95 %)."""
-        sizes = {"bulk": ess_bulk(self.samples), "tail": ess_tail(self.samples)}
-        return pd.DataFrame(sizes, index=self.index)
+
+def pooled_posterior(
+    likelihoods: Mapping[Label, Likelihood | None],
+    tables: Mapping[Label, Sequence[tuple[Array, Array]]],
+    categories: pd.Index[Any],
+    by: tuple[str, ...],
+    origin: Origin,
+    rng: np.random.Generator,
+    prior: Pooling,
+    draws: int,
+    engine: str = "hmc",
+) -> GroupedPosterior:
+    """Draw from the posterior of groups, None for one without reports; in the order given.
+
+    `tables` are channels and counts of each group with reports, for the posterior predictive check.
+    """
+    k, g = len(categories), len(likelihoods)
+    coordinates = (k - 1) * (g + 1) + 1
+    if coordinates > MOST_COORDINATES:
+        raise NotAvailable(
+            f"partial pooling of {g} groups with {k} categories has {coordinates} parameters, "
+            f"{MOST_COORDINATES} at most: pool fewer groups, or merge categories"
+        )
+    parts = list(likelihoods.values())
+    entries = sum(one.n.size for one in parts if one is not None) * k
+    if entries > _MOST_ENTRIES:
+        raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
+    density = PooledDensity(GroupReports.of(parts, k), prior.law(categories), prior)
+    chains = chains_by(engine, density, rng, draws)
+    found = density.constrained(chains.z)
+    peaks = replace(origin, without_mode=_WITHOUT_MODE)
+    sd, common, groups = prior.draw(g, categories, rng, draws)
+    how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
+    run = Run(engine, *how)
+    shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
+    deviation = replace(origin, subject="Standard deviation between groups")
+    single = np.array([-3])
+    made = GroupedPosterior(
+        samples=found[:, :, : g * k],
+        index=stacked_index(tuple(likelihoods), categories, by, origin.name),
+        origin=peaks,
+        run=run,
+        simplex=np.repeat(np.arange(g), k),
+        prior_draws=groups.reshape(draws, -1),
+        replicated=_check_pooled(
+            found[:, :, : g * k].reshape(-1, g, k), list(likelihoods), tables, rng
+        ),
+        common=PosteriorResults(
+            found[:, :, g * k : -1], categories, shared, run, zeros, None, common
+        ),
+        between=PosteriorResults(
+            found[:, :, -1:], pd.Index(["sd"]), deviation, run, single, None, sd[:, None]
+        ),
+        by=by,
+        sizes=tuple(0 if one is None else one.nobs for one in parts),
+    )
+    _warn(made)
+    return made
+
+
+def _check_pooled(
+    found: Array,
+    labels: list[Label],
+    tables: Mapping[Label, Sequence[tuple[Array, Array]]],
+    rng: np.random.Generator,
+) -> TestResult | None:
+    """The posterior predictive check, of draws (s, g, k); None where reports are no tables."""
+    if not all(tables.values()):
+        return None
+    kept = found[:: -(-len(found) // REPLICATES)]
+    pairs = [(labels.index(label), *table) for label, held in tables.items() for table in held]
+    counts = [n for _, _, n in pairs]
+    return predictive_check(kept, lambda p: [p[:, g] @ Q for g, Q, _ in pairs], counts, rng)
+
+
+def _warn(made: GroupedPosterior) -> None:
+    """Warn of chains that are not to be relied on."""
+    parts = made, made.common, made.between
+    agreement = pd.concat([part.rhat for part in parts], ignore_index=True)
+    sizes = pd.concat([part.ess for part in parts], ignore_index=True)
+    for doubt in chain_doubts(agreement, sizes, made.divergences, made.samples.shape[:2]):
+        warnings.warn(doubt, PosteriorWarning, stacklevel=4)

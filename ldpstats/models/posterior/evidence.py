@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from math import exp, inf, isfinite, isnan, lgamma, log, log1p, nan, sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.arguments.markup import html_lines
-from ldpstats.errors import InvalidArgument
-from ldpstats.inference.chains.diagnostics import ess_mean
+from ldpstats.arguments import html_lines
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.chains import ess_mean
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.results import linear_hypothesis
 
-__all__ = ["BayesFactor", "bayes_factor", "dirichlet_density"]
+__all__ = [
+    "REPLICATES",
+    "BayesFactor",
+    "bayes_factor",
+    "dirichlet_density",
+    "inequalities",
+    "package",
+    "point_null",
+    "predictive_check",
+]
+
 
 Array = npt.NDArray[Any]
 
@@ -196,3 +213,166 @@ def _log_beta(x: float, a: float, b: float) -> float:
     """Logarithm of the density of a beta law."""
     constant = lgamma(a + b) - lgamma(a) - lgamma(b)
     return constant + (a - 1.0) * log(x) + (b - 1.0) * log1p(-x)
+
+
+# -- Inequalities between parameters, as text: "nurse > cook", "nurse + cook > driver", "a > .3" ---
+
+
+_HOW = "write for example 'nurse > cook', 'nurse + cook > driver' or 'nurse > .3'"
+_LABELS = "write p[...] around every label where one is not text or holds signs"
+_SIGNS = re.compile("(>=|<=|>|<)")
+
+
+def inequalities(text: object, terms: pd.Index[Any]) -> tuple[Array, Array]:
+    """R, shape (q, m), and value, (q,), of a claim that holds where R p > value in every row.
+
+    Inequalities may be chained, "a > b > c", and joined by commas: all of them must hold.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument("claim", text, f"must be an inequality as text: {_HOW}")
+    hidden = _names_with_signs(text, terms)
+    R, value = _claims(text, terms, hidden)
+    in_brackets = [name for name in hidden if name.startswith("p[")]
+    if hidden != in_brackets:
+        try:  # names without brackets as signs and other labels
+            other = _claims(text, terms, in_brackets)
+        except InvalidArgument:
+            return R, value
+        if not (np.array_equal(R, other[0]) and np.array_equal(value, other[1])):
+            remedy = f"is ambiguous: {hidden[-1]!r} is a label, but also reads as an inequality"
+            raise InvalidArgument("claim", text, f"{remedy}; {_LABELS}")
+    return R, value
+
+
+def _claims(text: str, terms: pd.Index[Any], hidden: list[str]) -> tuple[Array, Array]:
+    """R and value of inequalities, in which some `hidden` names hold signs."""
+    masked = text
+    for i, name in enumerate(hidden):
+        masked = masked.replace(name, f"\0{i}\0")
+    rows, values = [], []
+    for part in masked.split(","):
+        pieces = _SIGNS.split(part)
+        if len(pieces) < 3 or "=" in "".join(pieces[::2]):
+            remedy = f"{_HOW}; for an equation there is bayes_factor"
+            raise InvalidArgument("claim", text, remedy)
+        for left, sign, right in zip(pieces[:-2:2], pieces[1::2], pieces[2::2], strict=True):
+            equation = f"{left.strip()} = {right.strip()}"
+            for i, name in enumerate(hidden):
+                equation = equation.replace(f"\0{i}\0", name)
+            R, value = _read(text, equation, terms)
+            side = 1.0 if sign.startswith(">") else -1.0
+            rows.append(side * R)
+            values.append(side * value)
+    return np.concatenate(rows), np.concatenate(values)
+
+
+def point_null(hypothesis: Any, terms: pd.Index[Any]) -> tuple[Array, float]:
+    """The row R, shape (m,), and the value of one equation R p = value."""
+    if isinstance(hypothesis, str) and not _names_with_signs(hypothesis, terms):
+        if set("<>") & set(hypothesis):
+            remedy = "must be an equation, such as 'nurse = .25'; for inequalities there is prob"
+            raise InvalidArgument("hypothesis", hypothesis, remedy)
+    R, value = linear_hypothesis(hypothesis, terms)
+    if len(R) != 1:
+        remedy = "must be one equation, such as 'nurse = .25'"
+        raise InvalidArgument("hypothesis", hypothesis, remedy)
+    return R[0], float(value[0])
+
+
+def _read(text: str, equation: str, terms: pd.Index[Any]) -> tuple[Array, Array]:
+    try:
+        return linear_hypothesis(equation, terms)
+    except InvalidArgument as error:  # which quotes the equation that was made of it
+        why = error.remedy.split("; ")[0]  # what follows is of equations
+        raise InvalidArgument("claim", text, f"{why}; {_HOW}; {_LABELS}") from None
+
+
+def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:
+    """Labels in a text that hold signs of inequalities or commas, the longest first."""
+    found = []
+    for term in terms:
+        if set("<>,=") & set(str(term)):
+            found += [name for name in (f"p[{term}]", str(term)) if name in text]
+    return sorted(found, key=len, reverse=True)
+
+
+# -- Could the posterior have made these reports? A check by replicated surveys -------------------
+
+
+REPLICATES = 1000  # draws whose surveys are replicated
+_LARGEST = 1 << 24  # entries of replicated counts at a time
+_NULL = "reports like these come from the model and the prior"
+
+
+def predictive_check(
+    draws: Array,
+    laws: Callable[[Array], Sequence[Array]],
+    counts: Sequence[Array],
+    rng: np.random.Generator,
+) -> TestResult:
+    """Posterior predictive check by the chi-square discrepancy of the reports.
+
+    The share of draws for which a survey simulated from the law P of a draw has a larger
+    ``sum (n_y - N P_y)^2 / (N P_y)`` than the one that was held. It leans towards one half: the
+    draws have seen the reports (Gelman, Meng and Stern 1996).
+
+    Parameters
+    ----------
+    draws : array, shape (s, ...)
+        Draws from the posterior.
+    laws : callable
+        Takes some of the draws, (t, ...), and returns the law of a report, (t, l), in each group
+        of respondents.
+    counts : sequence of arrays, shape (l,)
+        The reports of each group.
+    rng : numpy Generator
+    """
+    observed, replicated = np.zeros(len(draws)), np.zeros(len(draws))
+    step = max(1, _LARGEST // max(max(n.size for n in counts), 1))
+    for start in range(0, len(draws), step):
+        part = slice(start, start + step)
+        for law, n in zip(laws(draws[part]), counts, strict=True):
+            share = np.maximum(law, 0.0)
+            share /= share.sum(axis=1, keepdims=True)
+            expected = n.sum() * share
+            observed[part] += _discrepancy(n, expected)
+            replicated[part] += _discrepancy(rng.multinomial(int(n.sum()), share), expected)
+    p = float((replicated >= observed).mean())
+    how = f"posterior predictive check, chi-square discrepancy, {len(draws)} replicates"
+    return TestResult(_NULL, float(observed.mean()), None, p, how)
+
+
+def _discrepancy(n: Array, expected: Array) -> Array:
+    """Pearson's sum over outputs, of which those that cannot be have none."""
+    possible = expected > 0.0
+    gaps = np.where(possible, n - expected, 0.0) ** 2
+    return np.asarray((gaps / np.where(possible, expected, 1.0)).sum(axis=1))
+
+
+# -- PyMC and ArviZ, which the extra `bayes` installs ---------------------------------------------
+
+
+_TITLES = {"arviz": "ArviZ", "pymc": "PyMC", "pytensor": "PyTensor"}
+
+
+def package(name: str, need: str) -> Any:
+    """The package `name`, imported when it is first needed.
+
+    Parameters
+    ----------
+    name : {"arviz", "pymc", "pytensor"}
+    need : str
+        What needs it, for the error.
+
+    Raises
+    ------
+    NotAvailable
+        If it is not installed; the message says how to install it.
+    """
+    try:
+        with warnings.catch_warnings():  # ArviZ announces its next version whenever it is imported
+            warnings.simplefilter("ignore", FutureWarning)
+            return import_module(name)
+    except ImportError:
+        remedy = "python -m pip install 'ldpstats[bayes]'"
+        raise NotAvailable(f"{need}: {_TITLES[name]} is not installed: {remedy}") from None

@@ -3,46 +3,577 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, positive_integer
-from ldpstats.arguments.documents import (
+from ldpstats.arguments import (
     array_from_json,
     array_to_json,
+    boolean,
+    level,
     number_from_json,
     number_to_json,
+    one_of,
+    positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
-from ldpstats.inference.chains.density import LogDensity
-from ldpstats.inference.chains.hmc import Chains
-from ldpstats.inference.outcome import TestResult
-from ldpstats.models.posterior.comparisons import point_null
-from ldpstats.models.posterior.draws import Draws
+from ldpstats.estimators.likelihood import MLE
+from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
+from ldpstats.inference.tests import TestResult
+from ldpstats.labels import as_labels, labels_from_json, labels_to_json, position
+from ldpstats.likelihood.joint_rows import StackedRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import UniformRows
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Part,
+    Presented,
+    SummaryTable,
+    distinct_lines,
+    epsilon_text,
+    figures,
+    header,
+    interval_columns,
+    names_alpha,
+    one_line,
+    pvalue_words,
+    rest_notes,
+)
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_LABEL_plots
+from ldpstats.models.plots import (
+    axes_of,
+    axis_labels,
+    finish_rows,
+    legend_below,
+    name_rows,
+    rows_height,
+    set_title,
+    shown_rows,
+    sorts,
+    title_text,
+)
+from ldpstats.models.posterior.densities import FrequencyDensity, cells_law
 from ldpstats.models.posterior.evidence import (
     BayesFactor,
     bayes_factor,
     dirichlet_density,
+    inequalities,
+    package,
+    point_null,
 )
-from ldpstats.models.posterior.labels import index_from_json, index_to_json
-from ldpstats.models.posterior.plots import plot_posterior
-from ldpstats.models.posterior.ranges import PROBABILITY, contrast_range
-from ldpstats.models.posterior.record import Origin, Run
-from ldpstats.models.posterior.summary import chain_doubts, posterior_summary
-from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.presentation import Presented
-from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import Stored, maybe_from_dict, maybe_to_dict
+from ldpstats.models.storage import Stored, maybe_from_dict, maybe_to_dict
+from ldpstats.priors import DirichletLaw, LogitLaw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["PosteriorResults"]
+__all__ = [
+    "BELOW_ONE",
+    "POSITIVE",
+    "PROBABILITY",
+    "REAL",
+    "Origin",
+    "PosteriorResults",
+    "Run",
+    "TablePosterior",
+    "chain_doubts",
+    "contrast_range",
+    "frequency_mode",
+    "highest_density",
+    "table_law",
+]
+
+
+# -- The summary of a posterior -------------------------------------------------------------------
+
+
+RHAT = 1.01  # Vehtari et al. (2021)
+FEWEST = 400  # effective draws (the same)
+_DOUBTFUL = 0.01  # predictive p-value
+_LONGEST_PRIOR = 40  # in the header; a longer one is a note
+_ENGINES = {"hmc": "HMC, Laplace metric", "pymc": "PyMC, NUTS"}
+
+
+def chain_doubts(
+    rhat: pd.Series[float], ess: pd.DataFrame, divergences: int, size: tuple[int, int]
+) -> list[str]:
+    """Why the draws are not to be relied on, in words; none where they are."""
+    doubts = []
+    chains, n = size
+    most = max(RHAT, 1.0 + 1.0 / n)  # R-hat of few independent draws varies by 1/n
+    if (worst := float(rhat.max())) > most:
+        doubts.append(
+            f"chains do not agree yet: R-hat is up to {worst:.3f}, above {most:.4g}; draw more"
+        )
+    if (least := float(ess.min().min())) < FEWEST:
+        doubts.append(
+            f"the {chains * n} draws are worth {least:.0f} independent ones for some parameter, "
+            f"fewer than {FEWEST}: intervals and probabilities are rough; draw more"
+        )
+    if divergences:
+        doubts.append(
+            f"{divergences} trajectories diverged: the chains may have missed a part of the "
+            "posterior; compare with another prior or engine"
+        )
+    return doubts
+
+
+def posterior_summary(
+    origin: Origin,
+    run: Run,
+    size: tuple[int, int],
+    frame: pd.DataFrame,
+    check: TestResult | None,
+    doubts: list[str],
+    *,
+    alpha: float,
+    max_rows: int,
+    details: bool,
+    shares: bool,
+) -> SummaryTable:
+    """What is said of a posterior; `size` are chains and draws of each."""
+    order = np.argsort(-frame["params"].to_numpy(), kind="stable")[:max_rows]
+    shown = frame if len(frame) <= max_rows else frame.iloc[order]
+    smallest = float(shown["bse"].where(shown["bse"] > 1e-9, 1.0).min())  # 0 for a single category
+    digits = int(np.clip(2 - np.floor(np.log10(smallest)), 3 if not shares else 4, 9))
+    columns = ["params", "bse", "lower", "upper"]
+    body = [
+        [
+            *figures(row[columns], digits),
+            f"{row.ess_bulk:.0f}",
+            f"{row.ess_tail:.0f}",
+            *figures([row.rhat], 3),
+        ]
+        for _, row in shown.iterrows()
+    ]
+    title = "Posterior of " + origin.subject[:1].lower() + origin.subject[1:]
+    if origin.name:
+        title += f" of {one_line(origin.name, LONGEST_LABEL)}"
+    return SummaryTable(
+        title=title,
+        header=_header(origin, run, size, details),
+        columns=["mean", "std dev", *interval_columns(alpha), "ESS", "tail ESS", "R-hat"],
+        stubs=distinct_lines(_names(shown.index), LONGEST_LABEL),
+        body=body,
+        notes=[
+            *_long_prior(origin.prior),
+            f"Intervals hold {100 * (1 - alpha):.4g}% of the posterior, with equal tails.",
+            *([origin.note] if origin.note else []),
+            *_protection(origin),
+            *rest_notes(len(shown), len(frame)),
+            *_check_notes(check),
+            *(f"WARNING: {doubt}." for doubt in doubts),
+        ],
+    )
+
+
+def _header(origin: Origin, run: Run, size: tuple[int, int], details: bool) -> list[list[str]]:
+    several = len(origin.sources) > 1
+    head = "Mechanisms:" if several else "Mechanism:"
+    left = [(head if i == 0 else "", source) for i, source in enumerate(origin.sources)]
+    prior = origin.prior if len(origin.prior) <= _LONGEST_PRIOR else "see below"
+    left += [("Prior:", prior), ("Engine:", _ENGINES[run.engine])]
+    right = [
+        ("No. Reports:", str(origin.nobs)),
+        ("Missing:", str(origin.n_missing)),
+        ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(origin.epsilon)),
+        ("Draws:", f"{size[0]} chains of {size[1]}"),
+    ]
+    if details:
+        left += [("Warm-up:", f"{run.warmup} iterations"), ("Kept:", f"one in {run.thin}")]
+        right += [
+            ("Accepted:", f"{run.accepted:.2f}"),
+            ("Divergences:", str(run.divergences)),
+            ("Step size:", f"{run.step_size:.3g}"),
+        ]
+    return header(left, right)
+
+
+def _long_prior(prior: str) -> list[str]:
+    return [f"Prior: {one_line(prior, 400)}."] if len(prior) > _LONGEST_PRIOR else []
+
+
+def _names(index: pd.Index[Any]) -> list[Any]:
+    if not isinstance(index, pd.MultiIndex):
+        return index.tolist()
+    return [" : ".join(map(str, label)) for label in index]
+
+
+def _protection(origin: Origin) -> list[str]:
+    if not origin.is_partial:
+        return []
+    return [
+        "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
+    ]
+
+
+def _check_notes(check: TestResult | None) -> list[str]:
+    if check is None:
+        return []
+    notes = [f"Posterior predictive check (chi-square discrepancy): {pvalue_words(check.pvalue)}."]
+    if check.pvalue < _DOUBTFUL:
+        notes.append(f"WARNING: the reports contradict the hypothesis that {check.null}.")
+    return notes
+
+
+# -- Intervals from draws of a posterior ----------------------------------------------------------
+
+
+def equal_tailed(draws: Array, alpha: float) -> Array:
+    """Quantiles alpha/2 and 1 - alpha/2 of draws (s, m): shape (m, 2)."""
+    return np.asarray(np.quantile(draws, [alpha / 2.0, 1.0 - alpha / 2.0], axis=0).T)
+
+
+def highest_density(draws: Array, alpha: float) -> Array:
+    """The shortest interval that holds a share 1 - alpha of draws (s, m): shape (m, 2)."""
+    ordered = np.sort(draws, axis=0)
+    inside = min(max(ceil((1.0 - alpha) * len(ordered)), 1), len(ordered))
+    widths = ordered[inside - 1 :] - ordered[: len(ordered) - inside + 1]
+    first = np.argmin(widths, axis=0)
+    at = np.arange(draws.shape[1])
+    return np.column_stack([ordered[first, at], ordered[first + inside - 1, at]])
+
+
+# -- Labels of parameters as JSON: plain ones, and those of several variables or groups -----------
+
+
+def index_to_json(index: pd.Index[Any]) -> Any:
+    """Labels as JSON types."""
+    if not isinstance(index, pd.MultiIndex):
+        return labels_to_json(index)
+    return {"names": list(index.names), "labels": [list(label) for label in index]}
+
+
+def index_from_json(document: Any) -> pd.Index[Any]:
+    """Inverse of `index_to_json`."""
+    if not isinstance(document, dict):
+        return labels_from_json("index", document)
+    labels = [tuple(label) for label in document["labels"]]
+    return pd.MultiIndex.from_tuples(labels, names=document["names"])
+
+
+# -- What values parameters may have: shares of a distribution, probabilities, numbers ------------
+
+
+# beside 0, 1, ..., the distribution that a share belongs to
+PROBABILITY = -1  # by itself
+REAL = -2
+POSITIVE = -3
+
+
+def contrast_range(R: Array, simplex: Array) -> tuple[float, float]:
+    """The least and largest R p of parameters p that are what `simplex` says of each."""
+    low = high = 0.0
+    for group in np.unique(simplex).tolist():
+        own = R[simplex == group]
+        if group >= 0:
+            low, high = low + float(own.min()), high + float(own.max())
+        elif group == PROBABILITY:
+            low += float(np.minimum(own, 0.0).sum())
+            high += float(np.maximum(own, 0.0).sum())
+        elif own.any():
+            low = low if group == POSITIVE and own.min() >= 0.0 else -inf
+            high = high if group == POSITIVE and own.max() <= 0.0 else inf
+    return low, high
+
+
+# -- What posterior results hold beside the draws: the survey, the prior, how chains were run -----
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the draws are about.
+
+    Parameters
+    ----------
+    nobs, n_missing : int
+        Reports, and respondents who gave no answer.
+    epsilon : float
+        Privacy of a report in nats; the largest where there are several mechanisms.
+    sources : tuple of str
+        The mechanisms, in words.
+    prior : str
+        The prior, in words.
+    name : str
+        Of the variable; empty where it has none.
+    subject : str
+        What the parameters are: "Frequencies", "Coefficients" ...
+    is_partial : bool
+        Whether epsilon protects the sensitive categories only.
+    without_mode : str
+        Why there is no mode, in words; empty where there is one.
+    note : str
+        What a reader of the parameters must know.
+    """
+
+    nobs: int
+    n_missing: int
+    epsilon: float
+    sources: tuple[str, ...]
+    prior: str = ""
+    name: str = ""
+    subject: str = "Frequencies"
+    is_partial: bool = False
+    without_mode: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How chains were run.
+
+    Parameters
+    ----------
+    engine : str
+        "hmc" or "pymc".
+    accepted : float
+        Mean acceptance probability.
+    divergences : int
+        Trajectories whose energy was not conserved.
+    step_size : float
+    warmup : int
+        Iterations of each chain that were thrown away.
+    thin : int
+        One in so many iterations was kept.
+    """
+
+    engine: str
+    accepted: float
+    divergences: int
+    step_size: float
+    warmup: int
+    thin: int = 1
+
+
+# -- The posterior mode of frequencies: where the density of p itself is largest ------------------
+
+
+BELOW_ONE = (
+    "with a concentration below 1 the posterior density grows without bound where that frequency "
+    "is zero, unless the reports rule it out: use params, or concentrations of at least 1"
+)
+
+
+def frequency_mode(likelihood: Likelihood, law: LogitLaw) -> Array | None:
+    """The maximum of the posterior density of p, shape (k,); None if concentrations are below 1.
+
+    A Dirichlet prior adds ``a_j - 1`` answers of category j that were asked directly: their
+    likelihood is one of counts, and its maximum is certified. With other priors it is a maximum
+    found by Newton's method.
+    """
+    if isinstance(law, DirichletLaw):
+        direct = law.alpha - 1.0
+        if direct.min() < 0.0:
+            return None
+        codes = np.flatnonzero(direct > 0.0)
+        if not codes.size:
+            return MLE().solve(likelihood).p
+        rows = StackedRows((likelihood.W, UniformRows(codes, 1.0, 0.0, law.k)))
+        together = Likelihood(rows, np.concatenate([likelihood.n, direct[codes]]))
+        return MLE().solve(together).p
+    density = FrequencyDensity.of(likelihood, law)
+    of_p = FrequencyDensity(density.likelihood, _WithoutJacobian(law))
+    return of_p.constrained(maximum(of_p, density.mode()))
+
+
+@dataclass(frozen=True, eq=False)
+class _WithoutJacobian(LogitLaw):
+    """The density of p where that of log ratios is given: divided by ``prod p``."""
+
+    law: LogitLaw
+
+    @property
+    def k(self) -> int:
+        return self.law.k
+
+    @property
+    def _divisor(self) -> DirichletLaw:
+        return DirichletLaw(np.full(self.k, -1.0))
+
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        (value, gradient), (less, slope) = self.law.evaluate(logp), self._divisor.evaluate(logp)
+        return value + less, gradient + slope
+
+    def curvature(self, logp: Array) -> Array:
+        return self.law.curvature(logp) + self._divisor.curvature(logp)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return self.law.draw(rng, size)
+
+    def start(self) -> Array:
+        return self.law.start()
+
+
+# -- The plot of a posterior: means and intervals. Matplotlib is imported when one is drawn -------
+
+
+_WIDTH = 7.0  # inches
+
+
+def plot_posterior(
+    origin: Origin,
+    frame: pd.DataFrame,
+    inner: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    sort: Any,
+    most: int,
+    title: str | None,
+    shares: bool,
+) -> Axes:
+    """Draw "params" with "lower" and "upper", and `inner` intervals, one line a parameter."""
+    most = positive_integer("most", most)
+    source = origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
+    head = f"posterior{f' of {origin.name}' if origin.name else ''}"
+    if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
+        head += f", prior {origin.prior}"
+    words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
+    plain = shares and not isinstance(frame.index, pd.MultiIndex)  # else what belongs together is
+    by_size = sorts(sort, frame.index if shares else None) if plain or sort is not None else False
+    shown = shown_rows(frame["params"], frame["params"], by_size, most)
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
+    at = np.arange(len(shown))[::-1]
+    rows, core = frame.iloc[shown], inner.iloc[shown]
+    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+    ends = f"{100 * (1 - alpha):g}% of the posterior"
+    ax.hlines(at, rows["lower"], rows["upper"], color="C0", lw=1.5, alpha=0.6, label=ends)
+    ax.hlines(at, core["lower"], core["upper"], color="C0", lw=5, alpha=0.6, label="50%")
+    ax.plot(rows["params"], at, "o", ms=5, color="C0", mec="white", label="mean")
+    ax.margins(x=0.03)
+    labels = [" : ".join(map(str, v)) if isinstance(v, tuple) else v for v in rows.index]
+    name_rows(ax, axis_labels(labels, LONGEST_LABEL_plots), len(frame) - len(shown))
+    if shares:
+        ax.set_xlabel("frequency")
+        finish_rows(ax, words, own)
+    else:
+        ax.spines[["top", "right"]].set_visible(False)
+        set_title(ax, words)
+        legend_below(ax)
+    return ax
+
+
+# -- Draws of labelled parameters: what is computed from the draws alone --------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of m labelled parameters from a posterior.
+
+    Parameters
+    ----------
+    samples : array, shape (c, n, m)
+        n draws from each of c chains.
+    index : Index, length m
+        Labels of the parameters; a MultiIndex for tables and groups.
+    """
+
+    samples: Array
+    index: pd.Index[Any]
+
+    @property
+    def flat(self) -> Array:
+        """All draws, shape (c n, m), chain after chain."""
+        return self.samples.reshape(-1, self.samples.shape[2])
+
+    @property
+    def draws(self) -> pd.DataFrame:
+        """The draws: a row for each, by "chain" and "draw"; a column for each parameter."""
+        chains, n, _ = self.samples.shape
+        rows = pd.MultiIndex.from_product([range(chains), range(n)], names=["chain", "draw"])
+        return pd.DataFrame(self.flat, index=rows, columns=self.index)
+
+    @property
+    def k(self) -> int:
+        """Number of parameters."""
+        return len(self.index)
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the parameters in hypotheses; labels of several variables joined by colons."""
+        if not isinstance(self.index, pd.MultiIndex):
+            return self.index
+        return pd.Index([":".join(map(str, labels)) for labels in self.index])
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.index, name=name)
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """Posterior means."""
+        return self._series(self.flat.mean(axis=0), "params")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Posterior standard deviations."""
+        return self._series(self.flat.std(axis=0, ddof=1), "bse")
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """Posterior means over standard deviations."""
+        return (self.params / self.bse).rename("tvalues")
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05, method: str = "equal-tailed") -> pd.DataFrame:
+        """Intervals that hold each parameter with posterior probability 1 - alpha.
+
+        Parameters
+        ----------
+        alpha : float
+        method : {"equal-tailed", "hdi"}
+            "equal-tailed" leaves out alpha/2 on either side; "hdi", highest density, is the
+            shortest interval of the draws.
+
+        Returns
+        -------
+        DataFrame, shape (m, 2)
+            "lower" and "upper".
+        """
+        method = one_of("method", method, ("equal-tailed", "hdi"))
+        ends = (equal_tailed if method == "equal-tailed" else highest_density)(
+            self.flat, level(alpha)
+        )
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
+
+    def prob(self, claim: str) -> float:
+        """The posterior probability of an inequality: the share of draws for which it holds.
+
+        Parameters
+        ----------
+        claim : str
+            "nurse > cook", "nurse > .3", "nurse + cook > driver", "nurse > cook > driver"; several
+            claims joined by commas must all hold. Labels that are not text, or hold signs, are
+            written ``p[label]``, all of them; cells of several variables as "yes:no".
+
+        Raises
+        ------
+        InvalidArgument
+            If the text is not an inequality.
+        """
+        R, value = inequalities(claim, self.terms)
+        return float((self.flat @ R.T > value).all(axis=1).mean())
+
+    # -- whether to trust the draws ------------------------------------------------------------
+
+    @cached_property
+    def rhat(self) -> pd.Series[float]:
+        """Rank-normalised split R-hat of every parameter; above 1.01 chains do not agree."""
+        return self._series(rhat(self.samples), "rhat")
+
+    @cached_property
+    def ess(self) -> pd.DataFrame:
+        """Effective numbers of draws, columns "bulk" (of the centre) and "tail" (5 and 95 %)."""
+        sizes = {"bulk": ess_bulk(self.samples), "tail": ess_tail(self.samples)}
+        return pd.DataFrame(sizes, index=self.index)
+
 
 WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
 
@@ -287,7 +818,6 @@ class PosteriorResults(Draws, Stored, Presented):
         NotAvailable
             If ArviZ is not installed.
         """
-        from ldpstats.models.posterior.exported import inference_data
 
         held = self.samples, self.index, self.simplex, self.prior_draws
         return inference_data(*held, self.origin, self.run)
@@ -357,3 +887,326 @@ class PosteriorResults(Draws, Stored, Presented):
 
 def _maybe(values: Array | None) -> Any:
     return None if values is None else array_to_json(values)
+
+
+# -- The posterior of the joint distribution of several variables ---------------------------------
+
+
+MOST_CELLS = 1000  # whose Hessian is formed and factored
+
+
+@dataclass(frozen=True, eq=False)
+class TablePosterior(PosteriorResults):
+    """Draws from the posterior of a joint table: see `PosteriorResults`.
+
+    Parameters are the cells, labelled by a MultiIndex with a level a variable, row-major.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+    >>> model = ldp.AssociationModel(counts, names=("late", "ill"))
+    >>> results = model.fit_posterior(np.random.default_rng(1))
+    >>> results.table.round(1).to_numpy()
+    array([[0.5, 0.1],
+           [0.1, 0.4]])
+    >>> round(float(results.cramers_v().params.iloc[0]), 1)
+    0.7
+    """
+
+    _format = "ldpstats table posterior"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(map(str, self.index.names))
+
+    @property
+    def labels(self) -> tuple[pd.Index[Any], ...]:
+        """Categories of each variable, in order."""
+        return tuple(
+            pd.Index(pd.unique(self.index.get_level_values(v)), name=name)
+            for v, name in enumerate(self.names)
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(map(len, self.labels))
+
+    @property
+    def table(self) -> Any:
+        """Posterior means: a DataFrame, the first variable in rows; a Series of three or more."""
+        return self._table(self.params)
+
+    @property
+    def bse_table(self) -> Any:
+        """Posterior standard deviations, as `table`."""
+        return self._table(self.bse)
+
+    def _table(self, values: pd.Series[float]) -> Any:
+        if len(self.sizes) > 2:
+            return values
+        rows, columns = self.labels
+        return pd.DataFrame(values.to_numpy().reshape(self.sizes), index=rows, columns=columns)
+
+    # -- what follows from the table -----------------------------------------------------------
+
+    def derived(
+        self, function: Callable[[Array], Any], labels: Any, subject: str = "Derived quantities"
+    ) -> PosteriorResults:
+        """The posterior of something that the table determines.
+
+        Parameters
+        ----------
+        function : callable
+            Takes tables, shape (s, k_1, ..., k_d), and returns numbers, shape (s,) or (s, m).
+        labels : str, or sequence of m labels
+            What they are called.
+        subject : str
+            What they are, for the summary.
+
+        Returns
+        -------
+        PosteriorResults
+            With Bayes factors, where the prior can be drawn from.
+
+        Raises
+        ------
+        InvalidArgument
+            If what is returned has another shape, or is not finite.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+        >>> results = ldp.AssociationModel(counts).fit_posterior(np.random.default_rng(1))
+        >>> equal = results.derived(lambda P: P[:, 0, 0] + P[:, 1, 1], "equal answers")
+        >>> round(float(equal.params["equal answers"]), 1)
+        0.8
+        """
+        if not callable(function):
+            raise InvalidArgument("function", function, "must be a function of tables")
+        names = as_labels("labels", [labels] if isinstance(labels, str) else labels, 1)
+        if len(names) > MOST_CELLS:
+            raise InvalidArgument("labels", len(names), f"must be {MOST_CELLS} at most")
+        if not isinstance(subject, str) or not subject.isprintable() or not subject:
+            raise InvalidArgument("subject", subject, "must be text: what the quantities are")
+        return self._made(function, names, np.full(len(names), -2), subject)
+
+    def conditional(self, on: str | None = None) -> PosteriorResults:
+        """Posterior of the conditional distributions of the other variables given one.
+
+        Parameters
+        ----------
+        on : str, optional
+            Name of the variable in the condition; the first by default.
+
+        Returns
+        -------
+        PosteriorResults
+            Its parameters are labelled by the category of that variable, then of the others.
+
+        Raises
+        ------
+        InvalidArgument
+            For the name of no variable.
+        """
+        axis = 0 if on is None else self._variable("on", on)
+        order = [axis, *(v for v in range(len(self.sizes)) if v != axis)]
+        index = pd.MultiIndex.from_product(
+            [self.labels[v] for v in order], names=[self.names[v] for v in order]
+        )
+        size = self.sizes[axis]
+        simplex = np.repeat(np.arange(size), len(index) // size)
+
+        def shares(P: Array) -> Array:
+            rows = np.moveaxis(P, axis + 1, 1).reshape(len(P), size, -1)
+            return np.asarray((rows / rows.sum(axis=2, keepdims=True)).reshape(len(P), -1))
+
+        return self._made(shares, index, simplex, f"Shares given {self.names[axis]}")
+
+    def margin(self, name: str) -> PosteriorResults:
+        """Posterior of the distribution of one variable alone."""
+        axis = self._variable("name", name)
+        others = tuple(v + 1 for v in range(len(self.sizes)) if v != axis)
+        labels, simplex = self.labels[axis], np.zeros(self.sizes[axis], dtype=np.int64)
+        return self._made(lambda P: P.sum(axis=others), labels, simplex, "Frequencies")
+
+    def cramers_v(self) -> PosteriorResults:
+        """Posterior of Cramer's V, of a table of two variables.
+
+        V is not below zero, so that its posterior mean is above zero for independent variables,
+        too: see how far from zero the interval begins, beside `prior_draws`.
+        """
+        self._two_ways("cramers_v")
+        least = min(self.sizes) - 1
+
+        def value(P: Array) -> Array:
+            expected = P.sum(axis=2, keepdims=True) * P.sum(axis=1, keepdims=True)
+            phi2 = ((P - expected) ** 2 / expected).sum(axis=(1, 2))
+            return np.asarray(np.sqrt(phi2 / least))
+
+        return self._made(value, pd.Index(["Cramer's V"]), np.array([-1]), "Association")
+
+    def log_odds_ratio(self, rows: Sequence[Any], columns: Sequence[Any]) -> PosteriorResults:
+        """Posterior of the logarithm of an odds ratio, of a table of two variables.
+
+        It is that of the odds of the first of two `columns` against the second, in the first of two
+        `rows` over the second. Independence of a two by two table is the value 0.
+
+        Raises
+        ------
+        InvalidArgument
+            For other than two categories of each variable.
+        """
+        self._two_ways("log_odds_ratio")
+        i, j = self._two("rows", 0, rows), self._two("columns", 1, columns)
+
+        def value(P: Array) -> Array:
+            logs = np.log(P[:, i][:, :, j])
+            return np.asarray(logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1])
+
+        return self._made(value, pd.Index(["log odds ratio"]), np.array([-2]), "Association")
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _made(
+        self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Array, subject: str
+    ) -> PosteriorResults:
+        c, n, _ = self.samples.shape
+        found = self._of_tables(function, self.flat, len(index)).reshape(c, n, -1)
+        prior = self.prior_draws
+        if prior is not None:
+            prior = self._of_tables(function, prior, len(index))
+        origin = replace(self.origin, subject=subject, without_mode="")
+        return PosteriorResults(found, index, origin, self.run, simplex, None, prior)
+
+    def _of_tables(self, function: Callable[[Array], Any], tables: Array, m: int) -> Array:
+        found = np.asarray(function(tables.reshape(len(tables), *self.sizes)), dtype=np.float64)
+        found = found.reshape(-1, 1) if found.ndim == 1 else found
+        if found.shape != (len(tables), m):
+            remedy = f"returns shape {found.shape} for {len(tables)} tables and {m} labels"
+            raise InvalidArgument("function", function, remedy)
+        if not np.all(np.isfinite(found)):
+            raise InvalidArgument("function", function, "returns numbers that are not finite")
+        return found
+
+    def _two_ways(self, what: str) -> None:
+        if len(self.sizes) > 2:
+            remedy = "use derived(), or fit two of the variables"
+            raise NotAvailable(f"{what} of {len(self.sizes)} variables: {remedy}")
+
+    def _variable(self, argument: str, name: object) -> int:
+        plain = str.__str__(name) if isinstance(name, str) else None  # of a subclass, perhaps
+        if plain not in self.names:
+            remedy = f"must be a variable: {', '.join(self.names)}"
+            raise InvalidArgument(argument, name, remedy)
+        return self.names.index(plain)
+
+    def _two(self, argument: str, axis: int, given: Any) -> list[int]:
+        remedy = f"must be two categories of {self.names[axis]}"
+        chosen = list(given) if isinstance(given, list | tuple) else [given]
+        places = [position(argument, one, self.labels[axis], remedy) for one in chosen]
+        if len(places) != 2 or places[0] == places[1]:
+            raise InvalidArgument(argument, given, remedy)
+        return places
+
+
+def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+    """The prior's law of the cells of a table, of which not too many can be drawn."""
+    law = cells_law(prior, labels)
+    if law.k > MOST_CELLS:
+        remedy = f"at most {MOST_CELLS} can be drawn: merge categories"
+        raise NotAvailable(f"the posterior of {law.k} cells: {remedy}")
+    return law
+
+
+# -- Posterior draws as InferenceData of ArviZ ----------------------------------------------------
+
+
+_TAKEN = ("chain", "draw", "p", "coefficients", "category", "coefficient", "cell")
+
+
+def inference_data(
+    samples: Array,
+    index: pd.Index[Any],
+    simplex: Array,
+    prior_draws: Array | None,
+    origin: Origin,
+    run: Run,
+) -> Any:
+    """Draws, their prior and how they were made; see `PosteriorResults.to_arviz`."""
+    arviz = package("arviz", "to_arviz()")
+    parts = _parts(index, simplex, origin)
+    groups = {"posterior": samples}
+    if prior_draws is not None and prior_draws.shape[-1] == samples.shape[-1]:
+        groups["prior"] = prior_draws[None]
+    coords = {dim: labels for part in parts for dim, labels in part.coords.items()}
+    dims = {part.name: list(part.coords) for part in parts}
+    data: dict[str, Any] = {
+        group: {part.name: part.values(values) for part in parts}
+        for group, values in groups.items()
+    }
+    data["sample_stats"] = {"step_size": np.full(samples.shape[:2], run.step_size)}
+    data["observed_data"] = {"nobs": np.array(origin.nobs), "n_missing": np.array(origin.n_missing)}
+    found = arviz.from_dict(**data, coords=coords, dims=dims)
+    found.posterior.attrs |= {
+        "inference_library": "ldpstats",
+        "mechanism": "; ".join(origin.sources),
+        "prior": origin.prior,
+    }
+    found.sample_stats.attrs |= {
+        "engine": run.engine,
+        "acceptance_rate": run.accepted,
+        "diverging": run.divergences,
+        "warmup": run.warmup,
+    }
+    return found
+
+
+class _Part:
+    """Parameters that make one variable: their places, and their labels by dimension."""
+
+    def __init__(self, name: str, places: Array, coords: dict[str, list[Any]]) -> None:
+        self.name, self.places, self.coords = name, places, coords
+
+    def values(self, draws: Array) -> Array:
+        """Their draws, shape (c, n, ...), in the order of the labels."""
+        shape = tuple(len(labels) for labels in self.coords.values())
+        return draws[..., self.places].reshape(*draws.shape[:2], *shape)
+
+
+def _parts(index: pd.Index[Any], simplex: Array, origin: Origin) -> list[_Part]:
+    """Frequencies and coefficients are a variable each; a probability by itself is its own."""
+    parts = []
+    for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
+        places = np.flatnonzero(chosen)
+        if places.size:
+            parts.append(_part(name, places, index[places]))
+    for i in np.flatnonzero(simplex == PROBABILITY).tolist():
+        parts.append(_Part(_free(str(index[i])), np.array([i]), {}))
+    return parts
+
+
+def _free(name: str) -> str:
+    """A name that no variable or dimension of ours has."""
+    return f"{name}_" if name in _TAKEN else name
+
+
+def _part(name: str, places: Array, index: pd.Index[Any]) -> _Part:
+    """One variable of these labels: by the variables of a whole table, else by one list."""
+    if not isinstance(index, pd.MultiIndex):
+        dim = _free(str(index.name)) if index.name else "category" if name == "p" else "coefficient"
+        return _Part(name, places, {dim: index.tolist()})
+    levels = [index.unique(i) for i in range(index.nlevels)]
+    whole = pd.MultiIndex.from_product(levels)
+    order = index.get_indexer(whole)
+    if len(whole) != len(index) or (order < 0).any():
+        return _Part(name, places, {"cell": [":".join(map(str, labels)) for labels in index]})
+    dims = [_free(str(own)) if own else f"level_{i}" for i, own in enumerate(index.names)]
+    dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]
+    coords = {dim: level.tolist() for dim, level in zip(dims, levels, strict=True)}
+    return _Part(name, places[order], coords)

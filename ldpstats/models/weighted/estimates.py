@@ -1,10 +1,11 @@
-"""Estimates from a complex sample: their errors, degrees of freedom and design effects."""
+"""Confidence intervals and tests of estimates from a complex sample."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,18 +13,89 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of
-from ldpstats.errors import LDPWarning, NotAvailable
-from ldpstats.inference.designs.effects import Effects, design_effects
-from ldpstats.inference.designs.totals import Ratios, Totals
-from ldpstats.models.shared.groups import several_worded
-from ldpstats.models.shared.results import FittedResults
-from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
+from ldpstats.arguments import (
+    array_from_json,
+    array_to_json,
+    boolean,
+    level,
+    number_from_json,
+    number_to_json,
+    one_of,
+)
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.boundary import edge_normal, edge_range
+from ldpstats.inference.designs.linearisation import (
+    Effects,
+    Estimated,
+    LinearTotals,
+    Ratios,
+    ReplicatedTotals,
+    Sample,
+    Scores,
+    Totals,
+    checked,
+    degrees_in_domains_estimation,
+    design_effects,
+    estimated_totals,
+    in_one_unit_estimation,
+    missed_noise_estimation,
+)
+from ldpstats.inference.designs.tests import (
+    Counted,
+    Differences,
+    RaoScott,
+    critical,
+    paired,
+    ratio_bounds,
+    score_bounds,
+    t_bounds,
+)
+from ldpstats.inference.tests import TestResult, adjusted_differences
+from ldpstats.labels import positions
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.krr import joint_epsilon, protect_some
+from ldpstats.models.frequency.results import checked_scores
+from ldpstats.models.layout import Fit, names_alpha
+from ldpstats.models.results import (
+    FittedResults,
+    Label,
+    compared_index,
+    compared_pairs,
+    group_label,
+    group_place,
+    linear_hypothesis,
+    several_worded,
+    stacked_index,
+)
+from ldpstats.models.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+)
 
-__all__ = ["DesignEstimates"]
+__all__ = [
+    "Dependence",
+    "DesignResults",
+    "DomainShares",
+    "Domains",
+    "Limits",
+    "SampleFacts",
+    "channel_factor",
+    "check_estimates",
+    "check_shapes",
+    "differences_table",
+    "domain_shares",
+    "domains_of",
+    "linear_fit",
+    "linear_totals",
+    "pair_places",
+]
 
-Array = npt.NDArray[Any]
+
+# -- Estimates from a complex sample: their errors, degrees of freedom and design effects ---------
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +255,7 @@ class DesignEstimates(FittedResults):
     def _tidy(self, alpha: float) -> pd.DataFrame:
         from scipy.special import stdtr
 
-        from ldpstats.models.shared.results import tidy_names
+        from ldpstats.models.results import tidy_names
 
         df = np.maximum(self.df.to_numpy(), 1.0)  # as for intervals
         p = 2.0 * stdtr(df, -np.abs(self.tvalues.to_numpy()))
@@ -214,3 +286,844 @@ class DesignEstimates(FittedResults):
             "sample": SampleFacts.from_dict(document["sample"]),
             "domains": Domains.from_dict(document["domains"]),
         }
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class DesignResults(DesignEstimates):
+    """Estimates from a complex sample with intervals and tests of the design's t and F laws."""
+
+    # -- intervals ---------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _counted(self) -> Counted:
+        """The reports that estimates are counted by, (q,)."""
+
+    @property
+    def intervals(self) -> str:
+        """The kind of the default intervals, in words."""
+        without = np.isnan(self._counted.scale)
+        if without.all():
+            return "Wald"
+        return "score (some Wald)" if without.any() else "score"
+
+    @names_alpha
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the frequencies, with t quantiles.
+
+        Of a domain in one sampling unit, whose standard errors are unknown, it is all of [0, 1].
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald", "estimate"}
+            "default": the score interval of the report, or bit, that a category is counted by (in
+            a table of the pair that a cell is), with the effective sample size of the design; where
+            it has none as "wald": unconstrained estimate plus or minus t times standard error.
+            "estimate": the same about `params`, with the standard errors `bse`.
+        clip : bool
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there.
+
+        Returns
+        -------
+        DataFrame, shape (q, 2)
+            Columns "lower" and "upper".
+        """
+        alpha, method = level(alpha), one_of("method", method, ("default", "wald", "estimate"))
+        about = self.fitted if method == "estimate" else self.linear
+        estimate, se = about.estimate, np.where(self._unknown, 0.0, about.every_bse())
+        t = critical(self.df.to_numpy(), alpha)
+        if method == "default":
+            bounds = self._limits(np.arange(estimate.size), t)
+        else:
+            bounds = t_bounds(estimate, se, t)
+        bounds = np.where(self._unknown[:, None], [-np.inf, np.inf], bounds)
+        if boolean("clip", clip):
+            bounds = edge_normal(bounds, estimate, se, alpha)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    def _limits(self, at: Codes, t: Array) -> Array:
+        """Default limits of the unconstrained estimates at some places, (r,) -> (r, 2), not cut."""
+        p = self.linear.estimate[at]
+        se = np.where(self._unknown, 0.0, self.linear.every_bse())[at]
+        n = (self.domains.sizes / self.domains.spread)[self._domain_of[at]]
+        return self._score(p, se, t, self._counted.some(at), n)
+
+    def _score(self, p: Array, se: Array, t: Array, counted: Counted, n: Array) -> Array:
+        """`score_bounds` of shares that may be known without error, (q, 2)."""
+        fixed = se == 0.0  # nobody was seen there, or everybody: who was not asked may differ
+        plain = fixed & np.isnan(counted.scale)
+        counted = Counted(np.where(plain, 0.0, counted.offset), np.where(plain, 1.0, counted.scale))
+        exact = self.sample.calibrated & fixed & (p > 0.0) & (p < 1.0)  # by population totals
+        return np.where(exact[:, None], p[:, None], score_bounds(p, se, t, counted, n))
+
+    def _limits_by(self, method: str) -> Limits:
+        """The limits that `conf_int` has, by default or Wald's."""
+        if one_of("method", method, ("default", "wald")) == "default":
+            return self._limits
+        p, se = self.linear.estimate, self.linear.every_bse()
+        return lambda at, t: t_bounds(p[at], se[at], t)
+
+    def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
+        """Functions of the totals: "estimate", "se", "lower", "upper".
+
+        Ratios to a total of zero are nan, and so are standard errors that nothing is known of.
+        """
+        T = self.totals_law.estimate
+        rows, defined = functions.defined(T)
+        found = self.totals_law.of(defined)
+        value, se = np.full((2, len(rows)), np.nan)
+        value[rows], se[rows] = found.value, np.sqrt(checked(found.covariance).variances())
+        alone = self.domains.alone
+        if defined.B is not None and alone.any():  # a total, unlike a ratio, varies all the same
+            own = np.repeat(alone, T.size // alone.size)
+            se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
+        bounds = t_bounds(value, se, critical(np.broadcast_to(df, value.shape), alpha))
+        columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
+        return pd.DataFrame(columns, index=index)
+
+    def _ratios(
+        self,
+        forms: tuple[Array, Array, Array],
+        counted: tuple[Counted, Counted],
+        df: Any,
+        alpha: float,
+        index: Any,
+    ) -> pd.DataFrame:
+        """Ratios of two sets of categories in each domain, of which the ratio is not negative.
+
+        `forms` are the totals of both and of all persons, `counted` the reports they are counted
+        by, (1,).
+        """
+        A, B, persons = forms
+        table = self._table(Ratios(A, B), df, alpha, index)
+        shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))
+        above = np.flatnonzero(table["se"].notna())
+        below = len(A) + above
+        V = paired(checked(shares.covariance).matrix(), above, below)
+        t = critical(np.broadcast_to(df, len(A))[above], alpha)
+        n = (self.domains.sizes / self.domains.spread)[above]
+        p, q = shares.value[above], shares.value[below]
+        limits, limits_below = (
+            self._score(one, np.sqrt(v), t, by, n)
+            for one, v, by in zip((p, q), V[:2], counted, strict=True)
+        )
+        low, high = ratio_bounds(p, q, V, limits, limits_below).T
+        most = edge_normal(limits, p, np.sqrt(V[0]), alpha)[:, 1]
+        high = np.where(high <= 0.0, most / q, high)  # a limit of its own, as of a share
+        one = (table["se"].to_numpy()[above] == 0.0) & (V[:2] > 0.0).all(axis=0)  # alike sets
+        low, high = np.where(one, p / q, low), np.where(one, p / q, high)
+        ends = np.full((len(A), 2), np.nan)
+        ends[above] = np.stack([np.maximum(low, 0.0), high], axis=-1)
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Test linear combinations of the frequencies one by one, two-sided, by t.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `FrequencyResults.t_test`; in domains the terms are "north:nurse".
+
+        Returns
+        -------
+        statsmodels ContrastResults
+            With `effect`, `sd`, `tvalue`, `pvalue`, `df_denom`, `conf_int()`.
+
+        Raises
+        ------
+        InvalidArgument
+            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+        """
+        from statsmodels.stats.contrast import ContrastResults
+
+        from ldpstats.models.results import contrast_names
+
+        R, value = linear_hypothesis(hypothesis, self.terms)
+        self._refuse_alone(R)
+        V = self.linear.known()
+        variance, terms = _quadratic(R, V.matrix()), R**2 @ V.variances()
+        fixed = np.flatnonzero(variance <= _FIXED * terms)
+        if fixed.size:
+            remedy = "has no sampling variance: there is nothing to test"
+            raise InvalidArgument("hypothesis", R[fixed[0]].tolist(), remedy)
+        effect, sd, df = R @ self.linear.estimate, np.sqrt(variance), self._contrast_df(R)
+        t = (effect - value) / sd
+        results = ContrastResults(
+            effect=effect,
+            t=t,
+            sd=sd,
+            df_denom=float(df[0]) if len(set(df.tolist())) == 1 else df,
+            value=value,
+            distribution="t",
+        )
+        results.c_names = contrast_names(R, value, self.terms)
+        return results
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Test several linear restrictions together: Wald's statistic with an F law.
+
+        ``W (d - q + 1) / (d q)`` on q and d - q + 1 degrees of freedom, d those of the design. With
+        few units rather use the Rao-Scott tests, which keep their size.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `t_test`.
+
+        Raises
+        ------
+        InvalidArgument
+            For restrictions that contradict each other or sum(p) = 1.
+        NotAvailable
+            For as many restrictions as the design has degrees of freedom.
+        """
+        from scipy.special import fdtrc
+
+        R, value = linear_hypothesis(hypothesis, self.terms)
+        self._refuse_alone(R)
+        try:
+            W, q = tests_.wald(R, value, self.linear.estimate, self.linear.known())
+        except InvalidArgument as error:  # which calls it by the name of an array
+            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        df = float(self._contrast_df(R).min())
+        below = df - q + 1.0
+        if below <= 0.0:
+            raise NotAvailable(
+                f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; test "
+                "fewer at once, or use a Rao-Scott test"
+            )
+        F = float(W) * below / (df * q)
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        method = "adjusted Wald F test on the unconstrained estimate"
+        return TestResult(words, F, (float(q), below), float(fdtrc(q, below, F)), method)
+
+    def _contrast_df(self, R: Array) -> Array:
+        """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains."""
+        parts, V = [], self.linear.known().matrix()
+        for g in range(len(self.domains.df)):
+            at = np.flatnonzero(self._domain_of == g)
+            parts.append(_quadratic(R[:, at], V[np.ix_(at, at)]))
+        return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
+
+
+def _quadratic(R: Array, V: Array) -> Array:
+    """The variances ``r' V r`` of rows r, (r,)."""
+    return np.asarray(np.maximum(((R @ V) * R).sum(axis=1), 0.0))
+
+
+# -- What all weighted models take from decoded reports: totals, shares, and the record of the fit -
+
+
+def linear_totals(
+    sample: Sample, scores: Scores, noise: Callable[[Array], Array], more: Array | float = 0.0
+) -> Totals:
+    """Totals of decoded reports.
+
+    `noise` is the covariance of the randomisation where respondents count by some squared weights;
+    `more` is one that neither the design nor the reports show.
+    """
+    missed = noise(sample.w2 * missed_noise_estimation(sample)) + more
+    return estimated_totals(sample, scores, noise(sample.w2) + more, missed)
+
+
+def linear_fit(
+    shares: Estimated, mechanisms: Sequence[Mechanism], nobs: int, n_missing: int, name: str = ""
+) -> Fit:
+    """The record of unconstrained estimates from reports of some mechanisms."""
+    linear = Uncertain(shares.value, checked(shares.covariance))
+    return Fit(
+        fitted=linear,
+        linear=linear,
+        method="inversion",
+        settings="",
+        cov_type="linear",
+        nobs=nobs,
+        n_missing=n_missing,
+        epsilon=joint_epsilon(mechanisms),
+        sources=tuple(map(str, mechanisms)),
+        is_partial=protect_some(mechanisms),
+        name=name,
+        source_nobs=(nobs,) * len(mechanisms),
+    )
+
+
+def domains_of(
+    sample: Sample,
+    domain: npt.NDArray[np.int64],
+    shares: Estimated,
+    channel: Array,
+    groups: tuple[tuple[str, ...], tuple[Label, ...]] = ((), ((),)),
+    n_ungrouped: int = 0,
+) -> Domains:
+    """The domains of a sample, whose `shares` were estimated: that of each cell, -1 outside."""
+    by, labels = groups
+    g, there = len(labels), np.flatnonzero(domain >= 0)
+    n, w, w2 = (np.bincount(domain[there], v[there], g) for v in (sample.n, sample.w, sample.w2))
+    varies = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1) > 0.0
+    return Domains(
+        by=by,
+        labels=labels,
+        sizes=np.rint(n).astype(np.int64),
+        df=degrees_in_domains_estimation(sample, domain, g),
+        df_free=degrees_in_domains_estimation(sample.without_corrections(), domain, g),
+        channel=channel,
+        spread=n * w2 / w**2,
+        alone=in_one_unit_estimation(sample, domain, varies),
+        n_ungrouped=n_ungrouped,
+    )
+
+
+def channel_factor(p: Array, noise: Array) -> Array:
+    """The factor of the channel at shares p, ``(p (1 - p) + noise) / (p (1 - p))``."""
+    return np.asarray(1.0 + noise / np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan))
+
+
+# -- What tests of independence of a weighted table rest on ---------------------------------------
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Pearson's statistic of independence, with two estimates of the design effects.
+
+    Parameters
+    ----------
+    null : RaoScott or None
+        With those under independence.
+    observed : RaoScott or None
+        With those at the table of reports.
+    why : str
+        Why one of them is not there.
+    """
+
+    null: RaoScott | None
+    observed: RaoScott | None
+    why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        parts = {name: maybe_to_dict(getattr(self, name)) for name in ("null", "observed")}
+        return parts | {"why": self.why}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Dependence:
+        """Inverse of `to_dict`."""
+        parts = [maybe_from_dict(RaoScott, document[name]) for name in ("null", "observed")]
+        return cls(parts[0], parts[1], str(document["why"]))
+
+
+# -- Differences of weighted shares as a table, with intervals and p-values -----------------------
+
+
+Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
+
+
+def pair_places(pairs: Sequence[tuple[int, int]], k: int) -> tuple[Codes, Codes]:
+    """Places of both sides of k differences for each pair of groups, of k estimates each."""
+    at = np.array(pairs, dtype=np.int64).reshape(-1, 2, 1) * k + np.arange(k)
+    return at[:, 0].reshape(-1), at[:, 1].reshape(-1)
+
+
+def satterthwaite(v: Array, df: Array, most: float) -> Array:
+    """Degrees of freedom of sums of variances v on df each, (g, r) and (g, 1 or r) -> (r,).
+
+    At most those of the whole sample, whose units the parts share. One at least, as for intervals:
+    a domain with one unit in each of its strata has none of its own.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = v.sum(axis=0) ** 2 / (v**2 / np.maximum(df, 1.0)).sum(axis=0)
+    return np.maximum(np.where(np.isnan(found), most, np.minimum(found, most)), 1.0)
+
+
+def differences_table(
+    value: Array,
+    V: Array,
+    places: tuple[Codes, Codes],
+    df: Array,
+    limits: Limits,
+    alpha: float,
+    index: Any,
+) -> pd.DataFrame:
+    """Estimates at the first `places` less those at the second, a row for each.
+
+    Estimates with their covariance, (q,) and (q, q), are nan where they are unknown; `df` is of the
+    differences. p-values are of the intervals: below alpha where these do not hold zero.
+    """
+    first, second = places
+    parts = paired(V, first, second)
+    known = ~np.isnan(parts).any(axis=0)
+    one, other = first[known], second[known]
+    apart = Differences(
+        value[one], value[other], parts[:, known], lambda t: (limits(one, t), limits(other, t))
+    )
+    found = np.full((len(first), 6), np.nan)
+    found[:, 0] = value[first] - value[second]
+    if known.any():
+        bounds = apart.bounds(critical(df[known], alpha))
+        found[known, 1] = apart.se
+        found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
+        found[known, 4] = p = apart.pvalues(df[known])
+        k = index.get_level_values(-1).nunique()
+        found[known, 5] = adjusted_differences(apart.estimate, p, k)
+    columns = ["estimate", "se", "lower", "upper", "pvalue", "pvalue_holm"]
+    return pd.DataFrame(found, index=index, columns=columns)
+
+
+# -- Shares of the categories of one variable in domains, and what follows of them ----------------
+
+
+@dataclass(frozen=True, eq=False)
+class DomainShares(DesignResults):
+    """Estimates of the categories of one variable, from totals of each domain.
+
+    The totals of a domain are those of its k categories, then its number of persons.
+    """
+
+    categories: pd.Index[Any]
+    mechanism: Mechanism
+    counted: Counted
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that make the domains; none where there is one."""
+        return self.domains.by
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        if not self.by:
+            return self.categories
+        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the domains."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.domains.labels])
+            return one.rename(self.by[0])
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.domains.labels, names=self.by)
+        return several
+
+    @property
+    def sizes(self) -> pd.Series[Any]:
+        """Respondents with a report in each domain."""
+        return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
+
+    @property
+    def _domain_of(self) -> npt.NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
+
+    @property
+    def _counted(self) -> Counted:
+        g = len(self.domains.labels)
+        return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
+
+    def _sums(self, weights: Array) -> Array:
+        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
+        return _category_sums(weights, len(self.domains.labels))
+
+    @property
+    def _persons(self) -> Array:
+        """The number of persons of each domain as linear forms, (g, totals)."""
+        return _persons(len(self.categories), len(self.domains.labels))
+
+    @property
+    def shares(self) -> Ratios:
+        return domain_shares(len(self.categories), len(self.domains.labels))
+
+    # -- what is estimated -------------------------------------------------------------------
+
+    @names_alpha
+    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
+
+        Of the persons whom those with a report stand for: who did not answer is in no total. The
+        summary has the sum of their weights, besides that of all. For numbers of the whole
+        population multiply the shares by its size, if those who did not answer are like the others.
+
+        Returns
+        -------
+        DataFrame, one row per estimate
+            "estimate", "se", "lower", "upper", in persons of the population.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
+        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
+        {'no': 750.0, 'yes': 250.0}
+        """
+        functions = Ratios(self._sums(np.eye(len(self.categories))))
+        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
+        # who was not seen may be there: what the interval of the share says, in persons
+        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
+        unseen = (table["se"] == 0.0).to_numpy()[:, None]
+        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
+        """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
+
+        Parameters
+        ----------
+        scores : mapping, Series or array, shape (k,), optional
+            A number for each category; by default the labels, where they are numbers.
+        alpha : float
+            One minus the coverage of the interval.
+        """
+        if self.mechanism.is_open:
+            raise NotAvailable("a mean over candidates: the candidates need not be all answers")
+        values = checked_scores(scores, self.categories)
+        functions = Ratios(self._sums(values[None]), self._persons)
+        name = f"mean of {self.name}" if self.name else "mean"
+        return self._by_domain(functions, level(alpha), name)
+
+    @names_alpha
+    def ratio(
+        self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
+    ) -> Any:
+        """Ratio of the totals of some categories to those of others, in each domain.
+
+        Parameters
+        ----------
+        numerator, denominator : label, or list of labels
+        alpha : float
+            One minus the coverage of the interval.
+        method : {"default", "wald"}
+            "default": all ratios from zero on that the limits of both shares do not rule out, as
+            Fieller's set; infinite where the denominator does not differ from zero. "wald":
+            estimate plus or minus t times the linearised standard error.
+
+        Returns
+        -------
+        Series, or with domains DataFrame
+            "estimate", "se" (linearised), "lower", "upper".
+        """
+        alpha, k = level(alpha), len(self.categories)
+        above, below = (np.zeros((1, k)) for _ in range(2))
+        above[0, positions("numerator", numerator, self.categories)] = 1.0
+        below[0, positions("denominator", denominator, self.categories)] = 1.0
+        if one_of("method", method, ("default", "wald")) == "wald":
+            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
+        labels = self.mechanism.n_bits == 0
+        table = self._ratios(
+            (self._sums(above), self._sums(below), self._persons),
+            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
+            self.domains.df,
+            alpha,
+            self.groups if self.by else ["ratio"],
+        )
+        return table if self.by else table.iloc[0]
+
+    @names_alpha
+    def unexplained(self, alpha: float = 0.05) -> Any:
+        """Share of the answers that are not among the candidates, in each domain.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the interval, which is cut to [0, 1].
+
+        Raises
+        ------
+        NotAvailable
+            Where all categories are known.
+        """
+        if not self.mechanism.is_open:
+            raise NotAvailable("every answer is one of the categories: there are no candidates")
+        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        found = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        ends = ["lower", "upper"]
+        found[ends] = found[ends].clip(0.0, 1.0)
+        return found
+
+    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
+        """A function for each domain: a Series, or with `by` a table."""
+        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
+        return table if self.by else table.iloc[0]
+
+    @names_alpha
+    def differences(
+        self,
+        reference: Any = None,
+        alpha: float = 0.05,
+        all_pairs: bool = False,
+        method: str = "default",
+    ) -> pd.DataFrame:
+        """Frequencies of each domain minus those of a reference, or of every other.
+
+        Domains may share units: their covariance enters.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The domain that the others are compared with; the first by default.
+        alpha : float
+            One minus the coverage of each interval.
+        all_pairs : bool
+            Compare every domain with each before it, instead of with one reference.
+        method : {"default", "wald"}
+            "default" combines the limits of `conf_int` of both frequencies (see `Differences`);
+            "wald": estimate plus or minus t times standard error. p-values are of these.
+
+        Returns
+        -------
+        DataFrame, a row for each comparison and category
+            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
+            all rows; two categories that add up to one are one hypothesis.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only.
+        """
+        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
+        if len(labels) < 2:
+            raise NotAvailable("differences need two domains, by=: there is one only")
+        pairs = compared_pairs(
+            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
+        )
+        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
+        places = pair_places(pairs, k)
+        V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
+        of = np.stack(places)
+        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
+        limits = self._limits_by(method)
+        return differences_table(self.linear.estimate, V, places, df, limits, alpha, index)
+
+    def _position(self, name: str, label: Any) -> int:
+        return group_place(name, label, self.domains.labels, self.by, "domain")
+
+
+def domain_shares(k: int, g: int) -> Ratios:
+    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
+    return Ratios(_category_sums(np.eye(k), g), _persons(k, g).repeat(k, axis=0))
+
+
+def _category_sums(weights: Array, g: int) -> Array:
+    return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+
+
+def _persons(k: int, g: int) -> Array:
+    return np.kron(np.eye(g), np.eye(k + 1)[-1:])
+
+
+# -- What results of a complex sample hold beside the fit: the design, and the domains ------------
+
+
+@dataclass(frozen=True, eq=False)
+class SampleFacts:
+    """The sample in which estimates were made.
+
+    Parameters
+    ----------
+    design : str
+        How it was drawn, in words.
+    variance : str
+        How variances were estimated, in words.
+    n_strata, n_units : int
+        Strata and units of the first stage, of the whole sample.
+    nobs : int
+        Respondents of the whole sample.
+    weight_sum : float
+        Sum of all weights: the estimated size of the population.
+    spread : float
+        ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
+    df : float
+        Units less strata of the first stage; of replicates their rank less one.
+    calibrated : bool
+        Whether weights were calibrated: population totals may then determine a share.
+    """
+
+    design: str
+    variance: str
+    n_strata: int
+    n_units: int
+    nobs: int
+    weight_sum: float
+    spread: float
+    df: float
+    calibrated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return plain_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
+        """Inverse of `to_dict`."""
+        return cls(**plain_from_dict(cls, document))
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """The domains whose frequencies were estimated, one where all are.
+
+    Parameters
+    ----------
+    by : tuple of str
+        The columns that make them; none where there is one.
+    labels : tuple of tuple
+        A value for each column.
+    sizes : array of int, shape (g,)
+        Respondents with a report in each.
+    df : array, shape (g,)
+        Units of the first stage with such respondents, less strata that hold them, without strata
+        of which all units were taken.
+    df_free : array, shape (g,)
+        The same if no unit had been taken for certain: those of tests about a superpopulation.
+    channel : array, shape (g k,)
+        Variance of one report's estimate over that of the true answer, under simple random
+        sampling: what planning calls the factor of the channel.
+    spread : array, shape (g,)
+        As that of `SampleFacts`, of the respondents of each.
+    alone : array of bool, shape (g,)
+        Which lie in one sampling unit, or in strata of one unit where these are given the mean of
+        the others: the variance of shares is not known.
+    n_ungrouped : int
+        Respondents who are in no domain.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[tuple[Any, ...], ...]
+    sizes: Array
+    df: Array
+    df_free: Array
+    channel: Array
+    spread: Array
+    alone: npt.NDArray[np.bool_]
+    n_ungrouped: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "by": list(self.by),
+            "labels": [list(label) for label in self.labels],
+            "sizes": self.sizes.tolist(),
+            "df": array_to_json(self.df),
+            "df_free": array_to_json(self.df_free),
+            "channel": array_to_json(self.channel),
+            "spread": array_to_json(self.spread),
+            "alone": self.alone.tolist(),
+            "n_ungrouped": self.n_ungrouped,
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Domains:
+        """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
+        by = tuple(map(str, document["by"]))
+        found = cls(
+            by=by,
+            labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
+            sizes=np.array(document["sizes"], dtype=np.int64),
+            df=array_from_json(document["df"]),
+            df_free=array_from_json(document["df_free"]),
+            channel=array_from_json(document["channel"]),
+            spread=array_from_json(document["spread"]),
+            alone=np.array(document["alone"], dtype=np.bool_),
+            n_ungrouped=int(document["n_ungrouped"]),
+        )
+        g = (len(found.labels),)
+        arrays = ("sizes", "df", "df_free", "spread", "alone")
+        check_shapes({name: (getattr(found, name), g) for name in arrays})
+        return found
+
+
+def fit_to_dict(fit: Fit) -> dict[str, Any]:
+    """A fit as plain JSON types."""
+    return estimates_to_dict(fit.fitted, fit.linear) | plain_to_dict(fit)
+
+
+def fit_from_dict(document: dict[str, Any]) -> Fit:
+    """Inverse of `fit_to_dict`."""
+    given: dict[str, Any] = {**estimates_from_dict(document), **plain_from_dict(Fit, document)}
+    return Fit(**given)
+
+
+# -- Parts of results that a document restores: their types, and shapes that go together ----------
+
+
+_MOST = 1e150  # squares of it do not overflow; weights are 1e50 at most
+_PLAIN: dict[Any, Any] = {"str": str, "int": int, "bool": bool, "float": (int, float, str)}
+_LISTS: dict[Any, type] = {"tuple[str, ...]": str, "tuple[int, ...]": int}
+
+
+def plain_to_dict(part: Any) -> dict[str, Any]:
+    """The fields of a record that are text, numbers, truth values, or tuples of them."""
+    found: dict[str, Any] = {}
+    for item in fields(part):
+        value = getattr(part, item.name)
+        if item.type in _LISTS:
+            found[item.name] = list(value)
+        elif item.type in _PLAIN:
+            found[item.name] = number_to_json(value) if item.type == "float" else value
+    return found
+
+
+def plain_from_dict(kind: Any, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Inverse of `plain_to_dict`, the arguments of a record; refuse fields of other types."""
+    found: dict[str, Any] = {}
+    for item in fields(kind):
+        if item.type in _LISTS:
+            entries = [_typed(item.name, one, _LISTS[item.type]) for one in document[item.name]]
+            found[item.name] = tuple(entries)
+        elif item.type in _PLAIN:
+            value = _typed(item.name, document[item.name], _PLAIN[item.type])
+            found[item.name] = number_from_json(value) if item.type == "float" else value
+    return found
+
+
+def _typed(name: str, value: Any, kind: Any) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidArgument("document", value, f"is damaged: it cannot be {name}")
+    return value
+
+
+def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Refuse arrays of other shapes than results of this size have, each with its name."""
+    for name, (value, shape) in shapes.items():
+        if value.shape != shape:
+            remedy = f"is damaged: {name} have the shape {value.shape}, not {shape}"
+            raise InvalidArgument("document", name, remedy)
+
+
+def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:
+    """Refuse estimates that are not of q shares, m totals and some sources of reports."""
+    if len(fit.sources) != sources or len(fit.source_nobs) not in (0, sources):
+        remedy = f"is damaged: reports are of {sources} kinds"
+        raise InvalidArgument("document", list(fit.sources), remedy)
+    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
+    for name, found in totals.items():
+        shapes[f"{name}.estimate"] = found.estimate, (m,)
+        shapes[f"{name}.noise"] = found.noise, (m, m)
+        if isinstance(found, LinearTotals):
+            shapes[f"{name}.covariance"] = found.covariance, (m, m)
+        elif isinstance(found, ReplicatedTotals):
+            shapes[f"{name}.replicates"] = found.replicates, (len(found.scales), m)
+            shapes[f"{name}.scales"] = found.scales, (found.scales.size,)
+            shapes[f"{name}.missed"] = found.missed, (m, m)
+    for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
+        shapes[f"{name}.estimate"] = one.estimate, (q,)
+        _check_covariance(name, one, q)
+    check_shapes(shapes)
+    for name, (value, _) in shapes.items():
+        if not np.all(np.abs(value) <= _MOST):  # also where it is nan
+            raise InvalidArgument("document", name, "is damaged: it has numbers that cannot be")
+
+
+def _check_covariance(name: str, one: Uncertain, q: int) -> None:
+    other = one.at is not None or one.variances is not None
+    if other or (one.covariance is not None and one.covariance.size != q):
+        raise InvalidArgument("document", name, f"is damaged: its covariance is not of {q} shares")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,30 +12,42 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of
-from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.arguments import one_of
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    LDPWarning,
+    MisfitWarning,
+    NotAvailable,
+)
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.inference.designs.collisions import collision_covariance
-from ldpstats.inference.designs.departures import homogeneity
-from ldpstats.inference.designs.estimation import degrees_in_domains
-from ldpstats.inference.designs.intervals import Counted
-from ldpstats.inference.designs.pseudo_likelihood import maxima
-from ldpstats.inference.designs.rao_scott import RaoScott
-from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.totals import Totals, checked
-from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH
-from ldpstats.models.shared.groups import Label, several_worded
-from ldpstats.models.weighted.domain_shares import domain_shares
-from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
-from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.inference.designs.linearisation import (
+    Estimated,
+    Sample,
+    Scores,
+    Totals,
+    checked,
+    collision_covariance,
+    degrees_in_domains_estimation,
+)
+from ldpstats.inference.designs.tests import Counted, RaoScott, homogeneity, maxima
+from ldpstats.likelihood.joint import CohortDecoding, Decoding, decode, report_covariance
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.layout import CONSTRAINED, SANDWICH
+from ldpstats.models.results import Label, several_worded
+from ldpstats.models.weighted.estimates import (
+    SampleFacts,
+    channel_factor,
+    domain_shares,
+    domains_of,
+    linear_fit,
+    linear_totals,
+)
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.models.weighted.unlisted import warn_of_unlisted
-from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
-from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
 
-__all__ = ["WeightedModel"]
+__all__ = ["WeightedModel", "refuse_unlisted"]
+
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -264,7 +277,7 @@ class WeightedModel:
         S = report_covariance(decoding, sums[:k] / sums[k])
         n = float(self.sample.n[everyone].sum())
         free = self.sample.without_corrections()
-        nu = float(degrees_in_domains(free, np.where(everyone, 0, -1), 1)[0])
+        nu = float(degrees_in_domains_estimation(free, np.where(everyone, 0, -1), 1)[0])
         try:
             return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
         except NotAvailable as error:
@@ -298,3 +311,57 @@ class WeightedModel:
         p = shares.reshape(len(self.labels), -1)
         noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
         return channel_factor(shares, np.concatenate(noise))
+
+
+# -- What is said of answers that are not among the candidates ------------------------------------
+
+
+_CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
+
+
+def warn_of_unlisted(
+    results: WeightedResults, decoded: Sequence[Decoding], method: str, incomplete: bool
+) -> None:
+    """Warn where other answers are held that the estimate, or its errors, do not allow for.
+
+    Parameters
+    ----------
+    results : WeightedResults
+        The linear estimates.
+    decoded : sequence of Decoding
+        Of each domain.
+    method : {"inversion", "mle"}
+    incomplete : bool
+        Whether other answers are known to be held.
+    """
+    share = results.unexplained()
+    held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
+    if method == "mle" and held.any():
+        warnings.warn(
+            "method='mle' takes the candidates for all answers, but others are held: use "
+            "method='inversion', or list more candidates",
+            MisfitWarning,
+            stacklevel=4,
+        )
+    for one, others in zip(decoded, held | incomplete, strict=True):
+        caution = one.moments.caution(bool(others)) if isinstance(one, CohortDecoding) else ""
+        if caution:
+            warnings.warn(
+                f"the list of candidates is not complete, and {caution}: tests and intervals do "
+                "not keep their level; collect reports in more cohorts or cells, or list more of "
+                "the answers",
+                IncompleteListWarning,
+                stacklevel=4,
+            )
+            return
+
+
+def refuse_unlisted(name: str, rest: Estimated) -> None:
+    """Refuse the candidates of a variable, if others are certain to be held: the share `rest`."""
+    share, se = float(rest.value[0]), float(np.sqrt(rest.covariance[0, 0]))
+    if share > _CERTAIN * se:
+        raise NotAvailable(
+            f"{share:.2g} of the answers to {name!r} are not among its candidates: chance "
+            "collisions with them have no variance in a weighted table; list more answers, or use "
+            "frequencies()"
+        )

@@ -14,14 +14,12 @@ import pandas as pd
 from clients.vectors.tapes import Ended, Tape
 
 import ldpstats as ldp
-from ldpstats.clients.device import plain
-from ldpstats.clients.document import texts
+from ldpstats.clients.device import plain, texts
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.hashed.base import Hashed
+from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.reports.single import Reports
-from ldpstats.sampling.samplers import sample_bits
-from ldpstats.sampling.words import system_words
-from ldpstats.survey.asking import draw_asked
+from ldpstats.sampling.samplers import sample_bits, system_words
+from ldpstats.survey.questions import draw_asked
 
 __all__ = ["expected"]
 

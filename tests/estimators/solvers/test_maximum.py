@@ -12,17 +12,14 @@ from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE
-from ldpstats.estimators import constraints as cons
-from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap
-from ldpstats.estimators.solvers.newton import newton
-from ldpstats.estimators.solvers.proximal import proximal_newton
+from ldpstats.estimators import moments as cons
+from ldpstats.estimators.likelihood import maximise
+from ldpstats.estimators.solvers import LAST_STEP, STEP, certified_gap, newton, proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows
-from ldpstats.problems.rows.combined import FixedEntry, StackedRows
-from ldpstats.problems.rows.unary import PackedRows, UnaryRows
-from ldpstats.problems.simplex import water_filling
+from ldpstats.likelihood.joint_rows import FixedEntry, StackedRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows, PackedRows, UnaryRows
+from ldpstats.likelihood.tallies import water_filling
 
 Array = npt.NDArray[Any]
 

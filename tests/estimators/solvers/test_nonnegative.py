@@ -12,11 +12,11 @@ import scipy.optimize
 import scipy.stats
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators.lasso import penalty_level
-from ldpstats.estimators.solvers import nonnegative
-from ldpstats.estimators.solvers.nonnegative import NonnegativeFit, nonnegative_lasso
+from ldpstats.estimators import constrained as nonnegative
+from ldpstats.estimators.constrained import NonnegativeFit, nonnegative_lasso
+from ldpstats.estimators.moments import penalty_level
 from ldpstats.kernels import nonnegative as nonnegative_kernels
-from ldpstats.problems.hash_design import HashDesign
+from ldpstats.likelihood.hashed import HashDesign
 
 Array = npt.NDArray[Any]
 

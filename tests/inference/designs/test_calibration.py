@@ -13,15 +13,17 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.designs.reweighting.calibration import (
+from ldpstats.inference.designs.calibration import (
+    Linear,
     Margins,
+    Raking,
+    Step,
     calibrate,
     calibrate_replicates,
+    calibrated_sample,
+    trimmed,
 )
-from ldpstats.inference.designs.reweighting.distances import Linear, Raking
-from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
-from ldpstats.inference.designs.reweighting.trimming import trimmed
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
+from ldpstats.inference.designs.linearisation import Sample, Scores, Stage
 
 Array = npt.NDArray[Any]
 FOLDER = Path(__file__).parents[2] / "reference" / "survey"

@@ -11,18 +11,22 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
-from ldpstats.inference.designs.estimation import (
-    degrees_of_freedom,
-    estimated_totals,
-    missed_noise,
+from ldpstats.inference.designs.calibration import (
+    Distance,
+    Logit,
+    Margins,
+    Raking,
+    Step,
+    calibrate,
+    calibrated_sample,
 )
-from ldpstats.inference.designs.reweighting.calibration import Margins, calibrate
-from ldpstats.inference.designs.reweighting.distances import Distance, Logit, Raking
-from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
-from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, Stage, estimated_totals
+from ldpstats.inference.designs.linearisation import (
+    degrees_of_freedom_estimation as degrees_of_freedom,
+)
+from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
+from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR
-from ldpstats.problems.decoding import decode
 from ldpstats.reports.single import Reports
 
 K, DRAWN, EXISTING = 3, np.array([120.0, 150.0, 210.0]), np.array([600.0, 500.0, 300.0])

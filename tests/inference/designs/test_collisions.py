@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.designs.collisions import collision_covariance, collisions
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
-from ldpstats.inference.designs.taylor import design_covariance
-from ldpstats.problems.decoding import decode
+from ldpstats.inference.designs.linearisation import (
+    Sample,
+    Scores,
+    Stage,
+    collision_covariance,
+    collisions,
+    design_covariance,
+)
+from ldpstats.likelihood.joint import decode
 from tests.simulate import at_least, coverage, near
 
 MECHANISMS = {

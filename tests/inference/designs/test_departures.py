@@ -13,13 +13,11 @@ from scipy.stats import chi2, chi2_contingency
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.departures import fit_to
-from ldpstats.inference.designs.rao_scott import RaoScott, metric
-from ldpstats.inference.designs.sample import Sample, Stage
-from ldpstats.inference.designs.totals import LinearTotals
-from ldpstats.inference.outcome import TestResult
-from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
+from ldpstats.inference.designs.linearisation import LinearTotals, Sample, Stage
+from ldpstats.inference.designs.tests import RaoScott, fit_to, metric
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.weighted.estimates import SampleFacts
+from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
 from ldpstats.reports.single import Reports
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"

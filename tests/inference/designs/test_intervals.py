@@ -12,7 +12,7 @@ from scipy import stats
 from simulate import at_least
 
 import ldpstats as ldp
-from ldpstats.inference.designs.intervals import (
+from ldpstats.inference.designs.tests import (
     Counted,
     Differences,
     critical,

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.designs.pseudo_likelihood import (
-    PseudoLikelihood,
-    maxima,
-    pseudo_likelihood,
-)
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
-from ldpstats.inference.designs.taylor import design_covariance
+from ldpstats.inference.designs.linearisation import Sample, Scores, Stage, design_covariance
+from ldpstats.inference.designs.tests import PseudoLikelihood, maxima, pseudo_likelihood
 from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution
 from tests.simulate import at_least, bias, coverage, near
 

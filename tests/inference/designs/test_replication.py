@@ -10,16 +10,26 @@ import numpy as np
 import pytest
 
 from ldpstats.errors import NotAvailable
-from ldpstats.inference.designs.estimation import (
-    degrees_of_freedom,
+from ldpstats.inference.designs.calibration import Recalibrated
+from ldpstats.inference.designs.linearisation import (
+    Ratios,
+    Replication,
+    Sample,
+    Scores,
+    Stage,
     estimated_totals,
-    missed_noise,
 )
-from ldpstats.inference.designs.given_replicates import GivenWeights, scales_of
-from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap
-from ldpstats.inference.designs.reweighting.replicates import Recalibrated
-from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
-from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.designs.linearisation import (
+    degrees_of_freedom_estimation as degrees_of_freedom,
+)
+from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
+from ldpstats.inference.designs.replicates import (
+    Bootstrap,
+    GivenWeights,
+    Jackknife,
+    bootstrap,
+    scales_of,
+)
 
 SHARES = Ratios(np.eye(3)[:2], np.array([[0.0, 0.0, 1.0]] * 2))
 

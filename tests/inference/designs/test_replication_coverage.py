@@ -11,16 +11,14 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
-from ldpstats.inference.designs.estimation import (
-    degrees_of_freedom,
-    estimated_totals,
-    missed_noise,
+from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, Stage, estimated_totals
+from ldpstats.inference.designs.linearisation import (
+    degrees_of_freedom_estimation as degrees_of_freedom,
 )
-from ldpstats.inference.designs.made_replicates import bootstrap, jackknife
-from ldpstats.inference.designs.sample import Sample, Scores, Stage
-from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.designs.linearisation import missed_noise_estimation as missed_noise
+from ldpstats.inference.designs.replicates import bootstrap, jackknife
+from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import KRR
-from ldpstats.problems.decoding import decode
 from ldpstats.reports.single import Reports
 
 K, STRATA, UNITS, PERSONS = 3, 4, 30, 12

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from shared.effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 
-from ldpstats.inference.tables.cramer import cramers_v, departures, standardised
-from ldpstats.problems.covariance import Covariance, multinomial
+from ldpstats.inference.tables.effects import cramers_v, departures, standardised
+from ldpstats.likelihood.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,6 @@ from shared.refusals import refusals
 
 from ldpstats.inference.tables import effects, ratio
 from ldpstats.inference.tables.effects import (
-    Effect,
     conditional,
     conditionals,
     cramers_v,
@@ -26,8 +25,8 @@ from ldpstats.inference.tables.effects import (
     risk_difference,
     risk_ratio,
 )
-from ldpstats.inference.tables.ratio import FiellerInterval, fieller
-from ldpstats.problems.covariance import Covariance, multinomial
+from ldpstats.inference.tables.ratio import Effect, FiellerInterval, fieller
+from ldpstats.likelihood.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

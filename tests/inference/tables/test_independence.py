@@ -23,8 +23,13 @@ from shared.association_laws import (
 )
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.tables.cross_moments import CrossMoments
-from ldpstats.inference.tables.independence import linear_trend, pearson, score, smallest_expected
+from ldpstats.inference.tables.independence import (
+    CrossMoments,
+    linear_trend,
+    pearson,
+    score,
+    smallest_expected,
+)
 from ldpstats.inference.tails import normal_pvalue
 
 

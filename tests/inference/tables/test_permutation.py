@@ -15,28 +15,30 @@ from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.tables import wald as tables
-from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
-from ldpstats.inference.tables.independence import linear_trend, pearson, score
+from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.effects import Spread, blocks_of
+from ldpstats.inference.tables.independence import (
+    CrossMoments,
+    Whitening,
+    linear_trend,
+    pearson,
+    score,
+)
 from ldpstats.inference.tables.permutation import (
+    Cumulants,
     all_table_scores,
     exact_pvalue,
     log_probability,
+    moments,
     permutation_pvalue,
     permuted_scores,
     permuted_table_scores,
-)
-from ldpstats.inference.tables.permutation_moments import (
-    Cumulants,
-    Spread,
-    blocks_of,
-    moments,
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.models.association.score import score_test, trend_test
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.simplex import project_simplex
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.tallies import project_simplex
+from ldpstats.models.association.tests import score_test, trend_test
 
 
 def test_permuted_scores_are_the_scores_of_permuted_reports() -> None:

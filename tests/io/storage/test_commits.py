@@ -22,7 +22,8 @@ from shared.written_tables import names
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.io.storage import interrupts, locks
+from ldpstats.io import storage as interrupts
+from ldpstats.io import storage as locks
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)

@@ -12,7 +12,7 @@ import pytest
 from shared.written_tables import mode, names
 
 from ldpstats import io
-from ldpstats.io.storage.permissions import Permissions
+from ldpstats.io.storage import Permissions
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])

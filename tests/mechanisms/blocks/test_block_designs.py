@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpstats.mechanisms.blocks.projective import best_design, summed_variance
-from ldpstats.problems.blocks.base import BlockDesign
-from ldpstats.problems.blocks.hadamard import HadamardDesign
-from ldpstats.problems.blocks.projective import ProjectiveDesign
-from ldpstats.problems.blocks.single import SingleDesign
+from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
+from ldpstats.mechanisms.blocks import best_geometry as best_design
+from ldpstats.mechanisms.blocks import geometry_variance as summed_variance
 
 DESIGNS = (
     HadamardDesign(3, 1, 4),

@@ -10,7 +10,7 @@ from grid import all_reports
 from simulate import bias, coverage, near, repeat, size
 
 import ldpstats as ldp
-from ldpstats.mechanisms.blocks.subset import best_size
+from ldpstats.mechanisms.blocks import best_size
 
 ZIPF = 1.0 / np.arange(1, 9) / (1.0 / np.arange(1, 9)).sum()
 

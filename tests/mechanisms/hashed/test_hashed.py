@@ -13,7 +13,7 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.channels.structured import Bits
-from ldpstats.mechanisms.hashed.bits import most_different
+from ldpstats.mechanisms.hashed import most_different
 
 WORDS = tuple(f"w{i}" for i in range(40))
 RAPPOR = ldp.RAPPOR(n_bits=32, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)

@@ -41,7 +41,7 @@ def test_it_never_leaks_more_than_it_declares(epsilon: float, k: int) -> None:
 
 def test_thresholds_that_are_rounded_down_would_leak() -> None:
     # negative control of the test above: entries of e^-44 are far from multiples of 2^-64
-    from ldpstats.sampling.realised import realised_epsilon_rows
+    from ldpstats.sampling.samplers import realised_epsilon_rows
 
     mechanism = ldp.GeometricResponse(3, 44.0)
     down = samplers.integer_rows(mechanism.channel().matrix())

@@ -8,7 +8,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.mechanisms.ordered.square_wave import optimal_half_width
+from ldpstats.mechanisms.ordered import optimal_half_width
 
 
 def printed(k: int, b: int, epsilon: float) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from shared.bad_values import Refusal, refuses
 
 import ldpstats as ldp
-from ldpstats.sampling import realised
+from ldpstats.sampling import samplers as realised
 
 LEVELS: dict[str, dict[str, Any]] = {
     "two": {"categories": 5, "epsilon": {0: 1.0, 3: 2.0}},

@@ -20,8 +20,8 @@ import pytest
 from shared.pum_surveys import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal
 
 import ldpstats as ldp
-from ldpstats.clients.budget import Budget
-from ldpstats.sampling.words import system_words
+from ldpstats.clients.device import Budget
+from ldpstats.sampling.samplers import system_words
 
 Array = npt.NDArray[Any]
 ADDRESS = re.compile(r"0x[0-9a-f]+")  # where an object is in memory

@@ -21,4 +21,4 @@ def without_tests(monkeypatch: pytest.MonkeyPatch) -> None:
         raise NotAvailable("left out by the test")
 
     for name in ("score_test", "trend_test"):
-        monkeypatch.setattr(f"ldpstats.models.association.recorded.{name}", none)
+        monkeypatch.setattr(f"ldpstats.models.association.results.{name}", none)

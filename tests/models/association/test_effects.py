@@ -15,9 +15,9 @@ from scipy import stats
 from shared.joint_tables import fitted, surveys, with_zeros
 
 import ldpstats as ldp
-from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tables import ratio
-from ldpstats.inference.tables.effects import Effect
+from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.models.association.estimates import cell_law, unconstrained
 from ldpstats.models.association.model import AssociationModel
 

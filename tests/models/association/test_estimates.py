@@ -39,9 +39,8 @@ from shared.variable_products import (
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.estimators.em import EM
-from ldpstats.estimators.mle import MLE
-from ldpstats.problems.problem import Likelihood
+from ldpstats.estimators.likelihood import EM, MLE
+from ldpstats.likelihood.problem import Likelihood
 
 # -- linear estimates --------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from simulate import at_least, coverage, repeat
 
 import ldpstats as ldp
 from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.estimated import allow_for_unseen
-from ldpstats.problems.covariance import multinomial
+from ldpstats.inference.tables.independence import allow_for_unseen
+from ldpstats.likelihood.covariance import multinomial
 
 TABLE = np.array([[40, 12, 8], [15, 30, 20], [9, 11, 35]])
 JOBS, REGIONS = ("nurse", "cook", "driver"), ("n", "s", "w")

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.tables.cross_moments import CrossMoments
-from ldpstats.inference.tables.independence import linear_trend, score
+from ldpstats.inference.tables.independence import CrossMoments, linear_trend, score
 
 FOLDER = Path(__file__).parents[2] / "reference"
 R = pd.read_csv(FOLDER / "contingency.csv", index_col="quantity")["value"]

@@ -16,8 +16,8 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.selection import selected_intervals
-from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.inference.tests import selected_intervals
+from ldpstats.models.dictionary.survey import GramLayout
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 CLEAR = ORR(1 << 16, 1, epsilon=30.0)  # as good as no noise

@@ -16,8 +16,7 @@ from shared.dictionary_layouts import GRAMS, SMALL, Array, cut, every_string, ma
 import ldpstats as ldp
 from ldpstats import KRR, ORR, RAPPOR, URR
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, UnknownCategory
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.mechanisms import gram_mechanism
+from ldpstats.models.dictionary.survey import GramLayout, gram_mechanism
 
 LAYOUTS = [
     GramLayout(4, 2, "abc", " ", 2),

@@ -17,7 +17,8 @@ from simulate import ALPHA, at_least, at_most, bias, coverage, error, near, repe
 from simulated.candidates import Decoded, Surveys, check_errors, zipf
 
 import ldpstats as ldp
-from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference import intervals
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import normal_pvalue
 
 Array = npt.NDArray[Any]

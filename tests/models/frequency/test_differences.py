@@ -12,8 +12,8 @@ import pytest
 from simulate import near, repeat
 
 import ldpstats as ldp
-from ldpstats.inference.differences import Difference
-from ldpstats.models.frequency.differences import cell_law
+from ldpstats.inference.intervals import Difference
+from ldpstats.models.frequency.results import cell_law
 
 Array = npt.NDArray[Any]
 JOBS = ("nurse", "teacher", "driver", "cook")

@@ -16,9 +16,8 @@ from surveys import quiet
 import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.inference import goodness
-from ldpstats.inference.quadratic import form_cumulants
-from ldpstats.models.frequency.fit_checks import goodness_of_fit
-from ldpstats.models.frequency.misfit import MISFIT
+from ldpstats.inference.boundary import form_cumulants
+from ldpstats.models.frequency.tests import MISFIT, goodness_of_fit
 
 Array = npt.NDArray[Any]
 KRR = ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=1.0)

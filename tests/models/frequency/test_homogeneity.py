@@ -13,8 +13,8 @@ from scipy import stats
 from simulate import at_least, at_most, near, repeat, size
 
 import ldpstats as ldp
-from ldpstats.inference import pearson
-from ldpstats.problems.covariance import Covariance
+from ldpstats.inference import goodness as pearson
+from ldpstats.likelihood.covariance import Covariance
 
 Array = npt.NDArray[Any]
 KRR = ldp.KRR(("a", "b", "c", "d"), epsilon=1.0)

@@ -17,11 +17,10 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats.estimators.lasso import Lasso
+from ldpstats.estimators.moments import Lasso
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
-from ldpstats.problems.hashed.cohorts import CohortSource
-from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.likelihood.hashed import CohortMoments, CohortSource
 
 # of thousands of simulated surveys a few look by chance as if no answers could make them
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -12,10 +12,10 @@ import pytest
 from surveys import quiet
 
 import ldpstats as ldp
-from ldpstats.cli.program import main
+from ldpstats.cli.main import main
 from ldpstats.inference import goodness
 from ldpstats.io import write_mechanism
-from ldpstats.models.frequency.misfit import impossible
+from ldpstats.models.frequency.tests import impossible
 
 ABC = ("a", "b", "c")
 WORDS = [f"word{i}" for i in range(20)]

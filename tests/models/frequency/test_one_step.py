@@ -15,10 +15,10 @@ from simulate import coverage
 from surveys import assert_cut, frequencies
 
 import ldpstats as ldp
-from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Channel
+from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.lumped import LumpedUnary
-from ldpstats.models.frequency.one_step import OneStep
-from ldpstats.problems.problem import Likelihood
+from ldpstats.models.frequency.estimates import OneStep
 from ldpstats.reports.single import Counts
 
 # of a thousand simulated surveys one looks as if it did not fit

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.axes import percent_text
-from ldpstats.models.shared.forest import draw_estimates
+from ldpstats.models.plots import draw_estimates, percent_text
 
 SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")

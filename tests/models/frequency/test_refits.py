@@ -9,10 +9,10 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.estimators.mle import model_of_refits, refitted
-from ldpstats.estimators.solvers.ascent import observed
-from ldpstats.models.frequency import refits
-from ldpstats.models.frequency.refits import _surveys
+from ldpstats.estimators.likelihood import model_of_refits, refitted
+from ldpstats.estimators.solvers import observed
+from ldpstats.models.frequency import model as refits
+from ldpstats.models.frequency.model import _surveys
 
 WORDS = ("a", "b", "c", "d", "e", "f")
 TRUTH = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])

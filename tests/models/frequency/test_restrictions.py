@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.quadratic import ReportSums
+from ldpstats.inference.boundary import ReportSums
 from ldpstats.models.frequency.results import FrequencyResults
 from tests.simulate import at_least, at_most
 

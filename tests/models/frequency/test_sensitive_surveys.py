@@ -35,10 +35,12 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.inference import intervals, multiplicity, pearson, tests
+from ldpstats.inference import goodness as pearson
+from ldpstats.inference import intervals, tests
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.models.frequency.fit_checks import goodness_of_fit
-from ldpstats.problems.tallies import PooledTallies, Tallies
+from ldpstats.likelihood.tallies import PooledTallies, Tallies
+from ldpstats.models.frequency.tests import goodness_of_fit
 
 Array = npt.NDArray[Any]
 

@@ -33,9 +33,11 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.inference import goodness, multiplicity, pearson, tests
+from ldpstats.inference import goodness, tests
+from ldpstats.inference import goodness as pearson
+from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.problems.pooled import pool
+from ldpstats.likelihood.joint import pool
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

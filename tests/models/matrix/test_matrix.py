@@ -16,7 +16,7 @@ from shared.waves import observed
 
 import ldpstats as ldp
 from ldpstats.errors import MechanismMismatch, NotAvailable
-from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.tests import adjust
 
 Array = npt.NDArray[Any]
 

@@ -27,13 +27,13 @@ import ldpstats as ldp
 from ldpstats import planning, privacy
 from ldpstats.devices import flip, opposite, parts, spin, truth, unknown
 from ldpstats.errors import NotIdentified
-from ldpstats.problems.parametric.identification import (
+from ldpstats.likelihood.parametric import (
     exact_jacobian,
     generic_point,
     unidentified,
     unidentified_exactly,
 )
-from ldpstats.programs.unknowns import terms_of
+from ldpstats.programs.laws import terms_of
 
 Array = npt.NDArray[Any]
 

@@ -14,9 +14,9 @@ from scipy.stats import beta as beta_law
 from scipy.stats import chi2
 
 import ldpstats as ldp
-from ldpstats.inference.chains.diagnostics import ess_mean
-from ldpstats.models.parameters.groups import DeviceGroups
-from ldpstats.models.posterior.densities.parameters import ParametersDensity
+from ldpstats.inference.chains import ess_mean
+from ldpstats.models.parameters import DeviceGroups
+from ldpstats.models.posterior.densities import ParametersDensity
 from ldpstats.priors import Beta, Dirichlet
 
 A, B = cheating(0.25), cheating(0.6)

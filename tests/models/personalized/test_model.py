@@ -26,7 +26,7 @@ from shared.region_visits import (
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.models.personalized import intervals as personalized
+from ldpstats.models import personalized
 
 OTHERS = np.array([True, True, False, True, True])
 

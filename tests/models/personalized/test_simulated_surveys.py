@@ -26,7 +26,7 @@ import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.inference import intervals
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.models.personalized import intervals as personalized
+from ldpstats.models import personalized
 
 pytestmark = [
     pytest.mark.usefixtures("without_goodness"),

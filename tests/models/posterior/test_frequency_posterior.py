@@ -12,12 +12,9 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, PosteriorWarning
-from ldpstats.inference.chains.diagnostics import ess_mean
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.priors import Dirichlet, LogisticNormal
-from ldpstats.priors.base import LogitLaw
-from ldpstats.priors.dirichlet import DirichletLaw
-from ldpstats.priors.logistic_normal import LogisticNormalLaw
+from ldpstats.inference.chains import ess_mean
+from ldpstats.models.posterior.densities import FrequencyDensity
+from ldpstats.priors import Dirichlet, DirichletLaw, LogisticNormal, LogisticNormalLaw, LogitLaw
 
 Array = npt.NDArray[Any]
 

@@ -13,12 +13,17 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
-from ldpstats.inference.chains.hmc import Chains
+from ldpstats.inference.chains import Chains
 from ldpstats.models.posterior.evidence import bayes_factor
-from ldpstats.models.posterior.intervals import highest_density
-from ldpstats.models.posterior.ranges import POSITIVE, REAL, contrast_range
-from ldpstats.models.posterior.record import Origin, Run
-from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.posterior.results import (
+    POSITIVE,
+    REAL,
+    Origin,
+    PosteriorResults,
+    Run,
+    contrast_range,
+    highest_density,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
 

@@ -10,14 +10,16 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.models.posterior.densities.pooling import GroupReports, PooledDensity
-from ldpstats.models.posterior.densities.table import cells_law
-from ldpstats.models.posterior.pooled import GroupedPosterior
-from ldpstats.models.posterior.tables import TablePosterior
-from ldpstats.priors import Dirichlet, LogisticNormal, Margins, Pooling
-from ldpstats.priors.dirichlet import DirichletLaw
-from ldpstats.problems.problem import Likelihood
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.models.posterior.densities import (
+    FrequencyDensity,
+    GroupReports,
+    PooledDensity,
+    cells_law,
+)
+from ldpstats.models.posterior.draws import GroupedPosterior
+from ldpstats.models.posterior.results import TablePosterior
+from ldpstats.priors import Dirichlet, DirichletLaw, LogisticNormal, Margins, Pooling
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
 

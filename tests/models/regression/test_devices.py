@@ -20,9 +20,9 @@ from ldpstats.errors import (
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.inference.regression.bounded_profiles import drop_at
+from ldpstats.inference.profiles import drop_at
+from ldpstats.likelihood.regression import Seen
 from ldpstats.priors import Beta, Normal
-from ldpstats.problems.regression.likelihood import Seen
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.regression.formulas.design import Design
+from ldpstats.models.regression.formulas import Design
 from ldpstats.models.regression.front import design_of
-from ldpstats.models.regression.private import PrivatePredictors
+from ldpstats.models.regression.model import PrivatePredictors
 
 N = 60
 JOBS = ("nurse", "cook", "driver")

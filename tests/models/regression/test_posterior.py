@@ -10,8 +10,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
-from ldpstats.models.posterior.densities.coefficients import coefficient_prior
-from ldpstats.models.posterior.densities.regression import RegressionDensity
+from ldpstats.models.posterior.densities import RegressionDensity, coefficient_prior
 from ldpstats.priors import Normal
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws

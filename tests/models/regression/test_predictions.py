@@ -11,10 +11,8 @@ from models.regression.examples import JOBS, N, answers, fitted, numerical, repo
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.regression.margins import row_means
-from ldpstats.models.regression.answers.margins import margins_of
-from ldpstats.models.regression.answers.predicting import new_rows
-from ldpstats.models.regression.answers.predictions import average_predictions
+from ldpstats.inference.regression import row_means
+from ldpstats.models.regression.effects import average_predictions, margins_of, new_rows
 
 EVERY = ["logit", "private", "multinomial", "ordered", "poisson", "arrays"]
 

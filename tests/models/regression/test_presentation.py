@@ -13,7 +13,7 @@ from models.regression.examples import JOBS, N, answers, fitted, reports, table
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.plots import plot_coefficients
-from ldpstats.models.regression.summary import kept_information
+from ldpstats.models.regression.presentation import kept_information
 
 
 def test_logit() -> None:

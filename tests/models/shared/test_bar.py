@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared import bar
+from ldpstats.models import plots as bar
 
 KRR = ldp.KRR(3, epsilon=2.0)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.models.results import linear_hypothesis
 
 
 def read(text: str | list[str], *labels: object) -> tuple[list[list[float]], list[float]]:

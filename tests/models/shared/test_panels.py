@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.panels import plot_groups
+from ldpstats.models.plots import plot_groups
 
 
 def frames(groups: Any, k: int = 3) -> dict[Any, pd.DataFrame]:

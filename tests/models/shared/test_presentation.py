@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.tables import SummaryTable, display_width, distinct_lines
-from ldpstats.problems.estimates import Unexplained
+from ldpstats.arguments import display_width
+from ldpstats.likelihood.tallies import Unexplained
+from ldpstats.models.layout import SummaryTable, distinct_lines
 
 JOBS = ("nurse", "teacher", "driver")
 ODD = ("<b>a</b>", "50% & more", "$x$")

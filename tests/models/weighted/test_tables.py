@@ -9,9 +9,9 @@ from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.sample import Sample, Stage
-from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
+from ldpstats.inference.designs.linearisation import Sample, Stage
+from ldpstats.models.weighted.estimates import SampleFacts
+from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {

@@ -10,9 +10,17 @@ import pytest
 from models.regression import references
 
 import ldpstats as ldp
-from ldpstats.problems.regression.jeffreys import ExpectedInformation, ReportLaw
-from ldpstats.problems.regression.outcomes import Binary, Multinomial, Ordered, Outcome
-from ldpstats.problems.regression.predictors import Parallel, Predictors, Separate
+from ldpstats.likelihood.regression import (
+    Binary,
+    ExpectedInformation,
+    Multinomial,
+    Ordered,
+    Outcome,
+    Parallel,
+    Predictors,
+    ReportLaw,
+    Separate,
+)
 
 Array = npt.NDArray[Any]
 

@@ -11,10 +11,20 @@ import pytest
 from models.regression import references
 
 import ldpstats as ldp
-from ldpstats.problems.regression.answers import crossed, likelihoods
-from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
-from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered, Poisson
-from ldpstats.problems.regression.predictors import Parallel, Scaled, Separate
+from ldpstats.likelihood.regression import (
+    Binary,
+    Multinomial,
+    Normal,
+    Ordered,
+    Parallel,
+    Poisson,
+    RegressionLikelihood,
+    Scaled,
+    Seen,
+    Separate,
+    crossed,
+    likelihoods,
+)
 
 Array = npt.NDArray[Any]
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
-from ldpstats.problems.regression.many import scores_at
-from ldpstats.problems.regression.outcomes import Binary, Multinomial, Normal, Ordered, Poisson
-from ldpstats.problems.regression.predictors import Parallel, Scaled, Separate
+from ldpstats.likelihood.predictors import scores_at
+from ldpstats.likelihood.regression import (
+    Binary,
+    Multinomial,
+    Normal,
+    Ordered,
+    Parallel,
+    Poisson,
+    RegressionLikelihood,
+    Scaled,
+    Seen,
+    Separate,
+)
 
 OUTCOMES = [
     Binary("logit"),

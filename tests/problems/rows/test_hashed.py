@@ -11,13 +11,12 @@ from shared.hashed_cells import hashed, incidence
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
-from ldpstats.estimators.solvers.ascent import STEP
-from ldpstats.problems.hash_design import HashDesign
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows import base
-from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
-from ldpstats.problems.rows.combined import FixedEntry, StackedRows
-from ldpstats.problems.rows.hashed import BloomRows, LabelRows
+from ldpstats.estimators.solvers import STEP
+from ldpstats.likelihood import rows as base
+from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.likelihood.joint_rows import BloomRows, FixedEntry, LabelRows, StackedRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows, Rows, UniformRows
 
 Array = npt.NDArray[Any]
 

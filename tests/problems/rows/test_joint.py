@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import ldpstats.estimators.mle as mle_module
-import ldpstats.estimators.solvers.sampled as sampled_module
-import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.combined import StackedRows
-from ldpstats.problems.rows.joint import Factor, JointRows
+from ldpstats.estimators import likelihood as mle_module
+from ldpstats.estimators import solvers as sampled_module
+from ldpstats.likelihood import joint_rows as module
+from ldpstats.likelihood.joint_rows import Factor, JointRows, StackedRows
+from ldpstats.likelihood.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

@@ -7,10 +7,10 @@ import pytest
 from grid import all_reports
 
 import ldpstats as ldp
-from ldpstats.estimators.mle import MLE
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.combined import WithOther
-from ldpstats.problems.rows.other import other_law, other_rows
+from ldpstats.estimators.likelihood import MLE
+from ldpstats.likelihood.joint_rows import WithOther
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import other_law, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 

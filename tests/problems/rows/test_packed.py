@@ -7,7 +7,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.problems.rows.unary import PackedRows, UnaryRows
+from ldpstats.likelihood.rows import PackedRows, UnaryRows
 
 
 def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarray:

@@ -11,15 +11,14 @@ from scipy import optimize
 
 import ldpstats as ldp
 from ldpstats.channels.structured import Uniformised
-from ldpstats.estimators.mle import MLE
-from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations
-from ldpstats.problems.pooled import pool
-from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, UniformRows
-from ldpstats.problems.rows.combined import FixedEntry, StackedRows
-from ldpstats.problems.rows.sensitive import SensitiveRows
-from ldpstats.problems.simplex import water_filling
+from ldpstats.estimators.likelihood import MLE
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.joint import pool
+from ldpstats.likelihood.joint_rows import FixedEntry, StackedRows
+from ldpstats.likelihood.moments import Equations
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows, SensitiveRows, UniformRows
+from ldpstats.likelihood.tallies import water_filling
 
 # how many categories, which are sensitive
 SHAPES = {

@@ -15,12 +15,17 @@ from shared.dictionary_stages import GRAMS, LAYOUT, WORDS, Array, collected, scr
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.models.dictionary.search import hashed_grams
-from ldpstats.models.dictionary.search.evidence import edges, log_ratio, printed_threshold
-from ldpstats.models.dictionary.search.pairs import pair_tables, position_counts
-from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.models.dictionary import search as hashed_grams
+from ldpstats.models.dictionary.search import (
+    ScreenedGrams,
+    edges,
+    log_ratio,
+    pair_tables,
+    position_counts,
+    printed_threshold,
+    screen,
+)
+from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
 from ldpstats.reports.single import Reports
 
 

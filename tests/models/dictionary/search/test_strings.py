@@ -14,18 +14,28 @@ from shared.dictionary_stages import Array, table
 import ldpstats as ldp
 from ldpstats import KRR
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.selection import selected_intervals
-from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
-from ldpstats.models.dictionary.grams import GramLayout
-from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
-from ldpstats.models.dictionary.search import paths as search
-from ldpstats.models.dictionary.search.evidence import candidates, edges, log_ratio
-from ldpstats.models.dictionary.search.explained import clearly_held, search_again, without
-from ldpstats.models.dictionary.search.owners import OwnedCells
-from ldpstats.models.dictionary.search.pairs import PairTable
-from ldpstats.models.dictionary.search.paths import grow
-from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
-from ldpstats.problems.hash_design import HashDesign
+from ldpstats.inference.tests import selected_intervals
+from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.mechanisms.hashed import AnswerHash
+from ldpstats.models.dictionary import search
+from ldpstats.models.dictionary import search as evidence
+from ldpstats.models.dictionary import search as hashed_grams
+from ldpstats.models.dictionary import search as owners
+from ldpstats.models.dictionary import search as pairs
+from ldpstats.models.dictionary.search import (
+    OwnedCells,
+    PairTable,
+    ScreenedGrams,
+    candidates,
+    clearly_held,
+    edges,
+    grow,
+    log_ratio,
+    screen,
+    search_again,
+    without,
+)
+from ldpstats.models.dictionary.survey import GramLayout
 
 # ---- strings
 

@@ -10,9 +10,9 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.inference.chains.hmc import sample
-from ldpstats.models.posterior.densities.frequency import FrequencyDensity
-from ldpstats.models.posterior.pymc.sampling import density_chains, pymc_chains
+from ldpstats.inference.chains import sample
+from ldpstats.models.posterior.densities import FrequencyDensity
+from ldpstats.models.posterior.pymc import density_chains, pymc_chains
 from ldpstats.priors import Dirichlet
 
 # PyTensor says so of every installation by pip; the models here need no BLAS

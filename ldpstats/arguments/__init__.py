@@ -1,1 +1,0 @@
-"""What a caller may pass: checks of arguments, and labels of categories."""

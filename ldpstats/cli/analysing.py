@@ -1,0 +1,1183 @@
+"""ldpstats fit: from a table of reports to frequencies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.arguments import one_of, positive_integer, probability
+from ldpstats.cli.common import (
+    HOW,
+    Once,
+    add_output,
+    add_reading,
+    check_output,
+    on_a_terminal,
+    option,
+    output_files,
+    progress,
+)
+from ldpstats.engines.database import SUFFIXES
+from ldpstats.engines.others import ENGINES
+from ldpstats.engines.others import opened as opened_others
+from ldpstats.engines.parquet import found_files
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
+from ldpstats.estimators import JOINT_ESTIMATORS
+from ldpstats.inference.designs.linearisation import SINGLE_UNIT
+from ldpstats.io.dictionary import DictionaryTable
+from ldpstats.io.google import header_of
+from ldpstats.io.reports import SURVEY_COLUMNS, read_fingerprints
+from ldpstats.io.storage import FilePath
+from ldpstats.io.tables import table_chunks
+from ldpstats.likelihood.hashed import LARGEST_DENSE
+from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.models.association.groups import variable_names
+from ldpstats.models.association.tests import METHODS
+from ldpstats.models.dictionary.search import SEARCHES, THRESHOLDS
+from ldpstats.models.plots import moved
+from ldpstats.survey.analyses import sums_suffice, watching
+from ldpstats.survey.data import held_on, rows_of
+from ldpstats.survey.questions import FINGERPRINTS
+
+__all__ = ["add_associate", "add_discover", "add_fit", "add_survey"]
+
+
+_WIDTH = 76  # of a label in a list
+
+_CORRECTIONS = ("bonferroni", "holm", "bh")
+
+_FIT = """\
+Estimate how frequent each category is among the true answers, from privatised reports. The
+specification must be the one that made them: files that ldpstats wrote say which that is.
+Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
+detected are listed under the table. With --params, INPUT is a file of google/rappor, counts or
+reports. Several files, a folder or a pattern in quotes are one table; Parquet is counted by DuckDB,
+or by another --engine.
+
+With --questionnaire, --column names one of its questions, or a public column. Missing answers are
+counted, and the table may be cut by --where and --by. If --weights, --strata, --clusters or --fpc
+name columns of a complex sample, frequencies are those of its population, and those of --where and
+--by are domains.
+"""
+
+
+def add_fit(commands: Any) -> None:
+    words = "estimate the frequencies of the categories from reports"
+    command = commands.add_parser("fit", help=words, description=_FIT, **HOW)
+    command.set_defaults(run=_fit)
+    add = command.add_argument
+    add("input", metavar="INPUT", nargs="+", help=INPUTS)
+    of = command.add_mutually_exclusive_group(required=True)
+    of.add_argument(
+        "--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)"
+    )
+    of.add_argument("--params", metavar="FILE", help="parameters of google/rappor (CSV)")
+    of.add_argument("--questionnaire", metavar="FILE", help="questionnaire of the table (JSON)")
+    add("--column", action=Once, help="column of reports (default: report)")
+    add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
+    add(
+        "--cohort",
+        action=Once,
+        metavar="COLUMN",
+        help="column of cohorts (default: reports are cohort:report)",
+    )
+    among = command.add_mutually_exclusive_group()
+    among.add_argument(
+        "--candidates", action=Once, metavar="FILE", help="text file of candidates, one a line"
+    )
+    among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
+    words = "with --questionnaire: public column that makes groups; may be given again"
+    add("--by", action="append", default=[], metavar="COLUMN", help=words)
+    add_where(add)
+    add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
+    words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
+    add("--method", help=f"estimator: {words}")
+    words = "list the categories detected, corrected for multiple tests: "
+    words += f"{', '.join(_CORRECTIONS)} (default for candidates: {_CORRECTIONS[0]})"
+    add("--detect", choices=_CORRECTIONS, metavar="METHOD", help=words)
+    words = "1 - coverage of intervals, and error rate of --detect"
+    add_output(add, words, "categories", "the estimates")
+    add("--csv", metavar="FILE", help="write the table of estimates as CSV; - prints it instead")
+    add_engine(add)
+    add_reading(add, "answers", "count and report them", missing=None)
+    add_design(command)
+
+
+def _fit(given: argparse.Namespace) -> int:
+    csv = given.csv if given.csv != "-" else None
+    of = (given.spec, given.params, given.questionnaire)
+    files = named_files(given)
+    check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
+    if csv is not None and not csv.lower().endswith(".csv"):
+        raise InvalidArgument("--csv", csv, "must end in .csv")
+    if given.json == given.csv == "-":
+        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
+    if given.method is not None:
+        from ldpstats.estimators import ESTIMATORS
+
+        one_of("method", given.method, tuple(ESTIMATORS))
+    design = design_of(given)
+    if given.questionnaire is None:
+        estimate = _from_counts(given, files)
+    else:
+        estimate = _from_survey(given, files, design)
+    with output_files(given, given.csv) as write, running(given):
+        results = estimate()
+        document, frame = results.to_json(), _table(results, given.alpha)
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        if isinstance(results, ldp.FrequencyResults) and (
+            given.detect or results.unexplained is not None
+        ):
+            table += f"\n\n{_detected(results, given)}"
+        write(document, lambda: results.plot(alpha=given.alpha, title=given.title), frame)
+    printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
+    print(printed)
+    return 0
+
+
+def _table(results: Any, alpha: float) -> str:
+    """The table of estimates as CSV."""
+    text: str = results.to_frame(alpha).to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
+    """What fits a table of the reports of one mechanism; its options are checked first."""
+    refuse_options(given, ("by", "where"), "goes with --questionnaire only")
+    mechanism = _google(given, files) if given.spec is None else io.read_mechanism(given.spec)
+    candidates = _candidates(given, mechanism)
+    _check_size(given.method, mechanism, candidates)
+    if given.spec is None:
+        return lambda: _modelled(given, _google_counts(given, mechanism), candidates)
+    column = "report" if given.column is None else given.column
+    how = {"count": given.count, "cohort": given.cohort}
+    sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method, None)
+    return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
+
+
+def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
+    if not counts.nobs:
+        remedy = "holds no report: nothing can be estimated"
+        raise InvalidArgument("input", source(given), remedy)
+    model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
+    results: ldp.FrequencyResults = model.fit(given.method)
+    return results
+
+
+def _counts(
+    given: argparse.Namespace, mechanism: Any, column: str, sums: bool = False, **how: Any
+) -> ldp.Counts | ldp.BitCounts:
+    """The counts of a column of reports, or the sums of their bits where these suffice."""
+    how |= {"missing": missing(given), "bits": given.bits or sums, "na": given.na}
+    how |= engine_options(given) | {"progress": on_a_terminal()}
+    return ldp.count(source(given), mechanism, column, **how)
+
+
+def _from_survey(
+    given: argparse.Namespace, files: list[Path], design: dict[str, Any]
+) -> Callable[[], Any]:
+    """What fits a question of a questionnaire; its options are checked first."""
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    refuse_options(given, ("count", "cohort"), "goes with --spec and --params only")
+    if given.column is None:
+        raise InvalidArgument("--column", None, f"is needed: a question, {', '.join(sheet)}")
+    if given.by:
+        refuse_options(given, ("detect",), "goes without --by")
+    if design:
+        refuse_unweighted(given, ("detect", "bits"))
+    mechanism = sheet[given.column] if given.column in sheet else None
+    if isinstance(mechanism, ldp.PUM | ldp.DictionarySurvey):
+        kind = "personalized" if isinstance(mechanism, ldp.PUM) else "dictionary"
+        words = f"survey.{kind}({given.column!r})"
+        raise NotAvailable(f"{given.column!r} of {given.questionnaire}: in Python, {words} fits it")
+    candidates = None if mechanism is None else _candidates(given, mechanism)
+    if mechanism is not None and not design:
+        _check_size(given.method, mechanism, candidates)
+    there = on_engine(given, files)
+    if mechanism is not None and not (given.by or given.where is not None or design):
+        if given.bits or not there:
+            return lambda: _in_chunks(given, files, sheet, candidates)
+    refuse_options(given, ("bits",), "sums the bits of all rows: leave --by and --where out")
+    return lambda: _surveyed(given, sheet, candidates, design)
+
+
+def _surveyed(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any, design: dict[str, Any]
+) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
+    """The fit of a question in all rows or in some, perhaps by groups."""
+    survey = opened(given, sheet, design)
+    several = [one for one in given.by if "," in one and one not in survey.columns]
+    if several:
+        remedy = "no such column: give --by again for each column"
+        raise InvalidArgument("--by", several[0], remedy)
+    with watching(survey.data if on_a_terminal() else None):
+        results = survey.frequencies(
+            given.column, given.by or None, candidates, method=given.method
+        )
+    refuse_missing(given, results.n_missing)
+    return results
+
+
+def _in_chunks(
+    given: argparse.Namespace, files: list[Path], sheet: ldp.Questionnaire, candidates: Any
+) -> ldp.FrequencyResults:
+    """The fit of a question whose column is read chunk by chunk, or whose bits are summed."""
+    for file in files:
+        check_fingerprint_column(file, sheet)
+    return _modelled(given, _counts(given, sheet[given.column], given.column), candidates)
+
+
+def _google(given: argparse.Namespace, files: list[Path]) -> ldp.RAPPOR:
+    """The RAPPOR of --params, whose files have columns of their own."""
+    if len(files) != 1:
+        raise InvalidArgument("input", source(given), "must be one file with --params")
+    refuse_engine(given, "goes with --spec and --questionnaire: files of google/rappor are CSV")
+    for name in ("column", "count", "cohort", "na"):
+        value = getattr(given, name)
+        if value is not None and value != []:
+            raise InvalidArgument(option(name), value, "goes with --spec only")
+    return io.read_rappor_params(given.params)
+
+
+def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
+    """The candidates of --candidates or --map; None where the mechanism lists its categories."""
+    flag, path = ("--candidates", given.candidates) if given.map is None else ("--map", given.map)
+    if not mechanism.is_open:
+        if path is not None:
+            raise InvalidArgument(flag, path, f"must be left out: {mechanism} lists its categories")
+        return None
+    if path is None:
+        raise InvalidArgument(
+            flag,
+            None,
+            f"is needed: any text is an answer to {mechanism}; name a file of candidates",
+        )
+    if given.map is None:
+        return io.read_candidates(path)
+    if not isinstance(mechanism, ldp.RAPPOR):
+        raise InvalidArgument(flag, path, f"goes with RAPPOR only, not with {mechanism}")
+    if not path.lower().endswith((".csv", ".csv.gz")):
+        raise InvalidArgument(
+            flag,
+            path,
+            "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates",
+        )
+    return io.read_rappor_map(path, mechanism)
+
+
+def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -> None:
+    """Before reports are read, refuse more hashed candidates than a covariance can hold."""
+    if method == "lasso" or not isinstance(mechanism, Hashed):
+        return
+    k = len(mechanism.labels(candidates))
+    if k > LARGEST_DENSE:
+        raise InvalidArgument(
+            "--method",
+            method,
+            f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
+            "--method lasso, which selects among them first",
+        )
+
+
+def _google_counts(given: argparse.Namespace, mechanism: Any) -> ldp.Counts | ldp.BitCounts:
+    """The counts or reports of a file of google/rappor."""
+    file = source(given)
+    if "cohort" not in header_of(file):  # a file of counts has no header
+        return io.read_rappor_counts(file, mechanism)
+    with progress("counting") as advance:
+        how: dict[str, Any] = {"missing": missing(given), "bits": given.bits, "advance": advance}
+        return io.read_rappor_reports(file, mechanism, **how)
+
+
+def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
+    """The categories detected, one a line."""
+    from ldpstats.models.layout import distinct_lines
+
+    if results.caution:
+        return f"Detected: not shown; the list is not complete, and {results.caution}"
+    method = given.detect or _CORRECTIONS[0]
+    found = results.detected(given.alpha, method)
+    rate = "false discovery rate" if method == "bh" else "family-wise error"
+    head = f"Detected ({method}, {rate} {given.alpha:g}): "
+    lines = [f"{head}{len(found)} of {len(results.categories)}"]
+    lines += [f"  {text}" for text in distinct_lines(found[: given.max_rows], _WIDTH)]
+    if len(found) > given.max_rows:
+        lines.append(f"  and {len(found) - given.max_rows} more")
+    return "\n".join(lines)
+
+
+# -- The command ``ldpstats associate``: are privatised variables associated? ----------------------
+
+
+_ASSOCIATE = """\
+Estimate the joint distribution of two or more variables that the same respondents reported, each
+privatised by its own mechanism, and test whether they are independent. Options that say "each" are
+given once for every variable, in the same order; "-" stands for none.
+
+INPUT has a column of reports for each variable; a row is one respondent, or with --count several
+who gave the same reports. Or each variable has its own table: INPUT is the first, --with names the
+others, and --id names the column that matches their rows, in any order.
+
+INPUT, and each table of --with, may be a folder or a pattern in quotes, whose files are one table.
+
+With --questionnaire, each --column names one of its questions, or a public column of text, and the
+table may be cut by --where. Respondents without all of the answers are left out and counted. If
+--weights, --strata, --clusters or --fpc name columns of a complex sample, the table is that of its
+population, of two variables.
+"""
+
+_PLOTS = ("heatmap", "departures", "mosaic")
+
+
+def add_associate(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "estimate a joint distribution from reports, and test independence"
+    command = commands.add_parser("associate", help=words, description=_ASSOCIATE, **HOW)
+    stray = "the table of another variable is given by --with {} --id COLUMN; several files of one "
+    stray += "table by a pattern in quotes"
+    command.set_defaults(run=_associate, stray=stray)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of reports: a file, a folder or a pattern in quotes")
+
+    def each(name: str, metavar: str, words: str, **how: Any) -> None:
+        add(name, action="append", default=[], metavar=metavar, help=f"each: {words}", **how)
+
+    each("--spec", "FILE", "specification of the mechanism (JSON)")
+    words = "questionnaire of the table (JSON), instead of --spec"
+    add("--questionnaire", metavar="FILE", help=words)
+    each("--column", "COLUMN", "column of reports (default with --with: report)")
+    words = "name of the variable (default: its column, or its table where columns are alike)"
+    each("--name", "NAME", words)
+    add_where(add)
+    each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
+    words = "devices drew each report afresh: no two come from one permanent response"
+    add("--drawn-afresh", action="store_true", help=words)
+    words = "text file, one a line: candidates, or the categories to keep where all are known"
+    each("--candidates", "FILE", words)
+    add("--other", action="store_true", help='add a category "Other" for all other answers')
+    words = "table of the next variable (once for each but the first)"
+    add("--with", dest="others", action="append", default=[], metavar="FILE", help=words)
+    add("--id", metavar="COLUMN", help="column that identifies the respondents, in every table")
+    add("--count", metavar="COLUMN", help="column of counts, where a row is many respondents")
+    words = "mle (default), one_step, em, inversion, ..."
+    add("--method", metavar="NAME", help=f"estimator: {words}")
+    words = f"test of independence: score (default), {', '.join(METHODS[1:])}"
+    add("--test", choices=METHODS, metavar="NAME", help=words)
+    words = "score, pearson: permutations for the p-value (default: 999 if counts are small)"
+    add("--permutations", type=int, metavar="B", help=words)
+    words = "bootstrap: surveys to simulate (default: 199)"
+    add("--surveys", type=int, metavar="B", help=words)
+    add("--seed", type=int, help="seed of permutations and simulated surveys, which need one")
+    add_output(add, "1 - coverage of intervals", "cells", "the table")
+    words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
+    add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
+    words = "leave such respondents out, and count them"
+    add_engine(add)
+    what = "reports, and respondents who are not in every table"
+    add_reading(add, what, words, missing=None)
+    add_design(command)
+
+
+def _associate(given: argparse.Namespace) -> int:
+    how = _test_options(given)
+    one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
+    design = design_of(given)
+    fit = _weighted(given, design) if design else _unweighted(given, how)
+    with output_files(given) as write, running(given):
+        results, test, is_shown = fit()
+        document = results.to_dict() | {"test": None if test is None else test.to_dict()}
+        text = json.dumps(document, allow_nan=False)
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        if test is not None and not is_shown:
+            table += f"\n\n{test}"
+        kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
+        write(text, lambda: results.plot(kind, **how))
+    print(text if given.json == "-" else table)
+    return 0
+
+
+Fitted = tuple[Any, ldp.TestResult | None, bool]
+"""Results, the test of independence, and whether their summary shows it."""
+
+
+def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], Fitted]:
+    """What fits a table of respondents who count the same; its options are checked first."""
+    read = from_tables(given) if given.questionnaire is None else from_survey(given)
+
+    def fit() -> Fitted:
+        counts, candidates, names = read()
+        if not counts.nobs:
+            remedy = "holds no respondent with a report on every variable: nothing can be estimated"
+            raise InvalidArgument("input", given.input, remedy)
+        model = ldp.AssociationModel(
+            counts,
+            candidates=candidates,
+            other=given.other,
+            names=names,
+            memoised=False if given.drawn_afresh else None,
+        )
+        results = model.fit(given.method)
+        test = _test(model, results, given.test, how)
+        return results, test, given.test is None and test is results.independence
+
+    return fit
+
+
+def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
+    """What fits the table of a complex sample; its options are checked first."""
+    refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
+    asked = Asked.of(given)
+
+    def fit() -> Fitted:
+        survey = opened(given, asked.sheet, design)
+        with watching(survey.data if on_a_terminal() else None):
+            results = survey.association(
+                *asked.columns,
+                candidates=asked.candidates,
+                memoised=False if given.drawn_afresh else None,
+            )
+        refuse_missing(given, results.n_missing)
+        return results, _default_test(results), True
+
+    return fit
+
+
+def _test_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of the test that draw at random."""
+    method = given.test or METHODS[0]
+    how: dict[str, Any] = {}
+    for name, argument, methods in (
+        ("permutations", "n_permutations", ("score", "pearson")),
+        ("surveys", "n_boot", ("bootstrap",)),
+        ("seed", "rng", ("score", "pearson", "bootstrap")),
+    ):
+        value = getattr(given, name)
+        if value is None:
+            continue
+        if method not in methods:
+            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
+        how[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
+    if "rng" in how:
+        how["rng"] = np.random.default_rng(how["rng"])
+    elif how or method == "bootstrap":
+        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
+    return how
+
+
+def _test(
+    model: ldp.AssociationModel,
+    results: ldp.AssociationResults,
+    method: str | None,
+    how: dict[str, Any],
+) -> ldp.TestResult | None:
+    """The test asked for."""
+    if how or method not in (None, METHODS[0]):
+        return model.test_independence(results, method or METHODS[0], **how)
+    return _default_test(results) if method is None else results.test_independence()
+
+
+def _default_test(results: Any) -> ldp.TestResult | None:
+    """The default test of a table; skipped, with a warning, where it is not available."""
+    try:
+        test: ldp.TestResult = results.test_independence()
+    except (NotAvailable, NotIdentified) as error:
+        warnings.warn(f"no test of independence: {error}", LDPWarning, stacklevel=2)
+        return None
+    return test
+
+
+# -- The commands ``ldpstats survey`` and ``discover``: strings that nobody listed ----------------
+
+
+_SURVEY = """\
+Write the specification of a survey of strings that nobody listed. A respondent reports two grams of
+the string, at random positions, and the whole string, each privatised; together they spend epsilon.
+
+In --alphabet, two characters with a hyphen between them stand for all from the first to the second
+in the order of Unicode: "a-z0-9". A hyphen that is the first character, the last one, or follows
+such a range, stands for itself: "a-z0-9.-". What begins with one is written --alphabet="-a-z".
+"""
+
+_SURVEY_EXAMPLES = """\
+examples:
+  ldpstats survey hosts.json --length 20 --gram 2 --alphabet "a-z0-9.-" --epsilon 4.4
+  ldpstats survey words.json --length 12 --gram 3 --alphabet a-z --epsilon 6 \\
+      --split 0.3 0.35 0.35 --string-mechanism rappor
+  ldpstats audit hosts.json
+  ldpstats privatize visits.csv reports.csv --column host --survey hosts.json
+  ldpstats discover reports.csv --survey hosts.json
+"""
+
+_DISCOVER = """\
+Find the frequent strings of a dictionary that nobody listed, and estimate their frequencies. The
+reports of grams propose candidates, those of whole strings test them: the probability of printing
+even one string that nobody holds is at most --alpha. How many strings can be found depends on the
+number of reports and on epsilon; the notes under the table say how frequent they must be.
+
+INPUT is what ldpstats privatize --survey wrote, or a table with the same columns: start_1, gram_1,
+start_2, gram_2 and string. Several files, a folder or a pattern in quotes are one table. The search
+needs the reports themselves, in memory.
+"""
+
+_DISCOVER_EXAMPLES = """\
+examples:
+  ldpstats discover reports.csv --survey hosts.json --plot hosts.png --plot-kind graph
+  ldpstats discover reports.parquet --survey hosts.json --keep "[a-z0-9.-]+[.][a-z]{2,}" --json -
+"""
+
+# arguments of `DictionaryModel.fit` that are options: type and help
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "false_grams": (float, "expected number of absent grams kept at a position"),
+    "max_grams": (int, "most grams kept at a position"),
+    "max_candidates": (int, "most strings tested"),
+    "width": (int, "most partial strings that the search follows"),
+}
+
+_MOST_CHARACTERS = 1 << 16  # of a range
+
+_PLOTS_discover = ("strings", "graph")
+
+
+# -- survey ----------------------------------------------------------------------------------------
+
+
+def add_survey(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "specify how strings that nobody listed are reported"
+    how = HOW | {"description": _SURVEY, "epilog": _SURVEY_EXAMPLES}
+    command = commands.add_parser("survey", help=words, **how)
+    command.set_defaults(run=_survey)
+    add = command.add_argument
+    add("output", metavar="OUTPUT", help="specification to write (JSON)")
+    words = "characters of a string, a multiple of --gram; longer strings lose their end"
+    add("--length", type=int, required=True, metavar="M", help=words)
+    add("--gram", type=int, required=True, metavar="N", help="characters of a gram")
+    words = "the characters of strings, such as a-z0-9.-"
+    add("--alphabet", required=True, metavar="TEXT", help=words)
+    words = "privacy of all that a respondent reports, in nats"
+    add("--epsilon", type=float, required=True, help=words)
+    words = "shares of epsilon: of the string, the first and the second gram (default: a third)"
+    add("--split", type=float, nargs=3, metavar=("STRING", "GRAM", "GRAM"), help=words)
+    add("--gram-mechanism", metavar="NAME", help="best (default), krr, oue, orr, rappor")
+    add("--string-mechanism", metavar="NAME", help="orr (default), rappor")
+    words = "characters from one gram to the next (default: N): less makes grams overlap"
+    add("--step", type=int, metavar="S", help=words)
+    words = "character that fills short strings, not one of the alphabet (default: a space)"
+    add("--pad", default=" ", metavar="CHARACTER", help=words)
+    words = "character of the alphabet to put for any other (default: refuse such strings)"
+    add("--replace", metavar="CHARACTER", help=words)
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _survey(given: argparse.Namespace) -> int:
+    survey = ldp.DictionarySurvey(
+        given.length,
+        given.gram,
+        _characters(given.alphabet),
+        given.epsilon,
+        given.split,
+        given.gram_mechanism,
+        given.string_mechanism,
+        given.pad,
+        given.step,
+        given.replace,
+    )
+    io.write_survey(survey, given.output, force=given.force)
+    print(f"{given.output}: {survey}")
+    print(f"  each gram: {survey.gram_mechanism}")
+    print(f"  the string: {survey.string_mechanism}")
+    return 0
+
+
+def _characters(text: str) -> str:
+    """The characters of an alphabet that is written with ranges, such as "a-z0-9.-"."""
+    first = "-" * text.startswith("-")  # stands for itself
+    return first + re.sub("(.)-(.)", _range, text[len(first) :], flags=re.DOTALL)
+
+
+def _range(found: re.Match[str]) -> str:
+    first, last = map(ord, found.groups())
+    if not 0 <= last - first < _MOST_CHARACTERS:
+        remedy = "is not a range upwards: write it as a-z; put a hyphen that is a character last"
+        raise InvalidArgument("--alphabet", found[0], remedy)
+    return "".join(map(chr, range(first, last + 1)))
+
+
+# -- discover --------------------------------------------------------------------------------------
+
+
+def add_discover(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "find frequent strings that nobody listed, from reports"
+    how = HOW | {"description": _DISCOVER, "epilog": _DISCOVER_EXAMPLES}
+    command = commands.add_parser("discover", help=words, **how)
+    command.set_defaults(run=_discover)
+    add = command.add_argument
+    defaults = {
+        name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()
+    }
+    add("input", metavar="INPUT", nargs="+", help=INPUTS)
+    words = "specification of the survey (JSON)"
+    add("--survey", metavar="FILE", required=True, help=words)
+    words = "regular expression that a string must match as a whole, or it is not tested"
+    add("--keep", metavar="REGEX", help=words)
+    words = f"likelihood or cliques (default: {defaults['search']})"
+    add("--search", metavar="NAME", default=defaults["search"], help=words)
+    words = "frequency from which a pair of grams is an edge: standard, fpe16 or a number"
+    words += f" (default: {defaults['threshold']})"
+    add("--threshold", default=defaults["threshold"], help=words)
+    for name, (kind, words) in _NUMBERS.items():
+        words += f" (default: {defaults[name]:g})"
+        add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
+    words = "probability of finding any string that nobody holds, and 1 - coverage of intervals"
+    add_output(add, words, "strings", "the strings or the graph of their grams")
+    words = f"{', '.join(_PLOTS_discover)} (default: {_PLOTS_discover[0]})"
+    add("--plot-kind", choices=_PLOTS_discover, metavar="KIND", help=words)
+    add_engine(add)
+    add_reading(add, "reports", "leave such respondents out, and count them")
+
+
+def _discover(given: argparse.Namespace) -> int:
+    files = files_of(given)
+    check_output(given, (*map(str, files), given.survey))
+    if given.plot is None and given.plot_kind is not None:
+        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
+    how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
+    how["search"] = one_of("--search", given.search, SEARCHES)
+    how["threshold"] = _threshold(given.threshold)
+    survey = io.read_survey(given.survey)
+    with output_files(given) as write:
+        reports = _read(given, files, survey)
+        if not len(reports):
+            raise InvalidArgument("input", source(given), "holds no report: nothing can be found")
+        model = ldp.DictionaryModel(reports, keep=given.keep)
+        with progress("discovering") as advance:
+            show = None if advance is None else lambda stage, fraction: advance(fraction, stage)
+            results = model.fit(**how, progress=show)
+        tested = results.candidates_frame.rename_axis("string").reset_index()
+        document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
+        text = json.dumps(document, allow_nan=False)
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        draw = partial(results.plot_graph, title=given.title)
+        if given.plot_kind != "graph":
+            draw = partial(results.plot, alpha=given.alpha, title=given.title)
+        write(text, draw)
+    print(text if given.json == "-" else table)
+    return 0
+
+
+def _read(
+    given: argparse.Namespace, files: list[Path], survey: ldp.DictionarySurvey
+) -> ldp.DictionaryReports:
+    """The reports of all files, one after another."""
+    there = on_engine(given, files)
+    reports, read = survey.no_reports(), _engine_rows if there else _csv_rows
+    with running(given), progress("reading") as advance:
+        intact = _intact(given, files) if there else files
+        for number, file in enumerate(intact):
+            reports = reports + read(given, file, survey, moved(advance, number, len(intact)))
+    return reports
+
+
+def _csv_rows(
+    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
+) -> ldp.DictionaryReports:
+    how: dict[str, Any] = {"missing": given.missing, "na": given.na, "advance": advance}
+    return io.read_dictionary_reports(file, survey, **how)
+
+
+def _engine_rows(
+    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
+) -> ldp.DictionaryReports:
+    table = DictionaryTable(file, survey, list(SURVEY_COLUMNS), given.na)
+    query = _query(given, file, "raise")
+    beside = [column for column in table.optional if column in query.columns]
+    total = max(1, len(query))
+
+    def frames() -> Iterator[pd.DataFrame]:
+        done = 0
+        for batch in query.batches([*SURVEY_COLUMNS, *beside]):
+            yield batch.to_pandas(types_mapper=pd.ArrowDtype)
+            done += batch.num_rows
+            if advance is not None:
+                advance(done / total)
+
+    return table.gathered(frames(), given.missing)
+
+
+def _query(given: argparse.Namespace, table: object, on_error: str) -> Query:
+    query = opened_others(table, "input", None, given.engine, on_error)
+    assert query is not None  # for Parquet files
+    return query
+
+
+def _intact(given: argparse.Namespace, files: list[Path]) -> list[Path]:
+    """The files that can be read; with --on-error report the others are left out, with warnings."""
+    query = _query(given, source(given), given.on_error)
+    if given.on_error == "report":  # the first batch comes once every file was read as a whole
+        next(query.batches(SURVEY_COLUMNS), None)
+    left_out = dict(query.left_out)
+    return [file for file in files if str(file) not in left_out]
+
+
+def _threshold(text: str) -> str | float:
+    """The name of a threshold, or a frequency."""
+    if text in THRESHOLDS:
+        return text
+    try:
+        return probability("--threshold", float(text))
+    except ValueError:
+        remedy = f"must be {', '.join(THRESHOLDS)} or a frequency from 0 to 1"
+        raise InvalidArgument("--threshold", text, remedy) from None
+
+
+# -- How often each combination of reports was seen, from the tables that the options name --------
+
+
+Read = tuple[ldp.JointCounts, list[Any], list[str]]  # counts, candidates and names
+
+
+def from_tables(given: argparse.Namespace) -> Callable[[], Read]:
+    """What reads the tables of variables with specifications; its options are checked first."""
+    refuse_options(given, ("where",), "goes with --questionnaire only")
+    paths = paths_of(given)
+    columns = columns_of(given, paths)
+    names = names_of(given, paths, columns)
+    cohorts, listed = (values_of(given, name, len(paths)) for name in ("cohort", "candidates"))
+    files = check_files(given, paths, [*given.spec, *listed])
+    mechanisms = [io.read_mechanism(path) for path in given.spec]
+    candidates = [candidates_of(*each) for each in zip(listed, mechanisms, names, strict=True)]
+    asked = dict(zip(columns, mechanisms, strict=False))
+    if _is_queried(given, files, asked, cohorts):
+        sheet = ldp.Questionnaire(asked)
+        return lambda: (_queried(given, sheet, columns), candidates, names)
+    return lambda: (_counted(given, files, mechanisms, columns, cohorts), candidates, names)
+
+
+def _is_queried(
+    given: argparse.Namespace,
+    files: list[list[Path]],
+    asked: Mapping[str, Any],
+    cohorts: Sequence[str | None],
+) -> bool:
+    """Whether one grouped query counts the combinations; else the tables are read in chunks."""
+    if given.others:
+        if any(len(some) > 1 for some in files):
+            remedy = "must be one file with --with, as each other table: in Python, "
+            raise InvalidArgument("input", given.input, f"{remedy}survey.matched() joins tables")
+        refuse_engine(given, "goes without --with: in Python, survey.matched() joins tables")
+        return False
+    if given.count is not None or any(cohorts) or given.na or len(asked) < len(files):
+        refuse_engine(given, "goes without --count, --cohort and --na")
+        return False
+    return on_engine(given, files[0])
+
+
+def from_survey(given: argparse.Namespace) -> Callable[[], Read]:
+    """What reads columns of a questionnaire; its options are checked first."""
+    asked = Asked.of(given)
+    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in asked.made)
+    there = on_engine(given, asked.files)
+
+    def read() -> Read:
+        if there or not private:
+            counts = _queried(given, asked.sheet, asked.columns)
+        else:
+            for file in asked.files:
+                check_fingerprint_column(file, asked.sheet)
+            files, d = [asked.files] * len(asked.columns), len(asked.columns)
+            counts = _counted(given, files, asked.made, asked.columns, [None] * d)
+        return counts, asked.candidates, asked.columns
+
+    return read
+
+
+def _queried(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, columns: Sequence[str]
+) -> ldp.JointCounts:
+    """Counts of combinations of reports and public columns of a survey."""
+    survey = opened(given, sheet, {})
+    with watching(survey.data if on_a_terminal() else None):
+        counts = survey.joint_counts(*columns)
+    refuse_missing(given, counts.n_missing)
+    return counts
+
+
+def _counted(
+    given: argparse.Namespace,
+    files: list[list[Path]],
+    mechanisms: Sequence[Any],
+    columns: Sequence[str],
+    cohorts: Sequence[str | None],
+) -> ldp.JointCounts:
+    """Counts of combinations of reports, read chunk by chunk, one file of a table after another."""
+    how: dict[str, Any] = {"id": given.id, "missing": missing(given), "na": given.na}
+    total: Any = None
+    with progress("counting") as advance:
+        for number, paths in enumerate(zip(*files, strict=True)):
+            how["advance"] = moved(advance, number, len(files[0]))
+            part = io.read_joint_counts(
+                paths, mechanisms, columns, given.count, cohorts=cohorts, **how
+            )
+            total = part if total is None else total + part
+    counts: ldp.JointCounts = total
+    return counts
+
+
+# -- Tables of a questionnaire on the command line: options, and the survey they describe ---------
+
+
+def add_where(add: Callable[..., Any]) -> None:
+    """The option that chooses respondents."""
+    words = (
+        "with --questionnaire: only respondents for whom this holds, \"age >= 18 and sex == 'f'\""
+    )
+    add("--where", metavar="CONDITION", help=words)
+
+
+def refuse_options(given: argparse.Namespace, names: Sequence[str], remedy: str) -> None:
+    """Refuse options that were given but do not apply."""
+    for name in names:
+        value = getattr(given, name)
+        if value not in (None, False, []):
+            flag = "--with" if name == "others" else option(name)
+            raise InvalidArgument(flag, value, remedy)
+
+
+def missing(given: argparse.Namespace) -> str:
+    """What to do with missing answers: count them where a questionnaire expects some."""
+    default = "raise" if given.questionnaire is None else "count"
+    chosen: str = given.missing or default
+    return chosen
+
+
+def opened(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, design: Mapping[str, Any]
+) -> ldp.Survey:
+    """The table as a survey, perhaps with a design, or some of its rows.
+
+    Of a table without --questionnaire the sheet has some of the mechanisms.
+    """
+    rows = rows_of(source(given), "input", given.na, **engine_options(given))
+    held = held_on(rows, sheet, None, given.questionnaire is not None)
+    survey = ldp.Survey(held, sheet, **design)
+    if survey.design is not None:
+        survey.design.check(held)
+    return survey if given.where is None else survey.where(given.where)
+
+
+def refuse_missing(given: argparse.Namespace, n_missing: int) -> None:
+    """Refuse missing answers where that was asked for."""
+    if given.missing == "raise" and n_missing:
+        remedy = f"{n_missing} respondents lack an answer or a group: use --missing count"
+        raise InvalidArgument("--missing", "raise", remedy)
+
+
+def check_fingerprint_column(path: FilePath, sheet: ldp.Questionnaire) -> None:
+    """Refuse a table in which a row carries another questionnaire's fingerprint."""
+    done = 0
+    for frame in table_chunks(path, [], optional=[FINGERPRINTS], codes=[FINGERPRINTS]):
+        if FINGERPRINTS not in frame:
+            return
+        read_fingerprints(path, frame, FINGERPRINTS, (), sheet, done)
+        done += len(frame)
+
+
+# -- Tables of reports on the command line: one file or several, and the engine that counts them ---
+
+
+INPUTS = "table of reports: one or several files, a folder, or a pattern in quotes"
+
+_SPARK = {  # of a session of our own; spark-submit has its own settings
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def add_engine(add: Callable[..., Any]) -> None:
+    """The options of commands that count on an engine."""
+    words = f"what counts the rows of Parquet files: {', '.join(ENGINES)} (default: duckdb)"
+    add("--engine", choices=tuple(ENGINES), metavar="NAME", help=words)
+    words = "a file that is damaged, or of another table: refuse all (default: raise), or report "
+    words += "it and count the others (report)"
+    add("--on-error", choices=("raise", "report"), default="raise", help=words)
+
+
+def source(given: argparse.Namespace) -> Any:
+    """INPUT as it was given: a name, or a list of names."""
+    names = given.input
+    return names[0] if isinstance(names, list) and len(names) == 1 else names
+
+
+def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
+    """The files of a table, INPUT if none is given, in the order in which they are read."""
+    named = source(given) if table is None else table
+    return list(found_files(named, given.on_error == "report").files)
+
+
+def named_files(given: argparse.Namespace) -> list[Path]:
+    """The same for INPUT; what reads names without a file refuses them, after the other options."""
+    return list(found_files(source(given), True).files)
+
+
+def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:
+    """Whether an engine counts the table; options of engines are refused where none does.
+
+    CSV is read chunk by chunk.
+    """
+    kinds = (".parquet", *SUFFIXES)
+    if all(file.name.lower().endswith(kinds) for file in files):
+        return True
+    refuse_engine(given, "goes with Parquet files: others are read chunk by chunk")
+    return False
+
+
+def refuse_engine(given: argparse.Namespace, remedy: str) -> None:
+    """Refuse the options of engines where they do not apply."""
+    for name, default in (("engine", None), ("on_error", "raise")):
+        value = getattr(given, name)
+        if value != default:
+            raise InvalidArgument(option(name), value, remedy)
+
+
+def engine_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of engines as arguments of `Survey` and `count`."""
+    return {"engine": given.engine, "on_error": given.on_error}
+
+
+@contextmanager
+def running(given: argparse.Namespace) -> Iterator[None]:
+    """A session of Spark, where it is asked for: that of spark-submit, or one of our own.
+
+    A session of our own runs on the cores of this machine, and ends with the command.
+    """
+    if given.engine != "spark":
+        yield
+        return
+    from ldpstats.engines.base import needed
+    from ldpstats.engines.base import running as named
+
+    with needed("spark", "ldpstats[spark]"):
+        from pyspark.sql import SparkSession
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("ldpstats")
+    own = "PYSPARK_GATEWAY_PORT" not in os.environ and SparkSession.getActiveSession() is None
+    for key, value in _SPARK.items() if own else ():
+        builder = builder.config(key, value)
+    with named("engine", "spark"):
+        session = builder.getOrCreate()
+    try:
+        if own:
+            session.sparkContext.setLogLevel("ERROR")
+        yield
+    finally:
+        if own:
+            session.stop()
+
+
+# -- Options of the command that are given once for each of several variables ---------------------
+
+
+_NONE = "-"  # stands for no value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Columns of a table of a questionnaire, each with what made it and its candidates."""
+
+    sheet: ldp.Questionnaire
+    columns: list[str]
+    made: list[Any]
+    candidates: list[Any]
+    files: list[Path]
+
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> Asked:
+        """Those that options name, which are checked."""
+        remedy = "does not go with --questionnaire, which says what the columns hold"
+        refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
+        sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
+        if len(columns) < 2:
+            choice = f"questions, {', '.join(sheet)}, or public columns"
+            raise InvalidArgument("--column", columns, f"must be given twice or more: {choice}")
+        listed = values_of(given, "candidates", len(columns))
+        files = check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+        made = [sheet[column] if column in sheet else None for column in columns]
+        candidates = [candidates_of(*each) for each in zip(listed, made, columns, strict=True)]
+        return cls(sheet, columns, made, candidates, files[0])
+
+
+def values_of(given: argparse.Namespace, name: str, d: int) -> list[str | None]:
+    """The values of an option given once for each of d variables, or never; None for none."""
+    values = getattr(given, name)
+    if values and len(values) != d:
+        of = "--spec" if given.questionnaire is None else "--column"
+        raise InvalidArgument(
+            option(name), values, f"must be given once for each of the {d} {of}, - for none"
+        )
+    return [None if value == _NONE else value for value in values] or [None] * d
+
+
+def paths_of(given: argparse.Namespace) -> list[str]:
+    """The table of each variable."""
+    d = len(given.spec)
+    if d < 2:
+        remedy = "two or more variables are needed, or --questionnaire; ldpstats fit is for one"
+        raise InvalidArgument("--spec", given.spec, remedy)
+    if not given.others:
+        return [given.input] * d
+    if len(given.others) != d - 1:
+        raise InvalidArgument(
+            "--with",
+            given.others,
+            f"must name {d - 1} tables, one for each variable but the first: repeat a table that "
+            "holds several",
+        )
+    if given.id is None:
+        remedy = "is needed: name the column that identifies the respondents in all tables"
+        raise InvalidArgument("--id", None, remedy)
+    return [given.input, *given.others]
+
+
+def columns_of(given: argparse.Namespace, paths: Sequence[str]) -> list[str]:
+    """The column of each variable."""
+    if not given.column and given.others:
+        return ["report"] * len(paths)
+    if len(given.column) != len(paths):
+        raise InvalidArgument(
+            "--column", given.column, f"must be given once for each of the {len(paths)} --spec"
+        )
+    columns: list[str] = given.column
+    return columns
+
+
+def names_of(given: argparse.Namespace, paths: Sequence[str], columns: list[str]) -> list[str]:
+    """The name of each variable: its column, its table or a letter, whichever is distinct."""
+    names: list[str] = given.name or columns
+    if given.others and not given.name and len(set(columns)) < len(columns):
+        names = [Path(path).name.split(".")[0] or path for path in paths]
+        if len(set(names)) < len(names):
+            names = list(variable_names(None, len(names)))
+    if len(names) != len(columns) or len(set(names)) < len(names):
+        raise InvalidArgument(
+            "--name", names, f"must be {len(columns)} different names, one for each --spec"
+        )
+    return names
+
+
+def candidates_of(path: str | None, mechanism: Any, name: str) -> list[Any] | None:
+    """The candidates of a variable, or those of its categories that are kept; None for all.
+
+    Only a `Mechanism` has any: a public column has the values that it holds.
+    """
+    if not isinstance(mechanism, ldp.Mechanism):
+        if path is not None:
+            raise InvalidArgument("--candidates", path, f"must be - for {name}")
+        return None
+    if path is None:
+        if mechanism.is_open:
+            raise InvalidArgument(
+                "--candidates",
+                None,
+                f"is needed for {name}: any text is an answer to {mechanism}; name a file",
+            )
+        return None
+    listed = io.read_candidates(path)
+    if mechanism.is_open:
+        return listed
+    known = {str(label): label for label in mechanism.labels()}
+    for number, text in enumerate(listed, start=1):
+        if text not in known:
+            raise InvalidArgument(
+                f"{path}, line {number}", text, f"is not a category of {mechanism}"
+            )
+    return [known[text] for text in listed]
+
+
+def check_files(
+    given: argparse.Namespace, paths: Sequence[str], others: Sequence[str | None]
+) -> list[list[Path]]:
+    """The files of the table of each variable, of which none is written."""
+    files = [files_of(given, path) for path in paths]
+    read = [*(str(file) for some in files for file in some), *filter(None, others)]
+    check_output(given, {os.path.realpath(path) for path in read})
+    if given.plot is None and given.plot_kind is not None:
+        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
+    if given.plot is not None and len(paths) > 2:
+        raise NotAvailable(f"a plot shows two variables, not {len(paths)}: leave --plot out")
+    return files
+
+
+# -- Complex samples on the command line: the options that describe how respondents were sampled ---
+
+
+_COLUMNS = ("weights", "strata", "clusters", "fpc")
+_RULES = ("not_nested", "single_unit")
+
+
+def add_design(command: argparse.ArgumentParser) -> None:
+    """The options of commands that estimate from a complex sample."""
+    add = command.add_argument_group(
+        "complex samples",
+        "with --questionnaire: public columns that say how respondents were sampled",
+    ).add_argument
+    add("--weights", action=Once, metavar="COLUMN", help="column of sampling weights")
+
+    def by_stage(name: str, words: str) -> None:
+        words += "; given again for each further stage"
+        add(name, action="append", default=[], metavar="COLUMN", help=words)
+
+    by_stage("--strata", f"column of strata, {_NONE} where a stage has none")
+    by_stage("--clusters", "column of sampling units")
+    by_stage("--fpc", "column of numbers of units in the population, or of sampled fractions")
+    words = "labels of units are unique in the whole table (default: within their stratum)"
+    add("--not-nested", action="store_true", help=words)
+    words = f"a stratum with a single unit: {', '.join(SINGLE_UNIT)} (default: {SINGLE_UNIT[0]})"
+    add("--single-unit", choices=SINGLE_UNIT, metavar="RULE", help=words)
+
+
+def design_of(given: argparse.Namespace) -> dict[str, Any]:
+    """The options as arguments of `Survey`; none where no column of a design is named."""
+    if given.questionnaire is None:
+        refuse_options(given, (*_COLUMNS, *_RULES), "goes with --questionnaire only")
+    for name in _COLUMNS:
+        value = getattr(given, name)
+        if value == "" or (isinstance(value, list) and "" in value):
+            remedy = f"must be the name of a column: leave --{name} out if there is none"
+            raise InvalidArgument(f"--{name}", "", remedy)
+    if not any(getattr(given, name) for name in _COLUMNS):
+        refuse_options(given, _RULES, "goes with the columns of a design, such as --clusters")
+        return {}
+    for name in ("clusters", "fpc"):
+        if _NONE in getattr(given, name):
+            raise InvalidArgument(f"--{name}", _NONE, "goes with --strata only")
+    return {
+        "weights": given.weights,
+        "strata": ["" if name == _NONE else name for name in given.strata],
+        "clusters": given.clusters,
+        "fpc": given.fpc,
+        "nested": not given.not_nested,
+        "single_unit": given.single_unit or SINGLE_UNIT[0],
+    }
+
+
+def refuse_unweighted(given: argparse.Namespace, names: Sequence[str]) -> None:
+    """Refuse the options of analyses that know no weights."""
+    refuse_options(given, names, "goes without --weights, --strata, --clusters and --fpc")

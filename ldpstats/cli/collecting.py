@@ -1,0 +1,758 @@
+"""ldpstats collect and invite: take the answer sheets of a questionnaire, by invitation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.resources import files
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.arguments import positive_epsilon, positive_number
+from ldpstats.cli.common import (
+    HOW,
+    Once,
+    add_reading,
+    distinct,
+    label_list,
+    option,
+    output_files,
+    progress,
+    split_labels,
+)
+from ldpstats.cli.planning import add_device_options, device_mechanism, refuse_params
+from ldpstats.clients.conformance import compared
+from ldpstats.clients.random_vectors import chosen, random_vectors, stored_vectors
+from ldpstats.collector import Limits, collect, invite
+from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document
+from ldpstats.io.storage import checked_path, refusal, replacing, replacing_all
+from ldpstats.labels import as_labels
+from ldpstats.mechanisms.base import MECHANISMS
+from ldpstats.mechanisms.device import OfDevice
+from ldpstats.survey.analyses import privatize_sheets
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.questions import as_text, read_specification
+
+__all__ = [
+    "add_client",
+    "add_collect",
+    "add_conformance",
+    "add_invite",
+    "add_page",
+    "add_privatize",
+    "add_questionnaire",
+]
+
+
+_COLLECT = """\
+Take answer sheets over HTTP, and keep their reports as Parquet files in DIR, which ldpstats fit DIR
+and Survey(DIR) read. Sheets wait until --batch of them have come, until the hour turns and a tenth
+of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into a file, if they are
+20 or more. Fewer wait for the next start. At the end of the survey --finish writes them.
+
+  GET /              the questionnaire as a page
+  GET /client.json   the client document, for other clients
+  POST /sheets       a sheet; it is acknowledged when it is on the disk
+  GET /health        200 while sheets can be kept, else 503; names damaged files
+  GET /counts        how many sheets are in files
+
+Without --invitations anybody who reaches the collector can send any number of sheets, and a few
+hundred forged ones can decide a survey. --max-sheets bounds how many are taken in all.
+
+Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of the documentation
+(README.md in the package's folder collector/) shows how, and says what is protected against whom.
+"""
+
+
+def add_collect(commands: Any) -> None:
+    words = "take the answer sheets of a questionnaire over HTTP"
+    command = commands.add_parser("collect", help=words, description=_COLLECT, **HOW)
+    command.set_defaults(run=_collect)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("--to", metavar="DIR", required=True, help="where to keep the sheets")
+    words = (
+        "words that replace those of the page, as ldpstats page --write-texts writes them (JSON)"
+    )
+    add("--texts", metavar="FILE", help=words)
+    add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
+    add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
+    words = "origin of another page that may send sheets, such as https://survey.example; null for "
+    words += "pages that are opened from a disk; may be repeated"
+    add("--origin", action="append", default=[], metavar="URL", help=words)
+    words = "all requests come through a proxy, which appends the address to X-Forwarded-For"
+    add("--behind-proxy", action="store_true", help=words)
+    limits, of = Limits(), "sheets in a minute"
+    words = f"{of}, of all senders together (default: {limits.per_minute})"
+    add("--max-per-minute", type=int, default=limits.per_minute, metavar="N", help=words)
+    words = f"{of} from one address (default: {limits.per_address})"
+    add("--max-per-address", type=int, default=limits.per_address, metavar="N", help=words)
+    words = "codes of ldpstats invite, as it writes them for the collector: a sheet is taken with "
+    words += "a code alone, and a code takes one; may be repeated"
+    add("--invitations", action="append", default=[], metavar="FILE", help=words)
+    add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
+    words = (
+        "sheets in a file, 20 or more (default: 1000); fewer at the turn of the hour and at the end"
+    )
+    add("--batch", type=int, default=1000, metavar="N", help=words)
+    words = "write the sheets that wait, however few, merge small files, and end; takes no sheet"
+    add("--finish", action="store_true", help=words)
+    words = (
+        "begin a new record where that of DIR was lost or does not fit its files; sheets that were "
+    )
+    words += "taken before would count again if they are sent again"
+    add("--forget-tokens", action="store_true", help=words)
+
+
+def _collect(given: argparse.Namespace) -> int:
+    collect(
+        ldp.Questionnaire.from_json(given.questionnaire),
+        given.to,
+        texts=given.texts,
+        host=given.host,
+        port=given.port,
+        origins=given.origin,
+        behind_proxy=given.behind_proxy,
+        batch=given.batch,
+        limits=Limits(given.max_per_minute, given.max_per_address),
+        invitations=given.invitations,
+        max_sheets=given.max_sheets,
+        finish=given.finish,
+        forget_tokens=given.forget_tokens,
+    )
+    return 0
+
+
+_INVITE = """\
+Make codes, each of which takes one sheet, from the randomness of the operating system. FILE is for
+those who invite: a code a line, and with --url a link, which has the code behind a "#", where
+servers do not see it. Whoever has the file can answer in place of those who are invited: give each
+line to one of them, and delete it when the last reminder is sent.
+
+Beside it comes a file for the collector, FILE with the ending .invitations.json, with hashes of the
+codes alone: nobody can answer with them. Start the collector with it:
+
+  ldpstats invite sheet.json -n 5000 --to codes.csv --url https://survey.example/
+  ldpstats collect sheet.json --to sheets --invitations codes.invitations.json
+
+A code has 20 letters in groups of four, such as 24BD-FHKN-QSUW-Y359-ACE9. Capitals and hyphens do
+not matter, and no letter looks like another; the last one shows typing errors. The others make 94
+bits: of a million codes a guess hits one with probability 5e-23.
+"""
+
+
+def add_invite(commands: Any) -> None:
+    words = "make codes, each of which takes one sheet of a collector"
+    command = commands.add_parser("invite", help=words, description=_INVITE, **HOW)
+    command.set_defaults(run=_invite)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("-n", type=int, required=True, metavar="N", help="how many codes")
+    add("--to", required=True, metavar="FILE", help="the table of codes to write, codes.csv")
+    add("--url", metavar="URL", help="address of the page, for links: https://survey.example/")
+    add("--force", action="store_true", help="overwrite files that exist: their codes are lost")
+
+
+def _invite(given: argparse.Namespace) -> int:
+    distinct(given.questionnaire, given.to)
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    hashes = invite(sheet, given.n, given.to, url=given.url, force=given.force)
+    codes = "code" if given.n == 1 else "codes"
+    print(f"{given.n:,} {codes} in {given.to}; for the collector: --invitations {hashes}")
+    return 0
+
+
+# -- ldpstats page: a questionnaire as a page that respondents fill in ----------------------------
+
+
+_PAGE = """\
+Write a questionnaire as a page: one HTML file, which works in any browser with or without network.
+Answers are privatised in the page, and only the reports leave it. With --post the page sends them
+to a collector: --post /sheets if ldpstats collect serves the page, else the collector's address.
+Without it respondents save their reports as a file or copy them as text. With --invitations the
+page asks for a code of ldpstats invite, or takes it from its link, and sends it with the reports.
+
+On agreement the page draws and sends in one step, and then shows what was sent. --show-first shows
+reports before they are sent. Whoever dislikes one can delete it, which biases estimates; the
+collector counts how many were.
+
+--write-texts FILE writes all words of the page, to be replaced: wording of questions and answers,
+title, introduction, another language. --texts FILE makes a page with them.
+"""
+
+
+def add_page(commands: Any) -> None:
+    words = "write a questionnaire as a page that respondents fill in"
+    command = commands.add_parser("page", help=words, description=_PAGE, **HOW)
+    command.set_defaults(run=_page)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("--to", metavar="FILE", help="the page to write, such as survey.html")
+    add("--post", metavar="URL", help="where the page sends reports (default: nowhere)")
+    words = "ask for an invitation code, which goes with the reports"
+    add("--invitations", action="store_true", help=words)
+    words = "show reports before they are sent, which biases estimates: see page_text"
+    add("--show-first", action="store_true", help=words)
+    add("--texts", metavar="FILE", help="words that replace those of the page (JSON)")
+    add("--write-texts", metavar="FILE", help="write all words of the page, to be replaced")
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def _page(given: argparse.Namespace) -> int:
+    distinct(given.questionnaire, given.to, given.texts, given.write_texts)
+    if (given.to is None) == (given.write_texts is None):
+        raise LDPError("pass --to FILE for the page, or --write-texts FILE for its words")
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    if given.to is not None:
+        ldp.page.write_page(
+            *(sheet, given.to, given.texts, given.post, given.force),
+            invitations=given.invitations,
+            show_first=given.show_first,
+        )
+        return 0
+    for name in ("post", "texts", "invitations", "show_first"):
+        if getattr(given, name):
+            raise LDPError(f"--{name.replace('_', '-')} goes with --to: it is for a page")
+    with replacing(given.write_texts, given.force) as temporary:
+        text = json.dumps(ldp.page.page_texts(sheet), indent=2, ensure_ascii=False) + "\n"
+        temporary.write_text(text, encoding="utf-8")
+    return 0
+
+
+# -- ldpstats client: what respondents' devices are given, in the language that they run ----------
+
+
+_FILES = {
+    "js": ("ldpstats-client.mjs", "ldpstats-client.d.mts", "conformance.mjs"),
+    "python": ("ldpstats_client.py",),
+}
+_CLIENT = """\
+Write what a respondent's device needs to make reports without this package. --language writes the
+files of the client: js for browsers and Node, python for Python 3.9 and later; they need nothing
+else. With SURVEY, the specification of a mechanism, a questionnaire, a PUM or a dictionary survey,
+client.json is written too: the same survey, with its probabilities as integers. The reports of all
+clients are those that this package reads; ldpstats conformance compares a client with it.
+"""
+
+
+def add_client(commands: Any) -> None:
+    words = "write clients for respondents' devices, in JavaScript or Python"
+    command = commands.add_parser("client", help=words, description=_CLIENT, **HOW)
+    command.set_defaults(run=_client)
+    add = command.add_argument
+    add("survey", metavar="SURVEY", nargs="?", help="a specification (JSON), for client.json")
+    words = "the language of the client's files; javascript is js"
+    add("--language", type=_language, choices=sorted(_FILES), help=words)
+    add("--to", metavar="DIR", required=True, help="the folder to write them to")
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def _language(name: str) -> str:
+    return "js" if name == "javascript" else name
+
+
+def _client(given: argparse.Namespace) -> int:
+    if given.survey is None and given.language is None:
+        raise LDPError("pass --language for the files of a client, or SURVEY for its document")
+    texts = {}
+    if given.survey is not None:
+        document = _instrument(given.survey).client_document()
+        texts["client.json"] = json.dumps(document, indent=2).encode("ascii") + b"\n"
+    for name in _FILES.get(given.language, ()):
+        texts[name] = files("ldpstats.clients").joinpath("portable", name).read_bytes()
+    with _folder(given.to) as folder:
+        with replacing_all([folder / name for name in texts], given.force) as temporary:
+            for path, content in zip(temporary, texts.values(), strict=True):
+                path.write_bytes(content)
+    return 0
+
+
+def _instrument(path: str) -> Any:
+    """What a file specifies, of any kind."""
+    if is_format(json_document(path), QUESTIONNAIRE):
+        return Questionnaire.from_json(path)
+    return read_specification(path)
+
+
+@contextmanager
+def _folder(name: str) -> Iterator[Path]:
+    """The folder of this name, made if there is none, and then removed if nothing comes into it."""
+    folder = checked_path(name)
+    there = folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise refusal(name, f"cannot be made a folder ({error.strerror})") from None
+    try:
+        yield folder
+    finally:
+        if not there:
+            with suppress(OSError):
+                folder.rmdir()  # only an empty one goes
+
+
+# -- ldpstats conformance: does a client, in any language, make the reports of the specification? --
+
+
+_MOST_SECONDS, _MOST_RANDOM = 86_400.0, 100_000
+
+
+def add_conformance(commands: Any) -> None:
+    words = "compare a client, in any language, with the test vectors of the specification"
+    epilog = (
+        "COMMAND reads lines of JSON and writes lines of JSON, as section 11 of SPECIFICATION.md\n"
+        "says. Options of this command stand before COMMAND; what stands after it is its own.\n"
+        "Exit status 0: the client agrees; 1: it does not."
+    )
+    command = commands.add_parser(
+        "conformance", help=words, description=f"{words}.", epilog=epilog, **HOW
+    )
+    command.set_defaults(run=_conformance, plot=None)
+    add = command.add_argument
+    add("program", metavar="COMMAND", help="the client: a program")
+    add("rest", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
+    words = "run these vectors alone: the name of one, or a kind of draw; may be repeated"
+    add("--only", action="append", default=[], metavar="NAME_OR_KIND", help=words)
+    words = "how many random vectors to add, which nobody can have stored (default: 500)"
+    add("--random", type=int, default=500, metavar="N", help=words)
+    words = "makes the same random vectors again (default: another one each time)"
+    add("--seed", type=int, metavar="S", help=words)
+    words = "seconds that the client may take for a line (default: 10)"
+    add("--timeout", type=float, default=10.0, metavar="SECONDS", help=words)
+    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _conformance(given: argparse.Namespace) -> int:
+    timeout = positive_number("--timeout", given.timeout, (0.001, _MOST_SECONDS))
+    number = int(positive_number("--random", given.random, (0, _MOST_RANDOM)))
+    seed = secrets.randbits(32) if given.seed is None else given.seed
+    vectors = chosen([*stored_vectors(), *random_vectors(number, seed)], given.only)
+    with output_files(given) as write:
+        result = compared(vectors, [given.program, *given.rest], timeout)
+        document = json.dumps({**result.to_dict(), "random": number, "seed": seed})
+        write(document, _no_plot)
+    if given.json == "-":
+        print(document)
+    else:
+        print(f"{number:,} of the vectors are random: --seed {seed} makes them again\n{result}")
+    return 0 if result.agrees else 1
+
+
+def _no_plot() -> None:
+    """What draws the plot that this command does not have."""
+
+
+# -- ldpstats questionnaire: specify whole answer sheets, or print one that is specified ----------
+
+
+_QUESTIONNAIRE = """\
+Write the specification of a questionnaire: named questions, each by k-ary randomised response or
+with the specification of its mechanism or dictionary survey, and what all reports of an answer
+sheet together spend. The questions are asked in the order of the options. Without questions, print
+the questionnaire that FILE holds.
+
+Designs with unknown parameters ask two groups with different devices, --group for each. A report
+says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
+
+Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnaire FILE.
+"""
+
+
+class _Asked(argparse.Action):
+    """Add a question to those of all options, in the order of the command line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.asked = [*namespace.asked, (self.option_strings[0], *values)]
+
+
+def add_questionnaire(commands: Any) -> None:
+    words = "specify whole answer sheets, or print one that is specified"
+    command = commands.add_parser("questionnaire", help=words, description=_QUESTIONNAIRE, **HOW)
+    command.set_defaults(run=_questionnaire, asked=[])
+    add = command.add_argument
+    add("file", metavar="FILE", help="the questionnaire (JSON)")
+    two: dict[str, Any] = {"nargs": 2, "action": _Asked, "dest": "asked"}
+    words = "a question, which is a column of the table, and the specification of its mechanism"
+    add("--question", metavar=("NAME", "SPEC"), help=words, **two)
+    three: dict[str, Any] = {"nargs": 3, "action": _Asked, "dest": "asked"}
+    words = "a question by k-ary randomised response: its labels, separated by commas, or their "
+    words += "number k, and epsilon"
+    add("--krr", metavar=("NAME", "LABELS", "EPSILON"), help=words, **three)
+    words = (
+        "a device of a question that is asked with another in each group, the name of the group "
+    )
+    words += "and the specification of the device; once for each group"
+    add("--group", metavar=("NAME", "GROUP", "SPEC"), help=words, **three)
+    words = "a question without protection, and its labels: separated by commas, or their number k"
+    add("--observed", metavar=("NAME", "LABELS"), help=words, **two)
+    words = "private questions that each respondent is asked, drawn at random (default: all)"
+    add("--ask", type=int, metavar="M", help=words)
+    words = "the label of every private question that stands for a missing answer"
+    add("--refused", metavar="LABEL", help=words)
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _questionnaire(given: argparse.Namespace) -> int:
+    for flag, *_, last in given.asked:
+        if flag in ("--question", "--group"):  # several may have one specification
+            distinct(given.file, last)
+    if given.asked:
+        _written(given)
+    else:
+        for name in ("ask", "refused"):
+            if getattr(given, name) is not None:
+                raise LDPError(f"--{name} goes with --question or --krr: name the questions")
+    print(as_text(ldp.Questionnaire.from_json(given.file)))
+    return 0
+
+
+def _written(given: argparse.Namespace) -> None:
+    """Write the questionnaire that the options describe."""
+    mechanisms: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {}
+    for flag, name, *values in given.asked:
+        if name in mechanisms and not (flag == "--group" and name in groups):
+            raise InvalidArgument(flag, name, "is the name of two questions: rename one")
+        if flag == "--krr":
+            mechanisms[name] = _krr(name, *values)
+        elif flag == "--observed":
+            mechanisms[name] = ldp.Observed(label_list(values[0], flag))
+        elif flag == "--question":
+            mechanisms[name] = read_specification(values[0])
+        else:
+            group, path = values
+            own = mechanisms[name] = groups.setdefault(name, {})  # the first has the place
+            if group in own:
+                raise InvalidArgument(flag, group, f"is twice a group of {name}")
+            own[group] = read_specification(path)
+    mechanisms |= {name: _in_groups(name, own) for name, own in groups.items()}
+    sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
+    sheet.to_json(given.file, force=given.force)
+
+
+def _krr(name: str, labels: str, epsilon: str) -> ldp.KRR:
+    """k-ary randomised response of a question, from the words of --krr."""
+    where = f"--krr {name}"
+    try:
+        spent = float(epsilon)
+    except ValueError:
+        raise InvalidArgument(f"{where} epsilon", epsilon, "must be a number: 1.0") from None
+    categories = as_labels(f"{where} labels", label_list(labels, where))
+    return ldp.KRR(categories, positive_epsilon(f"{where} epsilon", spent))
+
+
+def _in_groups(name: str, groups: dict[str, Any]) -> Any:
+    """The device of a question that is asked with another in each group."""
+    steps = {}
+    first = next(iter(groups.values()))
+    for group, made_by in groups.items():
+        if not isinstance(made_by, OfDevice):
+            remedy = f"must be a device in each group, as ldpstats device writes it, not {made_by}"
+            raise InvalidArgument(f"--group {name}", group, remedy)
+        if not made_by.categories.equals(first.categories):
+            remedy = "must have the categories of the other groups, in the same order"
+            raise InvalidArgument(f"--group {name}", group, remedy)
+        steps[group] = ldp.devices.Device(made_by.device)
+    return ldp.devices.cohorts(steps).mechanism(first.categories)
+
+
+# -- ldpstats privatize: replace a column of true answers by privatised reports -------------------
+
+
+# options that are fields of a mechanism: type and help
+_PARAMETERS: dict[str, tuple[type, str]] = {
+    "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
+    "edges": (str, "square-wave: edges of the bins of numbers, separated by commas"),
+    "half_width": (int, "square-wave: reports on either side of the true bin that are likelier"),
+    "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
+    "sensitive": (str, "urap, urr: the categories to protect, separated by commas"),
+    "epsilon": (float, "privacy of one report, in nats"),
+    "theta": (float, "krappor, urap: P(own bit = 1); 0.5 is optimised unary encoding"),
+    "p_truth": (float, "forced-response: probability of being told to answer truthfully"),
+    "p_yes": (float, "forced-response: probability of being told to say yes"),
+    "p": (
+        float,
+        "warner, unrelated-question, mangat: probability of the truth, of the sensitive "
+        "question, of the truth if it is no; "
+        "rappor: P(reported bit = 1) where the permanent one is 0",
+    ),
+    "q": (float, "rappor: P(reported bit = 1) where the permanent one is 1"),
+    "f": (float, "rappor: noise of the permanent response"),
+    "prevalence": (float, "unrelated-question: share of yes to the unrelated question"),
+    "n_outputs": (int, "orr: labels that an answer is hashed to"),
+    "n_bits": (int, "orappor, rappor: bits of a report"),
+    "n_hashes": (int, "orappor, rappor: hashes of an answer"),
+    "n_cohorts": (int, "orr, orappor, rappor, olh: cohorts"),
+    "size": (int, "subset-selection: categories in a report (default: the best number)"),
+    "hashing": (str, "rappor: ldpstats (default) or google"),
+}
+
+
+_LABELS = ("categories", "alphabet")
+
+
+def _oue(categories: Any, epsilon: float) -> ldp.KRAPPOR:
+    """Optimised unary encoding, under the name that it has in plans."""
+    return ldp.KRAPPOR(categories, epsilon, theta=0.5)
+
+
+def _mechanisms() -> dict[str, Callable[..., ldp.Mechanism]]:
+    """The mechanisms that these options can specify, by their names on the command line."""
+    found: dict[str, Callable[..., ldp.Mechanism]] = {
+        re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower(): kind
+        for name, kind in MECHANISMS.items()
+        if all(f.name in _PARAMETERS or f.default is not f.empty for f in _parameters(kind))
+    }
+    return found | {"olh": ldp.OLH, "oue": _oue}
+
+
+def _parameters(kind: Callable[..., ldp.Mechanism]) -> Iterable[Parameter]:
+    return signature(kind).parameters.values()
+
+
+_PRIVATIZE = """\
+Privatise a column of answers, with the operating system's randomness. The true answers are never
+copied; other columns are copied only if --keep names them. Whoever holds INPUT sees every answer:
+privacy begins where this runs, best on the respondent's own device.
+
+A row is one respondent, who reports once. Privatising the same answers again, or several rows of
+one respondent, spends epsilon each time. For RAPPOR, repeated reports of the same person need the
+client that remembers (RAPPOR.client in Python), not this command.
+
+Privatise several columns one by one, each with its own epsilon, and --keep a column that tells the
+respondents apart: ldpstats associate matches the tables by it. For one table instead, privatise
+OUTPUT again, naming the new reports with --as and keeping the earlier ones with --keep; until the
+last run, OUTPUT still holds the true answers that are kept for the next one.
+
+A CSV file OUTPUT has one more column, report_fingerprint: each row says which specification made
+it, so that no other is used by mistake. With --write-spec, either both files appear or neither.
+
+With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
+start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
+
+With --questionnaire, every row is an answer sheet: reports replace the answers to all private
+questions, in columns of the same names, observed questions are copied, and epsilon is that of a
+whole sheet. A device of several groups draws the group of each respondent, unless the column
+NAME_cohort has it; respondents who work a device with unknown parameters are simulated with the
+values of --param QUESTION.NAME=VALUE. Missing answers and questions that were not asked are empty
+cells (or, for a missing answer, a report of the category that the questionnaire names). See
+ldpstats questionnaire.
+"""
+
+
+_KNOWN_AS = {  # names that the field uses, and ours
+    "grr": "krr",
+    "sue": "krappor",
+    "subset": "subset-selection",
+    "hadamard": "hadamard-response",
+    "projective": "projective-geometry-response",
+}
+
+
+def _own_name(name: str) -> str:
+    """Return the name of a mechanism; for a name that the field uses, raise an error with ours."""
+    if name.lower() in _KNOWN_AS:
+        raise argparse.ArgumentTypeError(f"{name} is called {_KNOWN_AS[name.lower()]} here")
+    return name
+
+
+def add_privatize(commands: Any) -> None:
+    words = "replace a column of true answers by privatised reports"
+    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
+    command.set_defaults(run=_privatize)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of true answers")
+    add("output", metavar="OUTPUT", help="table of reports to write")
+    add("--column", action=Once, help="column of true answers")
+    add("--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)")
+    words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
+    add("--survey", metavar="FILE", help=words)
+    words = "questionnaire (JSON), instead of --column and --spec: its questions are columns"
+    add("--questionnaire", metavar="FILE", help=words)
+    made = command.add_argument_group("a mechanism of your own, instead of --spec")
+    names = sorted(_mechanisms())
+    add_made = made.add_argument
+    add_made("--mechanism", type=_own_name, choices=names, metavar="NAME", help=", ".join(names))
+    add_device_options(add_made)
+    for name, (kind, text) in _PARAMETERS.items():
+        flags = [f"-{name}"] if name == "f" else []
+        made.add_argument(*flags, option(name), type=kind, help=text)
+    made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
+    words = "refuse a specification whose epsilon, in nats, is larger"
+    add("--max-epsilon", type=float, metavar="EPSILON", help=words)
+    words = "run a mechanism that does not protect its respondents"
+    add("--allow-no-privacy", action="store_true", help=words)
+    words = "what to call the column of reports (default: report)"
+    add("--as", dest="name", metavar="COLUMN", help=words)
+    words = "copy another column too, as it is: an identifier, or reports made before"
+    add("--keep", action="append", default=[], metavar="COLUMN", help=words)
+    words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
+    words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
+    words += "a later run refuses answers kept with --keep that have it, if any text is an answer"
+    add("--spreadsheet-safe", action="store_true", help=words)
+    counted = "write an empty report for each; with --questionnaire a missing answer is an empty "
+    counted += "cell, or the category that the questionnaire names"
+    add_reading(add, "answers", counted)
+    command.set_defaults(missing=None)  # to tell whether it was given
+
+
+def _privatize(given: argparse.Namespace) -> int:
+    if given.questionnaire is not None:
+        return _privatize_sheets(given)
+    if given.column is None:
+        raise LDPError("--column is missing: name the column of true answers")
+    distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
+    how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "na", "force")}
+    how["missing"] = given.missing or "raise"
+    made_by: Any
+    privatize: Any
+    if given.survey is None:
+        made_by, privatize = _mechanism(given), io.privatize_file
+        how["name"] = "report" if given.name is None else given.name
+    else:
+        made_by, privatize = _survey(given), io.privatize_strings
+    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
+    collector = made_by.collector(**limits)
+    how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
+    with progress("privatising") as advance:
+        paths = given.input, given.output, given.column
+        nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
+    print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
+    return 0
+
+
+def _privatize_sheets(given: argparse.Namespace) -> int:
+    """Privatise the columns of a questionnaire."""
+    params, given.param = given.param, []
+    _exclude(given, "--questionnaire", "column", "survey", "spec", "missing")
+    distinct(given.input, given.output, given.questionnaire)
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
+    collector = sheet.collector(**limits, parameters=_unknown(params))
+    how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
+    with progress("privatising") as advance:
+        totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
+    counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
+    print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
+    return 0
+
+
+def _unknown(params: list[str]) -> dict[str, dict[str, str]] | None:
+    """Values of unknown parameters, by question."""
+    found: dict[str, dict[str, str]] = {}
+    for param in params:
+        key, sign, value = param.rpartition("=")
+        question, dot, name = key.rpartition(".")
+        if not sign or not dot:
+            remedy = "must be QUESTION.NAME=VALUE with --questionnaire, such as used.cheating=.1"
+            raise InvalidArgument("--param", param, remedy)
+        if name in found.setdefault(question, {}):
+            raise InvalidArgument("--param", param, f"gives {key} a second time")
+        found[question][name] = value
+    return found or None
+
+
+def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
+    """The survey of --survey, which excludes options of a mechanism."""
+    _exclude(given, "--survey", "spec")
+    return io.read_survey(given.survey)
+
+
+def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:
+    """Refuse options of a mechanism, and some `more`, beside a chosen one."""
+    for name in (*more, "mechanism", "device", "param", *_PARAMETERS, "write_spec", "name"):
+        value = getattr(given, name)
+        if value is not None and value != []:
+            flag = "--as" if name == "name" else option(name)
+            raise InvalidArgument(flag, value, f"cannot be combined with {chosen}")
+
+
+def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
+    """The mechanism of --spec, or the one that the options describe."""
+    options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
+    if given.spec is not None:
+        made = ("mechanism", "device", "param", "write_spec")
+        for name in (*options, *(n for n in made if getattr(given, n))):
+            raise InvalidArgument(
+                option(name), getattr(given, name), "cannot be combined with --spec"
+            )
+        return io.read_mechanism(given.spec)
+    if (given.mechanism is None and given.device is None) or given.write_spec is None:
+        raise LDPError(
+            "--spec is missing: pass a specification, or --mechanism with its options (or --device "
+            "with --param) and --write-spec, because the reports cannot be analysed without a "
+            "specification"
+        )
+    refuse_params(given)
+    if given.device is not None:
+        return _designed(given, options)
+    kind = _mechanisms()[given.mechanism]
+    known = {
+        field.name: field.default is field.empty or field.name in ("sensitive", "epsilon")
+        for field in _parameters(kind)
+        if field.name in _PARAMETERS
+    }
+    if kind is ldp.Warner and "p" in options:  # one of the two
+        known["epsilon"] = False
+    for name in options:
+        if name not in known:
+            wanted = ", ".join(map(option, known))
+            raise InvalidArgument(
+                option(name),
+                options[name],
+                f"is not an option of {given.mechanism}, which has {wanted}",
+            )
+    for name, needed in known.items():
+        if needed and name not in options:
+            raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")
+    for name in _LABELS:
+        if name in options:
+            options[name] = label_list(options[name], option(name))
+    if "edges" in options:
+        options["edges"] = [_number(text) for text in options["edges"].split(",")]
+    if "sensitive" in options:
+        options["sensitive"] = _members(options["sensitive"], options["categories"])
+    return kind(**options)
+
+
+def _designed(given: argparse.Namespace, options: dict[str, Any]) -> ldp.Mechanism:
+    """The mechanism of --device, which excludes the options of --mechanism."""
+    for name in ("mechanism", *options):
+        if name != "categories" and getattr(given, name) is not None:
+            remedy = "cannot be combined with --device, whose parameters are --param NAME=VALUE"
+            raise InvalidArgument(option(name), getattr(given, name), remedy)
+    return device_mechanism(given)
+
+
+def _number(text: str) -> float:
+    """A number of a list."""
+    try:
+        return float(text)
+    except ValueError:
+        remedy = "must be numbers separated by commas, such as 0,10,20.5"
+        raise InvalidArgument("--edges", text, remedy) from None
+
+
+def _members(text: str, categories: int | list[str]) -> list[Any]:
+    """Labels separated by commas, perhaps none; numbers if the categories are 0 to k-1."""
+    if not text:
+        return []
+    labels = split_labels(text, "--sensitive")
+    if isinstance(categories, int):
+        return [int(v) if v.isascii() and v.isdecimal() else v for v in labels]
+    return labels

@@ -1,0 +1,553 @@
+"""ldpstats plan: how precise mechanisms are, or how many respondents they need."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
+from math import isfinite
+from typing import Any
+
+import pandas as pd
+
+import ldpstats as ldp
+from ldpstats import io, planning
+from ldpstats.arguments import did_you_mean, level, positive_integer, positive_number
+from ldpstats.cli.common import (
+    HOW,
+    Once,
+    check_plot,
+    distinct,
+    label_list,
+    output_files,
+    split_labels,
+)
+from ldpstats.devices.library import DESIGNS
+from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document, specification_text
+from ldpstats.labels import as_labels, labels_to_json, matched
+from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, epsilon_text, one_line
+from ldpstats.models.plots import set_title, title_text
+from ldpstats.planning.choice import ratios
+from ldpstats.planning.losses import shares_text
+from ldpstats.planning.power import KINDS, contenders
+
+__all__ = [
+    "add_audit",
+    "add_device",
+    "add_device_options",
+    "add_plan",
+    "device_mechanism",
+    "refuse_params",
+]
+
+
+_PLAN = """\
+Compare mechanisms before a survey: the standard errors that --n respondents give, or the
+respondents that a precision needs. Mechanisms are those of the package, at each --epsilon, or those
+of specifications. Standard errors are those of the unconstrained estimates, on which intervals and
+tests rest; that of the worst category counts, or of the one that --category names.
+"""
+_TARGETS = ("se", "width", "relative")
+_AT = " at epsilon "  # of kinds, whose names repeat
+_SHORT = 26  # characters of shares that stand in the header
+_FEW = 4  # epsilons up to which the plot has a range of its own
+
+
+def add_plan(commands: Any) -> None:
+    words = "compare mechanisms before a survey: standard errors, or respondents needed"
+    command = commands.add_parser("plan", help=words, description=_PLAN, **HOW)
+    command.set_defaults(run=_plan)
+    add = command.add_argument
+    add("--categories", metavar="LABELS", help="labels separated by commas, or their number k")
+    words = "privacy of a report, in nats; may be given again"
+    add("--epsilon", type=float, action="append", default=[], help=words)
+    add("--mechanism", choices=KINDS, action="append", default=[], help="a kind; may be repeated")
+    add_device_options(add)
+    words = "specification of a mechanism to compare (JSON); may be given again"
+    add("--spec", action="append", default=[], metavar="FILE", help=words)
+    words = "text file of candidates, one a line, where any text is an answer"
+    add("--candidates", metavar="FILE", help=words)
+    words = (
+        "expected shares, separated by commas, in the order of the categories (default: uniform)"
+    )
+    add("--p", metavar="SHARES", help=words)
+    aim = command.add_mutually_exclusive_group(required=True)
+    aim.add_argument("--n", type=int, help="number of respondents")
+    aim.add_argument("--se", type=float, help="standard error to reach")
+    aim.add_argument("--width", type=float, help="full width of intervals to reach")
+    aim.add_argument("--relative", type=float, help="standard error over the share to reach")
+    add("--category", metavar="LABEL", help="the category that counts (default: the worst)")
+    words = "factor by which the sampling design multiplies variances (default: 1)"
+    add("--design-effect", type=float, default=1.0, metavar="NUMBER", help=words)
+    add("--alpha", type=float, default=0.05, help="1 - coverage of intervals (default: 0.05)")
+    add("--json", metavar="FILE", help="write the table as JSON; - prints it instead")
+    add("--csv", metavar="FILE", help="write the table as CSV; - prints it instead")
+    add("--plot", metavar="FILE", help="draw precision against epsilon: .png, .pdf, .svg")
+    add("--title", metavar="TEXT", help='title of the plot; "" for none')
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def _plan(given: argparse.Namespace) -> int:
+    _check(given)
+    candidates = None if given.candidates is None else tuple(io.read_candidates(given.candidates))
+    mechanisms = _mechanisms(given, candidates)
+    law = _law(given, mechanisms, candidates)
+    with output_files(given, given.csv) as write:
+        table = _table(given, mechanisms, law, candidates)
+        document = json.dumps(_document(given, table), allow_nan=False)
+        frame = table.to_csv(index=False, lineterminator="\n")
+        write(document, lambda: _plot(given, mechanisms, law, candidates), frame)
+    if given.json == "-":
+        print(document)
+    else:
+        print(frame.rstrip("\n") if given.csv == "-" else _text(given, table, law))
+    return 0
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Check options before any file is read or written."""
+    level(given.alpha)
+    check_plot(given)
+    csv = given.csv if given.csv != "-" else None
+    written = (given.json if given.json != "-" else None, given.plot, csv)
+    for path in {*given.spec, given.candidates}:  # one specification may be given twice
+        distinct(path, *written)
+    if csv is not None and not csv.lower().endswith(".csv"):
+        raise InvalidArgument("--csv", csv, "must end in .csv")
+    if given.json == given.csv == "-":
+        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
+    if given.n is not None:
+        positive_integer("--n", given.n)
+    for name in _TARGETS:
+        value = getattr(given, name)
+        if value is not None:
+            positive_number(f"--{name}", value, (0.0, float("inf")))
+    if given.plot is not None and (given.n is None and given.se is None):
+        raise InvalidArgument("--plot", given.plot, "goes with --n and --se only")
+    refuse_params(given)
+    if not given.spec and given.device is None and not (given.categories and given.epsilon):
+        remedy = "is needed, and --epsilon; or give --spec or --device"
+        raise InvalidArgument("--categories", given.categories, remedy)
+    if given.spec and given.categories is None and (given.epsilon or given.mechanism):
+        raise InvalidArgument("--epsilon", given.epsilon, "goes with --categories only")
+
+
+def _mechanisms(given: argparse.Namespace, candidates: Any) -> dict[str, ldp.Mechanism]:
+    """The mechanisms to compare, by name."""
+    found: dict[str, ldp.Mechanism] = {}
+    if given.device is not None:
+        found[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
+    if given.categories is not None and (given.epsilon or given.device is None):
+        labels = as_labels("--categories", label_list(given.categories, "--categories"))
+        for epsilon in given.epsilon:
+            kinds = contenders(labels, epsilon, given.mechanism or KINDS)
+            found |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
+    for path in given.spec:
+        mechanism = io.read_mechanism(path)
+        if mechanism.is_open and candidates is None:
+            remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
+            raise InvalidArgument("--candidates", None, remedy)
+        found[str(mechanism)] = mechanism
+    if not found:
+        raise InvalidArgument("--mechanism", given.mechanism, "fits none of these categories")
+    if candidates is not None and not any(m.is_open for m in found.values()):
+        remedy = "must be left out: all mechanisms list their categories"
+        raise InvalidArgument("--candidates", given.candidates, remedy)
+    return found
+
+
+def _law(given: argparse.Namespace, mechanisms: dict[str, Any], candidates: Any) -> pd.Series[Any]:
+    """The expected shares by category, and whether all mechanisms have these categories."""
+    first = next(iter(mechanisms.values()))
+    labels = first.labels(candidates if first.is_open else None)
+    shares = None if given.p is None else _shares(given.p)
+    law = planning.precision(first, shares, 1, candidates=candidates if first.is_open else None).p
+    if given.category is not None:
+        place = matched("--category", [given.category], labels)[0]
+        if place < 0:
+            raise InvalidArgument("--category", given.category, "must be one of the categories")
+        given.category = labels[int(place)]
+    return law
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(share) for share in split_labels(text, "--p")]
+    except ValueError:
+        remedy = "must be numbers separated by commas, such as 0.5,0.3,0.2"
+        raise InvalidArgument("--p", text, remedy) from None
+
+
+def _table(
+    given: argparse.Namespace, mechanisms: dict[str, Any], law: pd.Series[Any], candidates: Any
+) -> pd.DataFrame:
+    """Standard errors with --n, or respondents, of every mechanism; see the columns in `_document`.
+
+    `compare` refuses mechanisms of different categories.
+    """
+    how = {"design_effect": given.design_effect, "candidates": candidates}
+    table = planning.compare(mechanisms, law, given.n or 1, **how)
+    table = table[["epsilon", "bits", "effective_share"]]
+    if given.n is not None:
+        errors = [_errors(given, m, law, candidates) for m in mechanisms.values()]
+        table.insert(2, "se", errors)
+        needed = table["se"] ** 2
+    else:
+        needs = [_needed(given, m, law, candidates) for m in mechanisms.values()]
+        table.insert(2, "respondents", needs)
+        needed = table["respondents"].astype(float)
+    table.insert(3, "ratio", ratios(needed.to_numpy()))
+    table.insert(0, "mechanism", [name.partition(_AT)[0] for name in mechanisms])
+    return table.reset_index(drop=True)
+
+
+def _errors(given: argparse.Namespace, mechanism: Any, law: Any, candidates: Any) -> float:
+    among = candidates if mechanism.is_open else None
+    se = planning.precision(mechanism, law, given.n, given.design_effect, among).se
+    return float(se.max() if given.category is None else se[given.category])
+
+
+def _needed(given: argparse.Namespace, mechanism: Any, law: Any, candidates: Any) -> int:
+    return planning.sample_size(
+        mechanism,
+        law,
+        **{name: getattr(given, name) for name in _TARGETS},
+        category=given.category,
+        design_effect=given.design_effect,
+        alpha=given.alpha,
+        candidates=candidates if mechanism.is_open else None,
+    )
+
+
+# -- what is written -------------------------------------------------------------------------
+
+
+def _aim(given: argparse.Namespace) -> tuple[str, Any]:
+    return next((n, getattr(given, n)) for n in ("n", *_TARGETS) if getattr(given, n) is not None)
+
+
+def _document(given: argparse.Namespace, table: pd.DataFrame) -> dict[str, Any]:
+    """The table as JSON, with what it was asked for; no privacy and no share are null."""
+    name, value = _aim(given)
+    rows = [
+        {key: None if isinstance(x, float) and not isfinite(x) else x for key, x in row.items()}
+        for row in table.to_dict("records")
+    ]
+    asked = {"category": given.category, "design_effect": given.design_effect, "alpha": given.alpha}
+    return {name: value, **asked, "mechanisms": rows}
+
+
+def _text(given: argparse.Namespace, table: pd.DataFrame, law: pd.Series[Any]) -> str:
+    """The table for people."""
+    name, value = _aim(given)
+    what = "se" if given.n is not None else "respondents"
+    words = {"n": "Respondents:", "se": "Std err:", "relative": "Std err / p:"}
+    words["width"] = f"{100 * (1 - given.alpha):.4g}% width:"
+    worst = "the worst" if given.category is None else one_line(given.category, LONGEST_LABEL)
+    shares = "equal (no --p)" if given.p is None else shares_text(law)
+    short = shares if len(shares) <= _SHORT else "see below"
+    asked = f"{value:,}" if name == "n" else f"{value:g}"
+    summary = SummaryTable(
+        title="Mechanisms before the survey",
+        header=[
+            ["Categories:", f"{len(law):,}", words[name], asked],
+            ["Category:", worst, "Design effect:", f"{given.design_effect:g}"],
+            ["Shares:", short, "", ""],
+        ],
+        columns=["epsilon", "bits", "std err" if what == "se" else what, "ratio", "worth"],
+        stubs=[one_line(name, LONGEST_LABEL) for name in table["mechanism"]],
+        body=[
+            [
+                epsilon_text(row["epsilon"]),
+                f"{row['bits']:,}",
+                f"{row[what]:.4g}" if what == "se" else f"{row[what]:,}",
+                f"{row['ratio']:.4g}",
+                f"{100 * row['effective_share']:.3g}%",
+            ]
+            for row in table.to_dict("records")
+        ],
+        notes=[
+            *([f"Shares: {shares}."] if short != shares else []),
+            "ratio: respondents for the same precision, over those of the best of these.",
+            "worth: respondents without privacy who give the same summed variance, in percent.",
+        ],
+    )
+    return str(summary.layout())
+
+
+def _plot(
+    given: argparse.Namespace, mechanisms: dict[str, Any], law: pd.Series[Any], candidates: Any
+) -> Any:
+    """The frontier of the kinds, with the mechanisms of specifications as points."""
+    kinds = (given.mechanism or list(KINDS)) if given.categories is not None else []
+    points = [io.read_mechanism(path) for path in dict.fromkeys(given.spec)]
+    return planning.plot_frontier(
+        [*kinds, *points],
+        candidates or law.index,
+        law,
+        n=given.n,
+        se=given.se,
+        epsilons=sorted({*given.epsilon}) if len({*given.epsilon}) > _FEW else None,
+        category=given.category,
+        design_effect=given.design_effect,
+        title=given.title,
+    )
+
+
+# -- ldpstats audit: does Q, and do the integers of the sampler, keep the epsilon declared? --------
+
+
+def add_audit(commands: Any) -> None:
+    words = "compare the epsilon declared with the channel's and the sampler's"
+    command = commands.add_parser("audit", help=words, description=f"{words}.", **HOW)
+    command.set_defaults(run=_audit)
+    words = "specification of a mechanism, a survey or a questionnaire (JSON)"
+    command.add_argument("spec", metavar="SPEC", nargs="?", help=words)
+    add_device_options(command.add_argument)
+    words = "the answers to --device, that of a yes second, or their number (default: no,yes)"
+    command.add_argument("--categories", metavar="LABELS", help=words)
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _audit(given: argparse.Namespace) -> int:
+    audit = _read(given) if given.device is None else _designed(given)
+    print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
+    return 0 if audit.agrees and audit.private else 1
+
+
+def _designed(given: argparse.Namespace) -> ldp.privacy.Audit:
+    """The audit of --device."""
+    if given.spec is not None:
+        raise InvalidArgument("--device", given.device, f"cannot be combined with {given.spec}")
+    return device_mechanism(given).audit()
+
+
+def _read(given: argparse.Namespace) -> ldp.privacy.Audit:
+    """The audit of a specification."""
+    refuse_params(given)
+    if given.categories is not None:
+        raise InvalidArgument("--categories", given.categories, "goes with --device only")
+    if given.spec is None:
+        raise LDPError("SPEC is missing: pass a specification, or --device with its parameters")
+    document = json_document(given.spec)
+    if is_format(document, QUESTIONNAIRE):
+        return ldp.Questionnaire.from_json(given.spec).audit()
+    read = io.read_survey if io.is_survey(given.spec) else io.read_mechanism
+    return read(given.spec).audit()
+
+
+# -- ldpstats device: designs from the literature; and the options of commands that use one -------
+
+
+_DEVICE = """\
+Print a design from the literature for two answers, or for more: the probabilities of its reports,
+its epsilon, and what respondents are told. With --write-spec its specification is written, which
+ldpstats privatize, questionnaire, plan and audit read.
+Probabilities are exact: write 1/6, not .167.
+"""
+_ANSWERS = ("no", "yes")
+
+
+def add_device(commands: Any) -> None:
+    words = "print a design from the literature, with its instructions for respondents"
+    listed = "\n".join(f"  {_usage(name)}" for name in DESIGNS)
+    description = f"{_DEVICE}\nDesigns and their parameters:\n{listed}"
+    command = commands.add_parser("device", help=words, description=description, **HOW)
+    command.set_defaults(run=_device)
+    add = command.add_argument
+    add("device", type=_design, metavar="NAME", help="one of the designs above")
+    _add_param(add)
+    words = "the answers, that of a yes second, or their number (default: no,yes)"
+    add("--categories", metavar="LABELS", help=words)
+    add("--write-spec", metavar="FILE", help="where to write its specification")
+    add("--json", metavar="FILE", help="write all of it as JSON; - prints it instead")
+    add("--plot", metavar="FILE", help="draw its tree: .png, .pdf, .svg")
+    add("--title", metavar="TEXT", help='title of the plot; "" for none')
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def add_device_options(add: Callable[..., Any]) -> None:
+    """The options of commands that take a design in place of a mechanism."""
+    words = f"a design from the literature: {', '.join(DESIGNS)}; see ldpstats device"
+    add("--device", type=_design, action=Once, metavar="NAME", help=words)
+    _add_param(add)
+
+
+def _add_param(add: Callable[..., Any]) -> None:
+    words = "a parameter of the design, such as p1=.8, p=1/6 or yes=1,2; once for each"
+    add("--param", action="append", default=[], metavar="NAME=VALUE", help=words)
+
+
+def refuse_params(given: argparse.Namespace) -> None:
+    """Refuse --param where no design is named."""
+    if given.param and given.device is None:
+        raise InvalidArgument("--param", given.param[0], "goes with --device only")
+
+
+def device_mechanism(given: argparse.Namespace) -> ldp.Mechanism:
+    """The mechanism of --device, with --param and --categories."""
+    name: str = given.device
+    known = signature(DESIGNS[name]).parameters
+    labels = None
+    if given.categories is not None:
+        labels = as_labels("--categories", label_list(given.categories, "--categories")).tolist()
+    texts = _values(name, known, given.param)
+    values = {key: _value(known[key], text, labels) for key, text in texts.items()}
+    if labels is None:
+        labels = list(values["shares"]) if "shares" in known else list(_ANSWERS)
+    if "answers" in known and len(labels) != 2:
+        remedy = f"must be two answers, that of a yes second: {name} knows no others"
+        raise InvalidArgument("--categories", given.categories, remedy)
+    try:
+        device = DESIGNS[name](**values)
+    except InvalidArgument as error:
+        raise _renamed(error, known, given) from None
+    try:
+        return device.mechanism(labels)
+    except InvalidArgument as error:
+        remedy = f"does not fit {name}: {error.name} {error.remedy}"
+        raise InvalidArgument("--categories", given.categories, remedy) from None
+
+
+def _values(name: str, known: Mapping[str, Parameter], params: list[str]) -> dict[str, str]:
+    """The parameters as text, by name."""
+    own = [key for key in known if key != "answers"]
+    found: dict[str, str] = {}
+    for param in params:
+        key, sign, text = param.partition("=")
+        key = key.strip().replace("-", "_")
+        if not sign:
+            raise InvalidArgument("--param", param, "must be NAME=VALUE, for example p1=.8")
+        if key not in own:
+            remedy = f"is no parameter of {name}, which has {', '.join(own) or 'none'}"
+            raise InvalidArgument("--param", param, f"{remedy}{did_you_mean(key, own)}")
+        if key in found:
+            raise InvalidArgument("--param", param, f"gives {key} a second time")
+        found[key] = text
+    for key in own:
+        if key not in found and known[key].default is Parameter.empty:
+            raise InvalidArgument(f"--param {key}", None, f"is needed: {_usage(name)}")
+    return found
+
+
+def _value(parameter: Parameter, text: str, labels: list[Any] | None) -> Any:
+    """A parameter read as its function takes it."""
+    kind, flag = str(parameter.annotation), f"--param {parameter.name}"
+    if kind.startswith("str"):
+        return text
+    if kind.startswith("Mapping"):
+        return _shares_devices(flag, text, labels)
+    if kind == "int" and not text.strip().isdecimal():
+        raise InvalidArgument(flag, text, "must be a whole number")
+    if "," in text:
+        return [_number(part) for part in text.split(",")]
+    return _number(text)
+
+
+def _number(text: str) -> Any:
+    """A whole number, or text that a probability is read from: .8 as 0.8."""
+    text = text.strip()
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    return f"0{text}" if text.startswith(".") else text
+
+
+def _shares_devices(flag: str, text: str, labels: list[Any] | None) -> dict[Any, Any]:
+    """Labels with probabilities: nurse=.1,driver=.2; in the order of the categories."""
+    found: dict[Any, Any] = {}
+    by_text = {str(label): label for label in labels or ()}
+    for part in split_labels(text, flag):
+        label, sign, share = part.rpartition("=")
+        if not sign or label in map(str, found):
+            remedy = "must be labels with probabilities, each once: nurse=.1,driver=.2"
+            raise InvalidArgument(flag, text, remedy)
+        found[by_text.get(label, label)] = _number(share)
+    return found
+
+
+def _renamed(
+    error: InvalidArgument, known: Mapping[str, Parameter], given: argparse.Namespace
+) -> InvalidArgument:
+    """An error about an argument of the function, under the name of the option."""
+    name = error.name.partition("[")[0].partition(" ")[0]
+    value = next((p.partition("=")[2] for p in given.param if p.startswith(f"{name}=")), None)
+    if name not in known or value is None:
+        return InvalidArgument("--param", given.param, f"{error.remedy} ({error.name})")
+    return InvalidArgument(f"--param {name}", value, error.remedy)
+
+
+def _design(text: str) -> str:
+    """The name of a design."""
+    name = text.lower().replace("_", "-")
+    if name not in DESIGNS:
+        hint = did_you_mean(name, list(DESIGNS))
+        raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(DESIGNS)}{hint}")
+    return name
+
+
+def _usage(name: str) -> str:
+    """A design with its parameters, those in brackets that may be left out."""
+    parts = [
+        key if parameter.default is Parameter.empty else f"[{key}]"
+        for key, parameter in signature(DESIGNS[name]).parameters.items()
+        if key != "answers"
+    ]
+    return f"{name}: {', '.join(parts)}" if parts else f"{name}: no parameters"
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def _device(given: argparse.Namespace) -> int:
+    check_plot(given)
+    written = given.json if given.json != "-" else None
+    distinct(given.write_spec, written, given.plot)
+    mechanism: Any = device_mechanism(given)
+    document = json.dumps(_document_devices(mechanism), allow_nan=False)
+    with output_files(given, given.write_spec) as write:
+        write(document, lambda: _plot_devices(given, mechanism), specification_text(mechanism))
+    print(document if given.json == "-" else _text_devices(mechanism))
+    return 0
+
+
+def _document_devices(mechanism: Any) -> dict[str, Any]:
+    """What the command prints, as JSON, where an infinite epsilon is null."""
+    epsilon = float(mechanism.epsilon)
+    return {
+        "specification": mechanism.to_dict(),
+        "epsilon": epsilon if isfinite(epsilon) else None,
+        "unknown": list(mechanism.unknown),
+        "categories": labels_to_json(mechanism.categories),
+        "outputs": mechanism.outputs.tolist(),
+        "probabilities": [[str(p) for p in row] for row in mechanism.exact],
+        "instructions": mechanism.instructions(),
+    }
+
+
+def _text_devices(mechanism: Any) -> str:
+    """The probabilities of reports as a table, epsilon and the instructions."""
+    head = ["true answer", *(f"report {label}" for label in mechanism.outputs)]
+    rows = [
+        [str(x), *map(str, row)]
+        for x, row in zip(mechanism.categories, mechanism.exact, strict=True)
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (head, *rows)
+    ]
+    lines += ["", f"epsilon: {epsilon_text(mechanism.epsilon)}"]
+    if mechanism.unknown:
+        names = ", ".join(mechanism.unknown)
+        lines.append(f"unknown: {names} (epsilon is the largest over their values)")
+    return "\n".join([*lines, "", *mechanism.instructions()])
+
+
+def _plot_devices(given: argparse.Namespace, mechanism: Any) -> Any:
+    ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
+    title = title_text(given.title, "")
+    if title:
+        set_title(ax, title)
+    return ax

@@ -1,0 +1,461 @@
+"""Does a client, in any language, make the reports of the specification?
+
+`vectors` are those that come with the package; `random_vectors` makes others, from the draws of
+`random_draws`. `program` runs a client, and `comparison` says where it differs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import Empty, Full, SimpleQueue
+from queue import Queue as BoundedQueue
+from types import TracebackType
+from typing import IO, Any
+
+from ldpstats.arguments import html_lines
+from ldpstats.clients.random_vectors import Vector
+from ldpstats.errors import InvalidArgument, cut
+
+__all__ = ["Conformance", "Difference", "compared"]
+
+
+# -- What a client answers to test vectors, and where that differs from what is expected ----------
+
+
+_TOKEN = re.compile("[0-9a-f]{32}")
+
+MOST_FAULTS = 3
+"""A client that failed so often is not started again."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where a client said something else.
+
+    Parameters
+    ----------
+    name, kind : str
+        The vector and its kind.
+    place : str
+        "report 2", "token 2" of a message, "used", "asked", "refused", "answer" where one refuses
+        and the other does not, or "line" where no answer could be read.
+    expected, got : str
+        As JSON; what went wrong, where there was no answer.
+    """
+
+    name: str
+    kind: str
+    place: str
+    expected: str
+    got: str
+
+    def __str__(self) -> str:
+        if self.place == "line":
+            return f"{self.name}: the client {self.got}"
+        return f"{self.name}, {self.place}: expected {self.expected}, got {self.got}"
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What a client did with test vectors.
+
+    Parameters
+    ----------
+    vectors : tuple of Vector
+        All of them.
+    answered : dict
+        The differences of each vector that was sent, by its name.
+    faults : tuple of str
+        What the program did beside answering.
+    """
+
+    vectors: tuple[Vector, ...]
+    answered: Mapping[str, tuple[Difference, ...]] = field(repr=False)
+    faults: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it agrees on all."""
+        return not self.missing and not self.differences and not self.faults
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """All differences."""
+        return tuple(one for found in self.answered.values() for one in found)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of the vectors that were not sent, because the client had failed too often."""
+        return tuple(one.name for one in self.vectors if one.name not in self.answered)
+
+    def by_kind(self) -> dict[str, tuple[int, int]]:
+        """How many vectors of each kind of draw there are, and how many agree."""
+        counts: dict[str, tuple[int, int]] = {}
+        for one in self.vectors:
+            n, agree = counts.get(one.kind, (0, 0))
+            counts[one.kind] = (n + 1, agree + (self.answered.get(one.name) == ()))
+        return dict(sorted(counts.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "agrees": self.agrees,
+            "vectors": len(self.vectors),
+            "kinds": {k: {"vectors": n, "agree": a} for k, (n, a) in self.by_kind().items()},
+            "differences": [vars(one) for one in self.differences],
+            "faults": list(self.faults),
+            "missing": list(self.missing),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self, 10))
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
+
+
+def _lines(result: Conformance, most: int) -> Iterator[str]:
+    counts = result.by_kind()
+    total = tuple(sum(column) for column in zip(*counts.values(), strict=True))
+    yield f"{'kind of draw':<16}{'vectors':>9}{'agree':>9}"
+    for kind, (n, agree) in {**counts, "all": total}.items():
+        yield f"{shown(kind, 15):<16}{n:>9,}{agree:>9,}"
+    wrong = result.differences
+    if wrong:
+        yield f"differences ({f'the first {most} of ' if len(wrong) > most else ''}{len(wrong):,}):"
+    yield from (f"  {one}" for one in wrong[:most])
+    yield from (f"the client {one}" for one in result.faults)
+    if result.missing:
+        why = f"the client failed {MOST_FAULTS} times"
+        one = len(result.missing) == 1
+        yield f"{len(result.missing):,} vector{' was' if one else 's were'} not sent, because {why}"
+    if result.answered and all(one.place == "line" for one in wrong) and not total[1]:
+        yield "It answered no vector. Does it need an option to read them? Clients that ldpstats"
+        yield "writes have one: COMMAND --conformance, with no other argument."
+    yield "The client agrees." if result.agrees else "The client does NOT agree."
+
+
+def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) -> Conformance:
+    """Run a client and compare it with vectors.
+
+    A client that fails is started again for the next vector, up to `MOST_FAULTS` times.
+
+    Parameters
+    ----------
+    vectors : sequence of Vector
+        They have different names.
+    command : sequence of str
+        The program and its arguments.
+    timeout : float
+        Seconds that it may take for a line.
+
+    Raises
+    ------
+    InvalidArgument
+        If the program cannot be started.
+    """
+    answered: dict[str, tuple[Difference, ...]] = {}
+    faults: list[str] = []
+    left = list(enumerate(vectors))
+    for _ in range(MOST_FAULTS):
+        with Program(command, timeout) as program:
+            left = _asked(program, left, answered)
+            if not left and not faults:
+                faults += _fault_at_the_end(program, answered)
+        if not left:
+            break
+    return Conformance(tuple(vectors), answered, tuple(faults))
+
+
+def _asked(
+    program: Program, left: list[tuple[int, Vector]], answered: dict[str, tuple[Difference, ...]]
+) -> list[tuple[int, Vector]]:
+    """Send vectors up to the first that the program fails on; return those after it."""
+    for place, (number, vector) in enumerate(left):
+        try:
+            said = _answer(program, number, vector)
+        except Fault as fault:
+            answered[vector.name] = (_difference(vector, "line", vector.expected, str(fault)),)
+            return left[place + 1 :]
+        answered[vector.name] = tuple(_differences(vector, said))
+    return []
+
+
+def _fault_at_the_end(
+    program: Program, answered: Mapping[str, tuple[Difference, ...]]
+) -> Iterator[str]:
+    if any(one.place == "line" for found in answered.values() for one in found[:1]):
+        return  # it was ended, or said why it failed
+    try:
+        program.end()
+    except Fault as fault:
+        yield f"{fault}, after its input had ended"
+
+
+def _answer(program: Program, number: int, vector: Vector) -> dict[str, Any]:
+    """What the program says to a vector, without the number."""
+    line = program.ask(json.dumps({"id": number, **vector.request}).encode("ascii"))
+    try:
+        said = json.loads(line.decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        text = shown(line.decode("utf-8", "backslashreplace"))
+        raise Fault(f"wrote a line that is no JSON: {text}") from None
+    if not isinstance(said, dict):
+        raise Fault(f"wrote a line that is no JSON object: {_text(said)}")
+    if not _same(said.pop("id", None), number):
+        raise Fault(f"answered another line than that of id {number}: {shown(line.decode())}")
+    return said
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(text)
+
+
+def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
+    """Where an answer differs from what is expected."""
+    expected = vector.expected
+    if ("refused" in expected) != ("refused" in said) and not {"refused", "reports"} <= {*said}:
+        yield _difference(vector, "answer", dict(expected), _text(said))
+        return
+    for name in [*expected, *(name for name in said if name not in expected)]:
+        if name not in expected:
+            yield _difference(vector, shown(name, 40), "nothing", _text(said[name]))
+        elif name not in said:
+            yield _difference(vector, name, expected[name], "nothing")
+        elif name == "reports" and _comparable(expected[name], said[name]):
+            tokens: set[Any] = set()
+            for i, (one, other) in enumerate(zip(expected[name], said[name], strict=True)):
+                if vector.request.get("messages") and "refused" not in one:
+                    token, other = _token_of(other)
+                    if token in tokens or not _TOKEN.fullmatch(token):
+                        words = "32 hexadecimal digits, drawn for this message alone"
+                        yield _difference(vector, f"token {i + 1}", words, _text(token))
+                    tokens.add(token)
+                if not _same(one, other):
+                    yield _difference(vector, f"report {i + 1}", one, _text(other))
+        elif not _same(expected[name], said[name]):
+            yield _difference(vector, name, expected[name], _text(said[name]))
+
+
+def _token_of(message: Any) -> tuple[str, Any]:
+    """The token of a message, which the vector cannot know, and the rest."""
+    if not isinstance(message, dict):
+        return "", message
+    return str(message.get("token")), {k: v for k, v in message.items() if k != "token"}
+
+
+def _comparable(expected: list[Any], said: Any) -> bool:
+    return isinstance(said, list) and len(said) == len(expected)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: 1 is not true, and the order of names is free."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    return bool(one == other)
+
+
+def _difference(vector: Vector, place: str, expected: Any, got: str) -> Difference:
+    said = expected if expected == "nothing" else _text(expected)
+    return Difference(vector.name, vector.kind, place, said, got)
+
+
+def _text(value: Any) -> str:
+    return shown(json.dumps(value))
+
+
+# -- A client that runs as a program: it answers lines with lines, or does anything else ----------
+
+
+MOST_BYTES = 2**24
+"""Of a line."""
+
+_AHEAD = 8  # lines that are held before anybody wants them
+_TAIL = 4096  # bytes of standard error
+
+
+class Fault(Exception):
+    """What a program did in place of answering."""
+
+
+def shown(text: str, length: int = 200) -> str:
+    """Text of a program, fit for a terminal."""
+    return cut("".join(c if c.isprintable() else ascii(c)[1:-1] for c in text), length)
+
+
+class Program:
+    """A program that is running; `with` ends it, and all that it started.
+
+    Each of its three streams has a thread, so that a program that does not read or write blocks
+    nothing here. Input that it does not take, lines that were not asked for, and all but the end of
+    its standard error are dropped.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The program and its arguments.
+    timeout : float
+        Seconds that it may take for a line.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str], timeout: float) -> None:
+        self._timeout = timeout
+        self._process = _started(command)
+        self._input: SimpleQueue[bytes | None] = SimpleQueue()
+        self._said: BoundedQueue[bytes] = BoundedQueue(_AHEAD)
+        self._complaint = b""
+        self._over = False
+        self._draining = threading.Thread(target=self._drain, daemon=True)
+        self._draining.start()
+        for work in (self._write, self._read):
+            threading.Thread(target=work, daemon=True).start()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over = True
+        self._input.put(None)
+        _kill(self._process)
+
+    def ask(self, line: bytes) -> bytes:
+        """Send a line, and return the line that comes back.
+
+        Raises
+        ------
+        Fault
+            If another comes before, or none.
+        """
+        if not self._said.empty():
+            said = self._next()
+            raise Fault(f"wrote a line that nobody asked for: {self._quoted(said)}")
+        self._input.put(line + b"\n")
+        return self._next()
+
+    def end(self) -> None:
+        """Close its input.
+
+        Raises
+        ------
+        Fault
+            If it says more, or does not end with status 0.
+        """
+        self._input.put(None)
+        try:
+            said = self._said.get(timeout=self._timeout)
+        except Empty:
+            said = None
+        if said:
+            raise Fault(f"wrote a line that nobody asked for: {self._quoted(said)}")
+        with suppress(subprocess.TimeoutExpired):
+            if self._process.wait(self._timeout) == 0:
+                return
+        raise Fault(self._how_it_ended("did not end when its input did"))
+
+    def _next(self) -> bytes:
+        try:
+            line = self._said.get(timeout=self._timeout)
+        except Empty:
+            hint = "does it flush its output after every line?"
+            raise Fault(f"wrote no line within {self._timeout:g} s ({hint})") from None
+        if not line:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(min(1.0, self._timeout))
+            raise Fault(self._how_it_ended("closed its output"))
+        if len(line) > MOST_BYTES:
+            raise Fault(f"wrote a line of more than {MOST_BYTES:,} bytes")
+        if not line.endswith(b"\n"):
+            raise Fault(f"wrote a line without an end: {self._quoted(line)}")
+        return line[:-1]
+
+    @staticmethod
+    def _quoted(line: bytes) -> str:
+        return shown(line.decode("utf-8", "backslashreplace").strip())
+
+    def _how_it_ended(self, running: str) -> str:
+        status = self._process.poll()
+        how = running if status is None else f"ended with status {status}"
+        if status is not None and status < 0:
+            how = f"was ended by signal {-status}"
+        if status is not None:  # its last words may not have been read yet
+            self._draining.join(min(1.0, self._timeout))
+        lines = self._complaint.decode("utf-8", "backslashreplace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return how + (f" ({shown(last)})" if last else "")
+
+    # -- threads -----------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        with suppress(OSError, ValueError), _pipe(self._process.stdin) as pipe:
+            while (line := self._input.get()) is not None:
+                pipe.write(line)
+                pipe.flush()
+
+    def _read(self) -> None:
+        with suppress(OSError, ValueError), _pipe(self._process.stdout) as pipe:
+            while line := pipe.readline(MOST_BYTES + 1):
+                if not self._kept(line) or len(line) > MOST_BYTES:
+                    return
+        self._kept(b"")
+
+    def _kept(self, line: bytes) -> bool:
+        while not self._over:
+            with suppress(Full):
+                self._said.put(line, timeout=0.1)
+                return True
+        return False
+
+    def _drain(self) -> None:
+        with suppress(OSError, ValueError), _pipe(self._process.stderr) as pipe:
+            while data := os.read(pipe.fileno(), 1 << 16):
+                self._complaint = (self._complaint + data)[-_TAIL:]
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        remedy = f"cannot be run ({why}): pass a program, and its arguments after it"
+        raise InvalidArgument("COMMAND", command[0], remedy) from None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program and what it started, and wait for it."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()

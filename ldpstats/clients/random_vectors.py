@@ -1,0 +1,613 @@
+"""Random test vectors: client documents, answers and bytes that are hard to get right.
+
+What is expected comes from the client in Python that the package itself runs on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from random import Random
+from typing import Any
+
+from ldpstats.clients.portable.ldpstats_client import (
+    conformance_answer,
+    fingerprint,
+    spent_document,
+)
+from ldpstats.errors import InvalidArgument
+
+__all__ = [
+    "DRAWS",
+    "Vector",
+    "chosen",
+    "kinds",
+    "random_question",
+    "random_vectors",
+    "stored_vectors",
+]
+
+
+# -- Random draws of every kind, as client documents have them ------------------------------------
+
+
+TEXTS = (
+    "nurse", "teacher", "", " ", " nurse", "Nurse", "0", "00", "1", "+1", "1.0", "True", "None",
+    "null", "é", "e\u0301", "ß", "Zürich", "😀", "\u2028", "\x00", "\x7f", '"', "\\", "\n",
+    "</script>", "\ufeff", "\ufb00", "__proto__", "constructor", "toString", "hasOwnProperty",
+    "длинный", "日本", "a:b", "0110",
+)  # fmt: skip
+
+COMPOSED = ("\u00e9", "e\u0301", "\u212b", "\u1100\u1161", "a\u0323\u0307", "\u2126", "\ufb01")
+"""Texts that some normalisation of Unicode takes for others."""
+
+Draw = dict[str, Any]
+Question = dict[str, Any]
+
+
+def random_threshold(dice: Random) -> int:
+    """A threshold: of any size, of few digits, or at an end."""
+    ends = (0, 1, W // 2, W - 1, W)
+    turns: tuple[Callable[[], int], ...] = (
+        lambda: dice.choice(ends),
+        lambda: dice.getrandbits(dice.randrange(1, 12)) << 52,
+        lambda: dice.getrandbits(32) << 32,
+        lambda: W - dice.getrandbits(dice.randrange(1, 64)),
+        lambda: dice.getrandbits(dice.randrange(1, 64)),
+        lambda: dice.getrandbits(64),
+        lambda: dice.getrandbits(64),
+    )
+    return dice.choice(turns)()
+
+
+def random_labels(dice: Random, n: int) -> int | list[str]:
+    """A list of n texts, or their number."""
+    if n > len(TEXTS) or dice.random() < 0.2:
+        return n
+    return dice.sample(TEXTS, n)
+
+
+def _thresholds(dice: Random, n: int) -> list[str]:
+    few = [random_threshold(dice) for _ in range(3)]
+    return [str(dice.choice(few)) for _ in range(n)]
+
+
+def _upper(dice: Random, n: int) -> list[str]:
+    """Cumulative words of n outcomes, the last of which is certain."""
+    found = sorted(min(random_threshold(dice), W - 1) for _ in range(n - 1))
+    return [str(word) for word in [*found, W - 1]]
+
+
+def _fraction(dice: Random, below: int | None = None) -> list[str]:
+    """A fraction from 0 to 1, with a denominator of up to 200 bits."""
+    total = below or 1 + dice.getrandbits(dice.choice((1, 2, 30, 64, 200)))
+    return [str(dice.choice((0, total // 2, dice.randrange(total)))), str(total)]
+
+
+def _law(dice: Random, n: int) -> Draw:
+    """An INVERSION of n outcomes."""
+    total = 1 + dice.getrandbits(dice.choice((1, 2, 30, 64, 200)))
+    few = [min(random_threshold(dice), W - 1) for _ in range(max(1, n // 2))]
+    ends = [(dice.choice(few), int(_fraction(dice, total)[0])) for _ in range(n - 1)]
+    if ends and dice.random() < 0.2:
+        ends[-1] = (W - 1, total)
+    upper, rest = ([str(end[i]) for end in sorted(ends)] for i in (0, 1))
+    return {"upper": upper, "rest": rest, "total": str(total)}
+
+
+# -- labels: the draw, how many answers there are and how many reports -----------------------------
+
+Made = tuple[Draw, int, int]
+
+
+def _same(dice: Random) -> Made:
+    k = dice.randrange(1, 9)
+    return {"kind": "same"}, k, k
+
+
+def _keep(dice: Random) -> Made:
+    k = dice.choice((1, 2, 3, 5, 8, 30, 1000, 3_000_000_000, 2**32 - 1))
+    draw = {"kind": "keep", "k": k, "keep": str(random_threshold(dice))}
+    if dice.random() < 0.3:
+        draw |= {"keep": str(min(random_threshold(dice), W - 1)), "rest": _fraction(dice)}
+    return draw, k, k
+
+
+def _rows(dice: Random) -> Made:
+    k, m = dice.randrange(1, 6), dice.randrange(1, 8)
+    rows: list[Draw] = [{"upper": _upper(dice, m)} for _ in range(k)]
+    for row in rows:
+        if dice.random() < 0.4:
+            outputs = sorted(dice.sample(range(m), dice.randrange(1, m + 1)))
+            row |= {"upper": _upper(dice, len(outputs)), "outputs": outputs}
+    return {"kind": "rows", "rows": rows}, k, m
+
+
+def _exact(dice: Random) -> Made:
+    k, m = dice.randrange(1, 5), dice.randrange(1, 7)
+    return {"kind": "exact", "rows": [_law(dice, m) for _ in range(k)]}, k, m
+
+
+def _own(dice: Random) -> Made:
+    k = dice.randrange(1, 8)
+    return {"kind": "own", "law": _law(dice, k + 1)}, k, k
+
+
+def _others(dice: Random) -> Made:
+    k = dice.randrange(2, 8)
+    accepted = [_fraction(dice) for _ in range(k)]
+    return {"kind": "others", "law": _law(dice, k), "accepted": accepted}, k, k
+
+
+def _band(dice: Random) -> Made:
+    k, width = dice.choice((1, 2, 7, 3_000_000_000)), dice.choice((1, 2, 5, 1_000_000_000))
+    draw = {"kind": "band", "k": k, "width": width, "keep": str(random_threshold(dice))}
+    return draw, k, k + width - 1
+
+
+def _replace(dice: Random, k: int | None = None) -> Made:
+    k = k or dice.randrange(1, 8)
+    by = dice.sample(range(k), dice.randrange(k + 1))
+    draw: Draw = {"kind": "replace", "keep": str(random_threshold(dice) if by else W), "by": by}
+    if by and dice.random() < 0.5:
+        draw["law"] = {"upper": _upper(dice, len(by))}
+    return draw, k, k
+
+
+def _block(dice: Random) -> Made:
+    keep = str(random_threshold(dice))
+    kind = dice.choice(("single", "hadamard", "projective"))
+    design: Draw = {"kind": kind}
+    if kind == "single":
+        k = dice.choice((2, 3, 10, 2**40 // 2**10))
+        own, others, n = 1, k - 1, k
+    elif kind == "hadamard":
+        order, parts = dice.choice((2, 4, 16, 128, 1024, 2**17)), dice.randrange(1, 5)
+        k, n = dice.randrange((parts - 1) * (order - 1), parts * (order - 1)) + 1, parts * order
+        own, others = order // 2, n - order // 2
+        design["order"] = order
+    else:
+        q, t = dice.choice(((2, 2), (2, 5), (3, 3), (5, 2), (5, 4), (101, 2)))
+        n = (q**t - 1) // (q - 1)
+        k = dice.randrange(1, n + 1)
+        own, others = (q ** (t - 1) - 1) // (q - 1), q ** (t - 1)
+        design |= {"q": q, "t": t}
+    return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}, k, n
+
+
+def _parts(dice: Random) -> Made:
+    parts, k, m = [], 1, 1
+    for _ in range(dice.randrange(1, 4)):
+        draw, answers, reports = dice.choice((_rows, _exact, _own, _replace, _same))(dice)
+        parts.append({"answers": answers, "reports": reports, "draw": draw})
+        k, m = k * answers, m * reports
+    return {"kind": "parts", "parts": parts}, k, m
+
+
+# -- bits ------------------------------------------------------------------------------------------
+
+
+def _bits(dice: Random) -> Made:
+    k = dice.choice((1, 2, 7, 8, 9, 70, 200))
+    m = k + dice.choice((0, 0, 1, 5))
+    sides = [_thresholds(dice, m) if dice.random() < 0.4 else _thresholds(dice, 1)[0] for _ in "ab"]
+    draw = {"kind": "bits", "bits": m, "own": sides[0], "other": sides[1]}
+    sent = dice.choice((m, k))
+    return {**draw, "sent": sent}, k, sent
+
+
+def long_question(dice: Random) -> Question:
+    """A question of kind `bits` whose words are drawn in two blocks, two for each bit."""
+    k = (1 << 18) + dice.randrange(1, 600)
+    own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
+    draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
+    return {"answers": k, "reports": {"bits": k}, "draw": draw}
+
+
+def _subset(dice: Random) -> Made:
+    k = dice.choice((2, 3, 4, 5, 8, 21))
+    size = dice.randrange(1, k)
+    keep = str(random_threshold(dice))
+    return {"kind": "subset", "k": k, "size": size, "keep": keep}, k, k
+
+
+def _reveal(dice: Random, k: int | None = None) -> Made:
+    k = k or dice.choice((1, 2, 5, 20))
+    sensitive = sorted(dice.sample(range(k), dice.randrange(k + 1)))
+    n = len(sensitive)
+    own, other, told = (_thresholds(dice, size) for size in (n, n, 1))
+    draw = {"kind": "reveal", "sensitive": sensitive, "own": own, "other": other, "told": told[0]}
+    return draw, k, k
+
+
+# -- cohorts, and answers that cannot be listed ----------------------------------------------------
+
+
+def _hashing(dice: Random) -> tuple[Draw, int | list[str] | None]:
+    """The fields of a hash, and the answers."""
+    kind = dice.choice(("ldpstats", "md5", "permutation"))
+    cells = (1, 2, 7, 16, 100, 256)
+    shape = {
+        "cohorts": dice.choice((1, 2, 5, 64, 65_537)),
+        "cells": dice.choice((2, 3) if kind == "permutation" and dice.random() < 0.5 else cells),
+        "hashes": dice.randrange(1, 5),
+        "hash": kind,
+    }
+    size = dice.randrange(1, 12)
+    listed = kind == "permutation" or dice.random() < 0.2
+    return shape, random_labels(dice, size) if listed else None
+
+
+def _hash(dice: Random) -> Question:
+    shape, answers = _hashing(dice)
+    own, other, keep = _thresholds(dice, 3)
+    if dice.random() < 0.5:
+        keep = max(own, keep, key=int)  # else the cell would seldom show
+        then, reports = {"kind": "keep", "keep": keep}, shape["cells"]
+    else:
+        then, reports = {"kind": "bits", "own": own, "other": other}, {"bits": shape["cells"]}
+    return {"answers": answers, "reports": reports, "draw": {"kind": "hash", **shape, "then": then}}
+
+
+def _rappor(dice: Random) -> Question:
+    shape, answers = _hashing(dice)
+    names = ("owned", "absent", "one", "zero")
+    limits = dict(zip(names, _thresholds(dice, 4), strict=True))
+    draw = {"kind": "rappor", **shape, **limits, "once": dice.random() < 0.5}
+    draw["digest"] = f"{dice.getrandbits(48):012x}"
+    return {"answers": answers, "reports": {"bits": shape["cells"]}, "draw": draw}
+
+
+def _personal(dice: Random) -> Question:
+    labels = dice.sample(TEXTS, dice.randrange(2, 9))
+    tags = [labels.pop() for _ in range(dice.randrange(1, len(labels)))]
+    k = len(labels) + len(tags)
+    draw = dice.choice((_replace, _reveal))(dice, k)[0]
+    reports = {"bits": k} if draw["kind"] == "reveal" else labels + tags
+    return {
+        "answers": labels,
+        "reports": reports,
+        "draw": {"kind": "personal", "tags": tags, "draw": draw},
+    }
+
+
+def _grams(dice: Random) -> Question:
+    alphabet = "".join(dice.sample("abcxyzé😀ß01 ", dice.randrange(2, 8)))
+    length, gram = dice.randrange(4, 9), dice.randrange(1, 3)
+    draw = {"kind": "grams", "length": length, "gram": gram, "step": dice.randrange(1, 3)}
+    draw |= {
+        "alphabet": alphabet,
+        "pad": dice.choice(("_", " ", "\x00", "☃", alphabet[-1])),
+        "gram_question": _hash_of_any(dice),
+    }
+    draw |= {"replace": dice.choice((None, alphabet[0])), "string_question": _hash_of_any(dice)}
+    return {"answers": None, "reports": None, "draw": draw}
+
+
+def _hash_of_any(dice: Random) -> Question:
+    while True:
+        question = _hash(dice)
+        if question["answers"] is None:
+            return question
+
+
+_LABELS: dict[str, Callable[[Random], Made]] = {
+    "same": _same, "keep": _keep, "rows": _rows, "exact": _exact, "own": _own, "others": _others,
+    "band": _band, "replace": _replace, "block": _block, "parts": _parts,
+}  # fmt: skip
+_BITS: dict[str, Callable[[Random], Made]] = {"bits": _bits, "subset": _subset, "reveal": _reveal}
+_QUESTIONS: dict[str, Callable[[Random], Question]] = {
+    "hash": _hash, "rappor": _rappor, "personal": _personal, "grams": _grams,
+}  # fmt: skip
+
+DRAWS = (*_LABELS, *_BITS, *_QUESTIONS)
+"""The kinds of draw of section 5."""
+
+
+def random_question(dice: Random, kind: str) -> Question:
+    """The answers, reports and draw of a question of this kind."""
+    if kind in _QUESTIONS:
+        return _QUESTIONS[kind](dice)
+    draw, answers, reports = {**_LABELS, **_BITS}[kind](dice)
+    sent = {"bits": reports} if kind in _BITS else random_labels(dice, reports)
+    return {"answers": random_labels(dice, answers), "reports": sent, "draw": draw}
+
+
+W = 1 << 64
+_MOST_WORDS = 400
+_LONG_BYTES = 1 << 17
+_EVERY = 250  # vectors, of which one has more bits than a block of COINS
+_KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "questionnaire")
+
+
+def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
+    """Vectors that no client can have stored; kinds of draw take turns.
+
+    Parameters
+    ----------
+    n : int
+        How many.
+    seed : int
+        The same one makes the same vectors.
+    """
+    return tuple(_vector(Random(f"{seed} {i}"), i) for i in range(n))
+
+
+def _vector(dice: Random, number: int) -> Vector:
+    if number % _EVERY == _EVERY // 2:
+        return _long_vector(dice, number)
+    kind = _KINDS[number % len(_KINDS)]
+    document = _damaged(dice, _document(dice, kind))
+    request = {
+        "client": document,
+        "random": _bytes(dice, document).hex(),
+        **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
+        **_options(dice, document),
+    }
+    request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
+    return _with_reports(f"random {number} ({kind})", request)
+
+
+def _long_vector(dice: Random, number: int) -> Vector:
+    """A report of more than 4,096 words, which are drawn in blocks."""
+    document = _sealed({"question": long_question(dice)}, "inf")
+    request = {"client": document, "random": dice.randbytes(_LONG_BYTES).hex(), "answers": ["7"]}
+    return _with_reports(f"random {number} (long bits)", request)
+
+
+def _with_reports(name: str, request: dict[str, Any]) -> Vector:
+    expected = conformance_answer({"id": 0, **json.loads(json.dumps(request))})
+    del expected["id"]
+    return Vector(name, request, expected)
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+def _document(dice: Random, kind: str) -> dict[str, Any]:
+    asked = (
+        _questions(dice) if kind == "questionnaire" else {"question": random_question(dice, kind)}
+    )
+    survey = f"{dice.getrandbits(48):012x}"
+    spent = spent_document(asked)
+    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
+    return _sealed(asked, dice.choice(claims), survey)
+
+
+def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -> dict[str, Any]:
+    """A client document with its fingerprint."""
+    document = {"format": "ldpstats-client", "version": 1, "survey": survey, "epsilon": epsilon}
+    document |= asked
+    return document | {"fingerprint": fingerprint(document)}
+
+
+def _questions(dice: Random) -> dict[str, Any]:
+    """A questionnaire of up to nine questions, some of any kind."""
+    names = dice.sample(TEXTS, dice.randrange(1, 10))
+    several = [kind for kind in DRAWS if kind != "rappor"]
+    questions: list[dict[str, Any]] = []
+    for name in names:
+        kind = dice.choice(several) if dice.random() < 0.4 else dice.choice(("same", "keep"))
+        question = random_question(dice, kind)
+        question |= {"name": name, "private": dice.random() < 0.8}
+        if isinstance(question["answers"], list) and dice.random() < 0.3:
+            question["refused"] = dice.choice(question["answers"])
+        questions.append(question)
+    n = sum(question["private"] for question in questions)
+    ask = dice.choice((None, n // 2 or 1, n // 2 or 1, dice.randrange(1, n + 1))) if n else None
+    return {"questions": questions, "ask": ask}
+
+
+def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
+    """The document, or one in twelve times one that must be refused."""
+    if dice.random() > 1 / 12:
+        return document
+    what = dice.randrange(4)
+    if what == 0:
+        return {**document, "fingerprint": document["fingerprint"][::-1] + "0"}
+    if what == 1:
+        return {name: value for name, value in document.items() if name != "fingerprint"}
+    damaged: dict[str, Any] = json.loads(json.dumps(document))
+    del damaged["fingerprint"]
+    question = dice.choice(damaged.get("questions", [damaged.get("question")]))
+    if what == 2:
+        question["draw"]["kind"] = dice.choice(("", "Keep", "constructor", "__proto__"))
+    else:
+        del question[dice.choice(("answers", "reports", "draw"))]
+        if "draw" in question:  # some kinds need no `reports`
+            question["draw"] = {"kind": "keep"}
+    return damaged | {"fingerprint": fingerprint(damaged)}
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
+    """Random bytes: independent ones, or many that tie with a threshold or must be rejected."""
+    crafted = _crafted(dice, document)
+    if dice.random() < 0.5:  # the same few again and again
+        crafted = [[W - 1], *dice.sample(crafted, 3)]
+    share = dice.choice((0.0, 0.2, 0.6, 0.9))
+    ones = dice.choice((0.0, 0.0, 0.0, 0.8))
+    words: list[int] = []
+    most = dice.choice((3, 40, *[_MOST_WORDS] * 5))
+    while len(words) < most:
+        words += dice.choice(crafted) if dice.random() < share else [dice.getrandbits(64)]
+        if dice.random() < ones:  # bits that are tied for long
+            words[-1] |= dice.getrandbits(64) | dice.getrandbits(64) | dice.getrandbits(64)
+    return b"".join(word.to_bytes(8, "little") for word in words[:most])
+
+
+def _crafted(dice: Random, document: dict[str, Any]) -> list[list[int]]:
+    """Runs of words at which a draw of the document may turn."""
+    text = json.dumps(document)
+    half = dice.getrandbits(32)
+    found = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
+    found += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
+    limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
+    for limit in [*limits][:20]:
+        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
+        found += [[word % W] for word in (limit - 1, limit, limit + 1)]
+        for tie in (low - 1, low, low, low + (1 << 32)):
+            found.append([high + dice.getrandbits(32), tie % W])
+    for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
+        if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
+            j = dice.randrange(k)
+            found.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
+    return found
+
+
+# -- answers, tags, secrets ------------------------------------------------------------------------
+
+
+def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
+    question = document.get("question") or {}
+    draw = question.get("draw") or {}
+    found: dict[str, Any] = {}
+    if draw.get("kind") == "rappor" and dice.random() < 0.7:
+        found["secret"] = dice.randbytes(32).hex()
+    tags: dict[str, Any]
+    if "questions" in document:
+        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
+    else:
+        tags = _tags(dice, question)
+    if tags:
+        found["tags"] = tags
+    if dice.random() < 0.1:
+        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
+        names = [one["name"] for one in document.get("questions", ())] or ["report"]
+        found["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
+    return found
+
+
+def _tags(dice: Random, question: dict[str, Any]) -> dict[str, list[str]]:
+    draw = question.get("draw") or {}
+    if draw.get("kind") != "personal" or dice.random() < 0.1:
+        return {}
+    tags: dict[str, list[str]] = {}
+    for answer in question.get("answers", ()):
+        if dice.random() < 0.5:
+            tags.setdefault(dice.choice(draw["tags"]), []).append(answer)
+    if dice.random() < 0.1:
+        tags["none of them"] = ["nurse"]
+    return tags
+
+
+def _answer(dice: Random, document: dict[str, Any]) -> Any:
+    """An answer to a document; one in twelve is wrong."""
+    if "questions" not in document:
+        return _text(dice, document.get("question") or {})
+    answers = {one["name"]: _text(dice, one, 60) for one in document["questions"]}
+    for name in list(answers):
+        if dice.random() < 0.15:
+            answers[name] = None
+        elif dice.random() < 0.1:
+            del answers[name]
+    if dice.random() < 0.05:
+        answers["no question"] = None
+    return answers if dice.random() < 0.97 else dice.choice((None, "nurse", [], 3))
+
+
+def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
+    """An answer to a question."""
+    answers, draw = question.get("answers"), question.get("draw") or {}
+    if dice.randrange(one_in) == 0:
+        wrong: tuple[Any, ...] = (
+            None,
+            0,
+            1,
+            True,
+            [],
+            {},
+            "\ud800",
+            "a\udc00b",
+            "no answer",
+            *TEXTS,
+        )
+        return dice.choice(wrong)
+    if draw.get("kind") == "grams":
+        letters = draw["alphabet"] * 5 + draw["pad"] + "?"
+        return "".join(dice.choice(letters) for _ in range(dice.randrange(1, 12)))
+    if isinstance(answers, int):
+        return str(dice.choice((0, answers - 1, dice.randrange(answers))))
+    return dice.choice(answers or dice.choice((TEXTS, COMPOSED)))
+
+
+# -- Test vectors: client documents, random bytes, answers, and the reports that come of them -----
+
+
+@dataclass(frozen=True)
+class Vector:
+    """What one client is given, and what it must answer.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    request : dict
+        The line of section 11, without `id`.
+    expected : dict
+        What comes back, without `id`.
+    """
+
+    name: str
+    request: Mapping[str, Any]
+    expected: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The kind of draw of its document, or what stands for it."""
+        return kinds(self.request["client"])[0]
+
+
+def kinds(document: Any) -> list[str]:
+    """The kinds of draw of a client document, the outermost first; "questionnaire" is one."""
+    found = ["questionnaire"] if isinstance(document, dict) and "questions" in document else []
+    found += _inner(document)
+    return list(dict.fromkeys(found)) or ["other"]
+
+
+def _inner(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [kind for one in part for kind in _inner(one)]
+    if not isinstance(part, dict):
+        return []
+    draw = part.get("draw")
+    own = draw.get("kind") if isinstance(draw, dict) else None
+    found = [own] if own in DRAWS else []
+    return found + [kind for one in part.values() for kind in _inner(one)]
+
+
+@cache
+def stored_vectors() -> tuple[Vector, ...]:
+    """The vectors that come with the package."""
+    stored = json.loads(files("ldpstats.clients").joinpath("vectors.json").read_bytes())
+    return tuple(_vector_vectors(one, stored["clients"]) for one in stored["vectors"])
+
+
+def _vector_vectors(stored: dict[str, Any], clients: dict[str, Any]) -> Vector:
+    request = {name: value for name, value in stored.items() if name not in ("name", "expected")}
+    if isinstance(request["client"], str):
+        request["client"] = clients[request["client"]]
+    return Vector(stored["name"], request, stored["expected"])
+
+
+def chosen(vectors: Iterable[Vector], only: Sequence[str]) -> tuple[Vector, ...]:
+    """Those that have one of the names, or a draw of one of the kinds; all where there is none.
+
+    Raises
+    ------
+    InvalidArgument
+        For a name that no vector and no draw has.
+    """
+    known = [(one, {one.name, *kinds(one.request["client"])}) for one in vectors]
+    for name in only:
+        if not any(name in names for _, names in known):
+            every = {kind for one, _ in known for kind in kinds(one.request["client"])}
+            remedy = f"is no name of a vector and no kind of draw: {', '.join(sorted(every))}"
+            raise InvalidArgument("--only", name, remedy)
+    return tuple(one for one, names in known if not only or names & set(only))

@@ -1,0 +1,188 @@
+"""What a table that is not in memory may be, and how it is opened."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ldpstats.arguments import one_of
+from ldpstats.engines.base import Engine, Frame, Partial, needed, stacked
+from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
+from ldpstats.engines.parquet import Found, found_files, is_files, parquet
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage import checked_path, refusal
+
+__all__ = ["ENGINES", "opened"]
+
+
+# -- Lazy frames of Polars ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Polars(Engine):
+    """Runs lazy frames of Polars, and reads Parquet files with them."""
+
+    title = "Polars"
+    misread = r"\*|\^.*\$"  # all columns, and patterns
+
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+        import narwhals
+
+        with needed("polars", "polars"):
+            frames = [narwhals.scan_parquet(f, backend="polars", glob=False) for f in files]
+        return stacked(frames, widths)
+
+
+# -- Frames of PySpark ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Spark(Engine):
+    """Runs frames of Spark on the session that they have; results come as Arrow."""
+
+    title = "Spark"
+    in_threads = False
+    keeps_order = False
+    misread = r"\*|.*[.`].*"  # fields of a structure, and quotes
+
+    def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        with warnings.catch_warnings():
+            # this needs no pandas, and PySpark warns of some versions
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            made = frame.to_native().mapInArrow(function, from_arrow_schema(schema))
+        yield from made.toArrow().cast(schema).to_batches()
+
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+        import narwhals
+
+        with needed("spark", "ldpstats[spark]"):
+            from pyspark.sql import SparkSession
+        session = SparkSession.builder.getOrCreate()
+        names = [_literal(file) for file in files]
+        read = session.read.parquet
+        if not widths:
+            return narwhals.from_native(read(*names))
+        return stacked([narwhals.from_native(read(name)) for name in names], widths)
+
+
+def _literal(file: str) -> str:
+    """The name of a file, none of whose signs is a pattern to Spark."""
+    path = Path(file).absolute()
+    if ":" in path.name:
+        raise refusal(file, "Spark reads no file with a colon in its name: rename it")
+    if path.name[0] in "._":
+        raise refusal(file, "Spark takes this name for a hidden file, without rows: rename it")
+    return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", path.as_posix())
+
+
+ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
+
+
+def opened(
+    data: object,
+    name: str = "data",
+    table: str | None = None,
+    engine: str | None = None,
+    on_error: str = "raise",
+) -> Query | None:
+    """A query over a table that an engine holds; None for what is read into memory.
+
+    Parameters
+    ----------
+    data : Parquet files, a database file, or a lazy frame
+        Files are a name, a list of names, a pattern or a folder. Frames are those of DuckDB, Spark,
+        Polars (LazyFrame) and what Narwhals takes as lazy.
+    name : str
+        The argument, for errors.
+    table : str, optional
+        Which table of a database file; may be left out where there is one.
+    engine : {"duckdb", "spark", "polars"}, optional
+        What reads Parquet files; DuckDB if it is not given.
+    on_error : {"raise", "report"}
+        With "report", files that are missing, damaged, listed twice or of other columns are left
+        out, with a warning for each.
+
+    Raises
+    ------
+    InvalidArgument
+        For files that cannot be read, naming them, and for arguments that do not go together.
+    """
+    if engine is not None:
+        engine = one_of("engine", engine, tuple(ENGINES))
+    if table is not None and not isinstance(table, str):
+        raise InvalidArgument("table", table, "must be text, the name of a table")
+    report = one_of("on_error", on_error, ("raise", "report")) == "report"
+    if not is_files(data):
+        _refuse_for_frames(engine, table, report)
+        frame = _frame(data, name)
+        return None if frame is None else Query(frame)
+    if not isinstance(data, list | tuple) and _is_database(data):
+        if engine not in (None, "duckdb"):
+            raise InvalidArgument("engine", engine, "a DuckDB database is read by DuckDB alone")
+        if report:
+            raise InvalidArgument("on_error", "report", "goes with lists of files")
+        return Query(database(name, checked_path(data), table))
+    if table is not None:
+        raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
+    found = found_files(data, report)
+    if not _are_parquet(found):
+        if engine is not None:
+            remedy = "goes with Parquet files: convert these, for others are read into memory"
+            raise InvalidArgument("engine", engine, remedy)
+        if report:
+            raise InvalidArgument("on_error", "report", "goes with Parquet files: convert these")
+        return None
+    made: Engine = ENGINES[engine or "duckdb"]()
+    return Query(parquet(name, found, made, report))
+
+
+def _is_database(path: object) -> bool:
+    return checked_path(path).name.lower().endswith(SUFFIXES)
+
+
+def _are_parquet(found: Found) -> bool:
+    names = [str(file) for file in found.files] or [name for name, _ in found.refused]
+    return all(name.lower().endswith(".parquet") for name in names)
+
+
+def _refuse_for_frames(engine: object, table: object, report: bool) -> None:
+    """Refuse arguments that say how files are opened."""
+    if engine is not None:
+        raise InvalidArgument("engine", engine, "goes with Parquet files: a frame has its own")
+    if table is not None:
+        raise InvalidArgument("table", table, f"goes with a database ({', '.join(SUFFIXES)})")
+    if report:
+        raise InvalidArgument("on_error", "report", "goes with lists of files")
+
+
+def _frame(data: object, name: str) -> Frame | None:
+    """A lazy frame; None for anything else."""
+    kind = type(data)
+    package = kind.__module__.partition(".")[0]
+    if package in ("duckdb", "_duckdb") and kind.__name__ == "DuckDBPyRelation":
+        return Frame(name, data, DuckDB())
+    if package == "polars":
+        return Frame(name, data, Polars()) if kind.__name__ == "LazyFrame" else None
+    if package == "pyspark":
+        return Frame(name, data, Spark()) if kind.__name__ == "DataFrame" else None
+    if package in ("builtins", "numpy", "pandas", "pyarrow", "ldpstats"):
+        return None
+    return _other(data, name)
+
+
+def _other(data: Any, name: str) -> Frame | None:
+    """What Narwhals takes as lazy, of other packages."""
+    import narwhals
+
+    found = narwhals.from_native(data, pass_through=True)
+    if not isinstance(found, narwhals.LazyFrame):
+        return None
+    native = found.to_native()
+    return Frame(name, native, Engine()) if native is data else _frame(native, name)

@@ -1,0 +1,767 @@
+"""Maximum likelihood over a convex set of distributions: sequential quadratic programming."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.estimators.solvers import (
+    LAST_STEP,
+    STEP,
+    Ascent,
+    DiagonalModel,
+    certified_gap,
+    line_search,
+    require_possible,
+    tell,
+)
+from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.likelihood.rows import Rows
+
+if TYPE_CHECKING:
+    import cvxpy
+
+__all__ = [
+    "NonnegativeFit",
+    "Penalised",
+    "constrained_maximum",
+    "interior_newton",
+    "nonnegative_lasso",
+    "penalised_maximum",
+]
+
+
+Array = npt.NDArray[Any]
+Constraints = Callable[["cvxpy.Expression"], list[Any]]
+
+_LARGEST_K = 3000  # the quadratic model is a dense k x k matrix
+_PATIENCE = 5  # iterations without a smaller gap before giving up
+_ZERO = 1e-13  # the solver's zeros
+_FINITE = "must hold finite numbers, and no parameters without a value"
+
+
+def constrained_maximum(
+    W: Rows, n: Array, constraints: Constraints, target: float, max_iter: int
+) -> Ascent:
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex and the user's constraints.
+
+    Each iteration minimises the quadratic model over the set, in coordinates scaled by the size of
+    the last step, so that the solver's tolerances are relative to it, and searches the line to
+    there exactly. The gap is ``max_q score.q / N - 1`` over the q of the set, found by its own
+    optimisation; beyond `target`, the step must leave one below 1e-3 standard errors.
+    """
+    total, k = float(n.sum()), W.shape[1]
+    if k > _LARGEST_K:
+        raise NotAvailable(
+            f"constraints are handled up to {_LARGEST_K} categories, not {k}; merge categories"
+        )
+    require_possible(W)
+    p = _inside(W, lambda q: _checked(constraints, q))
+    best, best_at, scale, step_size = Ascent(p, np.inf, 0, False), 0, 1.0, np.inf
+    for i in range(max_iter + 1):
+        d = W.mix(p)
+        score = W.adjoint(n / (d * total))
+        gap = _gap(score, constraints)
+        if gap < best.gap:
+            best, best_at = Ascent(p, gap, i, gap <= target), i
+        if best.converged and (step_size <= LAST_STEP or gap * total <= STEP**2 / 2.0):
+            break
+        if i - best_at >= _PATIENCE:
+            break
+        step = _model_step(W.gram(n / (d * d * total)), 1.0 - score, p, scale, constraints)
+        change = W.mix(step)
+        step_size = float(np.sqrt(n @ (change / d) ** 2))
+        t = line_search(d, change, n, float(step.sum()), 1.0)
+        p = np.maximum(p + t * step, 0.0)
+        p = np.where(p < _ZERO, 0.0, p)
+        scale = max(float(np.abs(step).max()), 1e-12)
+    return best
+
+
+def _inside(W: Rows, constraints: Constraints) -> Array:
+    """A point of the set where every observed report is possible."""
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    k = W.shape[1]
+    for share in (0.1, 1e-3, 1e-5):
+        # as many entries as the set allows are at least share / k
+        p, floor = cp.Variable(k, nonneg=True), cp.Variable(k)
+        problem = cp.Problem(
+            cp.Maximize(cp.sum(floor) * k),
+            [cp.sum(p) == 1, floor <= p, floor <= share / k, *constraints(p)],
+        )
+        try:
+            _optimise(problem)
+        except (ValueError, cp.error.ParameterError) as error:  # a parameter without value
+            raise InvalidArgument("constraints", str(error), _FINITE) from error
+        if p.value is None:
+            raise InvalidArgument(  # or, by its status, the solver failed
+                "constraints",
+                problem.status,
+                "no distribution meets them all, with p >= 0 and sum(p) = 1; relax or remove some",
+            )
+        found = np.maximum(p.value, 0.0)
+        if W.mix(found).min() > 0.0:
+            return np.asarray(found)
+    raise InvalidArgument(
+        "constraints",
+        "too tight",
+        "every distribution that meets them gives probability zero to a report that was seen; "
+        "relax or remove some",
+    )
+
+
+def _checked(constraints: Constraints, p: Any) -> list[Any]:
+    """The user's constraints on p, once they are known to define a convex set."""
+    import cvxpy
+
+    try:
+        built = constraints(p)
+    except LDPError:
+        raise
+    except Exception as error:  # cvxpy raises many kinds, Exception itself for 0 <= p <= 1
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InvalidArgument(
+            "constraints",
+            constraints,
+            f"failed for p of shape {p.shape} ({reason}); return a list such as [p[0] >= p[1]]",
+        ) from error
+    if not isinstance(built, list | tuple):
+        raise InvalidArgument(
+            "constraints",
+            built,
+            "is what the function returns; it must be a list, such as [p[0] >= p[1]]",
+        )
+    for item in built:
+        if not isinstance(item, cvxpy.Constraint) or not item.is_dcp():
+            raise InvalidArgument(
+                "constraints",
+                item,
+                "is no convex cvxpy constraint on p; return a list such as [p[0] >= p[1]]",
+            )
+        # cvxpy before 1.6 hands NaN to the solver; the sum is one of a sparse matrix too
+        if any(np.isnan(abs(constant.value).sum()) for constant in item.constants()):
+            raise InvalidArgument("constraints", str(item), _FINITE)
+    return list(built)
+
+
+def _gap(score: Array, constraints: Constraints) -> float:
+    """``max_q score.q - 1`` over the set, at least zero."""
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    q = cp.Variable(score.size, nonneg=True)
+    # Large coefficients make the solver's absolute tolerances small compared with the gap.
+    problem = cp.Problem(cp.Maximize(1e4 * (score - 1.0) @ q), [cp.sum(q) == 1, *constraints(q)])
+    _optimise(problem)
+    if q.value is None:
+        return np.inf
+    return max(float((score - 1.0) @ q.value), 0.0)
+
+
+def _model_step(H: Array, g: Array, p: Array, scale: float, constraints: Constraints) -> Array:
+    """The step x, p + x in the set, that minimises ``g.x + x'H x / 2``."""
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    k = p.size
+    values, vectors = np.linalg.eigh(H)
+    kept = values > 1e-14 * values[-1]
+    root = (vectors[:, kept] * np.sqrt(values[kept])).T
+    z = cp.Variable(k)
+    q = p + scale * z
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(root @ z) / 2 + (g / scale) @ z),
+        [q >= 0, cp.sum(z) == (1.0 - p.sum()) / scale, *constraints(q)],
+    )
+    _optimise(problem)
+    if z.value is None:
+        return np.zeros(k)
+    return np.asarray(scale * z.value)
+
+
+def _optimise(problem: Any) -> None:
+    """Solve, linear problems by HiGHS, others by CLARABEL, to tighter tolerances than usual.
+
+    A solver that does not quite reach them still leaves its best point, which is judged by our own
+    gap; so its warning, and its status, say nothing that matters here.
+    """
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        try:
+            if _linear(problem):
+                _highs(problem)
+            else:
+                _clarabel(problem)
+        except cp.SolverError:
+            return
+
+
+def _highs(problem: Any) -> None:
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    tight: dict[str, Any] = {
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": 1e-10,
+    }
+    if "HIGHS" in cp.installed_solvers():
+        problem.solve(solver="HIGHS", **tight)
+        return
+    try:  # scipy has HiGHS too, but refuses infinite bounds
+        problem.solve(solver="SCIPY", scipy_options=tight | {"method": "highs"})
+    except ValueError:
+        _clarabel(problem)
+
+
+def _clarabel(problem: Any) -> None:
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    problem.solve(solver="CLARABEL", **tight)
+
+
+def _linear(problem: Any) -> bool:
+    """Whether a problem is a linear program; `Problem.is_lp` needs a newer cvxpy than we do."""
+    return bool(problem.is_qp() and problem.objective.expr.is_pwl())
+
+
+# -- Non-negative least squares and the non-negative Lasso on a hashed design ---------------------
+# EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
+# certificate, by coordinate descent on the candidates that are, or want to be, above zero: a
+# coordinate reads one cell per cohort and hash, and the dense background of the design is carried
+# by two sums. Where coordinates are too correlated for that, conjugate gradients on the positive
+# coordinates take over. Candidates out of play are looked at in passes over all of them.
+
+
+_SMALL = 1 << 16  # cells of a design up to which plain numpy beats importing numba
+_SWEEPS = 20  # of coordinate descent, before conjugate gradients are tried
+_DIRECTIONS = 200  # of conjugate gradients, before coordinate descent returns
+_NEWCOMERS = 200  # candidates that enter at a time, where no more are in play
+
+
+@dataclass(frozen=True, eq=False)
+class NonnegativeFit:
+    """A minimiser p, shape (S,), over p >= 0, with the certificate that it is one.
+
+    `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
+    change of p_x that minimises over this coordinate alone: zero only at a minimum. So no candidate
+    can improve the fit by more than this share of the data. `n_iter` counts sweeps.
+    """
+
+    p: Array
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+def nonnegative_lasso(
+    design: HashDesign,
+    weights: Array,
+    rhs: Array,
+    penalty: Array | float = 0.0,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 20_000,
+    start: Array | None = None,
+) -> NonnegativeFit:
+    """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0 (EPK14 section 4).
+
+    A is the design, (C m, S); D weighs every cell of cohort c by ``weights[c] >= 0``. The penalty,
+    a number or (S,), is in the units of the gradient A' D rhs; see
+    `estimators.lasso.penalty_level`. Let the background be near the mean of H, as for mass that no
+    candidate explains: a penalty shrinks the sum of p, and without a background the mass that it
+    takes away lifts every cell, and so presses all absent candidates to join. Coordinate descent:
+    Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1); conjugate gradients on a face:
+    More and Toraldo (1991), SIAM J. Optim. 1.
+    """
+    problem = _problem(design, weights, rhs, penalty)
+    p = _started(problem, start)
+    _check_limits(tol, max_iter)
+    n_iter = 0
+    while True:
+        residual = problem.residual(p)
+        moves = problem.moves(p, residual)
+        gap = float(moves.max(initial=0.0))
+        if gap <= tol or n_iter >= max_iter:
+            return NonnegativeFit(p, gap, n_iter, gap <= tol)
+        chosen = _in_play(p, moves, tol)
+        # The others wait, so the chosen need not be settled much better than these.
+        target = max(0.3 * tol, 0.05 * gap)
+        p[chosen], done = _settled(problem.narrowed(chosen), p[chosen], residual, target)
+        n_iter += done
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What `nonnegative_lasso` minimises, for all candidates or for those in play.
+
+    ``weights`` is the diagonal of D, (C m,); ``counts``, (S,), the weight of the cells that a
+    candidate owns; ``squares``, (S,), its ``A_x' D A_x``; ``scale`` the norm of the data.
+    """
+
+    design: HashDesign
+    weights: Array
+    rhs: Array
+    penalty: Array
+    counts: Array
+    squares: Array
+    scale: float
+
+    def narrowed(self, chosen: Array) -> _Problem:
+        """The problem in the candidates at the positions `chosen`, all others held at zero."""
+        return replace(
+            self,
+            design=self.design.take(chosen),
+            penalty=self.penalty[chosen],
+            counts=self.counts[chosen],
+            squares=self.squares[chosen],
+        )
+
+    def residual(self, p: Array) -> Array:
+        """``rhs - A p``, shape (C m,)."""
+        return np.asarray(self.rhs - self.design.times(p))
+
+    def descent(self, residual: Array) -> Array:
+        """Minus the gradient, shape (S,)."""
+        return np.asarray(self.design.adjoint(self.weights * residual) - self.penalty)
+
+    def moves(self, p: Array, residual: Array) -> Array:
+        """``|t_x| ||A_x|| / ||rhs||``, shape (S,); see `NonnegativeFit`."""
+        seen = self.squares > 0.0  # a column of zeros has nothing to say
+        step = np.divide(self.descent(residual), self.squares, out=np.zeros(p.size), where=seen)
+        return np.asarray(np.abs(np.maximum(step, -p)) * np.sqrt(self.squares) / self.scale)
+
+
+def _problem(design: HashDesign, weights: Array, rhs: Array, penalty: Array | float) -> _Problem:
+    """Check the arguments and take the norms of the columns."""
+    rows, S = design.shape
+    w = _checked_nonnegative("weights", weights, (design.n_cohorts,))
+    if not w.any():
+        raise InvalidArgument("weights", weights, "must be positive for at least one cohort")
+    data = _checked_nonnegative("rhs", rhs, (rows,), signed=True)
+    level = penalty if np.ndim(penalty) else np.full(S, penalty, dtype=np.float64)
+    level = _checked_nonnegative("penalty", level, (S,))
+    D = np.repeat(w, design.n_cells)
+    scale = math.sqrt(float(D @ np.square(data))) or 1.0  # nothing to fit: any scale will do
+    return _Problem(design, D, data, level, design.owners(D), design.normal_diagonal(D), scale)
+
+
+def _checked_nonnegative(name: str, value: Any, shape: tuple[int], signed: bool = False) -> Array:
+    """`value` as float64, if it has that shape, is finite and, unless `signed`, at least zero."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != shape:
+        raise InvalidArgument(name, value, f"must have shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidArgument(name, value, "must be finite")
+    if not signed and (array < 0.0).any():
+        raise InvalidArgument(name, value, "must not be negative")
+    return array
+
+
+def _started(problem: _Problem, start: Array | None) -> Array:
+    """A copy of the start, or zeros."""
+    S = problem.counts.size
+    return np.zeros(S) if start is None else _checked_nonnegative("start", start, (S,)).copy()
+
+
+def _check_limits(tol: float, max_iter: int) -> None:
+    if not tol > 0.0:
+        raise InvalidArgument("tol", tol, "must be positive, for example 1e-9")
+    if not max_iter >= 0:
+        raise InvalidArgument("max_iter", max_iter, "must not be negative")
+
+
+def _in_play(p: Array, moves: Array, tol: float) -> Array:
+    """Increasing positions of the candidates above zero and of those that press most to join.
+
+    As many may join as are above zero, so that few visit in vain and few passes are needed.
+    """
+    positive = p > 0.0
+    joining = np.flatnonzero(~positive & (moves > tol))
+    most = max(_NEWCOMERS, int(np.count_nonzero(positive)))
+    if joining.size > most:
+        joining = joining[np.argpartition(-moves[joining], most)[:most]]
+    return np.sort(np.concatenate([np.flatnonzero(positive), joining]))
+
+
+def _settled(problem: _Problem, p: Array, residual: Array, target: float) -> tuple[Array, int]:
+    """Lower the objective over the candidates in play: p, shape (S,), and the sweeps it took.
+
+    Coordinate descent until moves are below `target`; else conjugate gradients on the face of the
+    positive ones.
+    """
+    run = _sweeper(problem.design.cells.size)
+    arguments = _sweep_arguments(problem, p.copy(), residual)
+    p = arguments[-1]
+    for done in range(1, _SWEEPS + 1):
+        if run(*arguments) <= target * problem.scale:
+            return p, done
+    face = np.flatnonzero(p)
+    p[face] = _face_step(problem.narrowed(face), p[face])
+    return p, _SWEEPS
+
+
+def _sweep_arguments(problem: _Problem, p: Array, residual: Array) -> tuple[Any, ...]:
+    """What `sweep` takes, at p with the residual that belongs to it."""
+    design = problem.design
+    D = problem.weights.reshape(design.n_cohorts, -1)
+    total = float(p.sum())
+    pull = np.zeros((len(D), design.n_cells + 1))
+    flat = residual - design.slope * design.background * total
+    pull[:, :-1] = flat.reshape(D.shape) * D
+    sums = np.array([total, pull.sum()])
+    cells = np.ascontiguousarray(design.cells.transpose(1, 0, 2))
+    columns = np.stack([problem.counts, problem.squares, problem.penalty], axis=1)
+    shared = float(design.slope), float(design.background), float(D.sum())
+    return cells, D[:, 0].copy(), columns, shared, pull, sums, p
+
+
+def _sweeper(size: int) -> Callable[..., float]:
+    """`sweep` for a design of `size` cells: compiled, unless it is too small for that to pay."""
+    if size <= _SMALL:
+        return sweep
+    from ldpstats.kernels import nonnegative as nonnegative_kernels
+
+    return nonnegative_kernels.sweep
+
+
+def sweep(
+    cells: Array,
+    weights: Array,
+    columns: Array,
+    shared: tuple[float, float, float],
+    pull: Array,
+    sums: Array,
+    p: Array,
+) -> float:
+    """Minimise over one coordinate after another, in place: `pull`, `sums` and `p` are updated.
+
+    The weighted residual is ``pull + slope background sum(p) weights``: the first part, ``D (rhs -
+    slope H p)`` with a last column of zeros, (C, m + 1), changes in the cells of a coordinate
+    alone; `sums` holds sum(p) and the sum of `pull`. `cells`, (S, C, h), has m for none. `columns`,
+    (S, 3), is the weight of a candidate's cells, its ``A_x' D A_x`` and its penalty; `shared` is
+    slope, background and the weight of all cells. Returns the largest ``|change of p_x| sqrt(A_x' D
+    A_x)``.
+    """
+    slope, background, weight = shared
+    C, width = pull.shape
+    flat = pull.reshape(-1)
+    places = cells + (width * np.arange(C))[:, None]
+    largest = 0.0
+    for x, (count, square, penalty) in enumerate(columns):
+        if square <= 0.0:
+            continue
+        dense = slope * background * sums[0]
+        own = flat[places[x]].sum() + dense * count
+        descent = slope * (own - background * (sums[1] + dense * weight)) - penalty
+        step = max(descent / square, -p[x])
+        if step != 0.0:
+            p[x] += step
+            sums += step, -slope * count * step
+            flat[places[x]] -= (slope * step * weights)[:, None]
+            pull[:, -1] = 0.0
+            largest = max(largest, abs(step) * math.sqrt(square))
+    return largest
+
+
+def _face_step(problem: _Problem, p: Array) -> Array:
+    """Go from p > 0 towards the minimum with no bounds, as far as clipping at zero allows.
+
+    The step is halved until the objective falls, so what is returned is never worse than p.
+    """
+    descent = problem.descent(problem.residual(p))
+    step, t = _conjugate_gradients(problem, descent), 1.0
+    while t > 1e-6:
+        reached = np.maximum(p + t * step, 0.0)
+        change = reached - p
+        bent = problem.design.normal(problem.weights, change)
+        if 0.5 * float(change @ bent) < float(descent @ change):
+            return np.asarray(reached)
+        t *= 0.5
+    return p
+
+
+def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
+    """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
+
+    Columns that depend on one another may leave no solution; the iteration then ends at the first
+    direction along which the objective is a straight line.
+    """
+    step, left = np.zeros(descent.size), descent
+    scaled = left / problem.squares
+    along, size = scaled, float(left @ scaled)
+    enough = 1e-4 * size
+    for _ in range(_DIRECTIONS):
+        bent = problem.design.normal(problem.weights, along)
+        curvature = float(along @ bent)
+        if curvature <= 1e-14 * float(along @ (problem.squares * along)):
+            break
+        step = step + size / curvature * along
+        left = left - size / curvature * bent
+        scaled = left / problem.squares
+        size, before = float(left @ scaled), size
+        if size <= enough:
+            break
+        along = scaled + size / before * along
+    return np.asarray(step)
+
+
+# -- Maximise a likelihood less a quadratic penalty over the simplex, with its certificate --------
+
+
+_SHRINK = 0.1  # of the barrier from one step to the next
+_STAY = 0.99  # share of the way to the boundary that a step may take
+_LEAST_STEP = 1e-8
+_NEVER = 1e-9  # frequency, times the number of categories, below which an entry may be zero
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Penalised:
+    """``f(p) = -sum_i n_i log(W p)_i / N + p'K p / 2``, minimised over the simplex; convex.
+
+    `W` has shape (u, k), `n` (u,) with all counts positive, `K` (k, k) is positive semidefinite.
+    """
+
+    W: Rows
+    n: Array
+    K: Array
+
+    @property
+    def nobs(self) -> float:
+        """Number of reports."""
+        return float(self.n.sum())
+
+    def gradient(self, p: Array) -> Array:
+        """Gradient of f, shape (k,)."""
+        d = self.W.mix(p)
+        return np.asarray(self.K @ p - self.W.adjoint(self.n / (d * self.nobs)))
+
+    def information(self, p: Array) -> Array:
+        """Hessian of the first term, shape (k, k)."""
+        d = self.W.mix(p)
+        return self.W.gram(self.n / (d * d * self.nobs))
+
+    def gap(self, p: Array) -> float:
+        """``p.g - min g`` for the gradient g: f(p) exceeds its minimum by no more, as f is convex.
+
+        It is never negative, and zero only at the minimum.
+        """
+        g = self.gradient(p)
+        return max(float(p @ g - g.min()), 0.0)
+
+    @property
+    def rounding(self) -> float:
+        """Gap that float64 cannot tell from zero."""
+        scale = 1.0 + float(np.abs(self.K).max(initial=0.0)) / len(self.K)
+        return _ROUNDING * scale
+
+
+def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascent, float]:
+    """The minimum of f by a primal-dual interior point method, and its effective parameters.
+
+    Every step solves ``(H + diag(z / p)) dp + dy 1 = tau / p - g - y 1`` with ``1'dp = 0`` for the
+    multipliers z of p >= 0 and y of the sum (Boyd and Vandenberghe 2004, section 11.7). It starts
+    at the uniform p and uses no random number. The effective parameters are the trace of
+    ``(J + K + diag(z / p))^-1 J`` with J the information, restricted to changes that sum to zero.
+    """
+    k = len(f.K)
+    p = np.full(k, 1.0 / k)
+    if not f.W.mix(p).min() > 0.0:
+        require_possible(f.W)
+    goal = max(target, f.rounding)
+    g = f.gradient(p)
+    y = -float(p @ g)
+    z = np.maximum(g + y, 0.1)
+    for i in range(max_iter + 1):
+        gap = max(float(p @ g - g.min()), 0.0)
+        tell(gap, goal)
+        if gap <= 0.1 * goal or i == max_iter:
+            break
+        tau = _SHRINK * float(p @ z) / k
+        dp, dz, dy = _direction(f.information(p) + f.K, p, z, g + y, tau)
+        t = min(_longest(p, dp), _longest(z, dz))
+        least = _residual(p, z, g + y, tau)
+        while t > _LEAST_STEP:
+            at = p + t * dp
+            slope = f.gradient(at)
+            new = _residual(at, z + t * dz, slope + y + t * dy, tau)
+            if new <= (1.0 - 0.01 * t) * least:
+                break
+            t /= 2.0
+        else:
+            break
+        p, z, y = at / at.sum(), z + t * dz, y + t * dy
+        g = f.gradient(p)
+    df = _effective(f, p, z)
+    p = _without_traces(f, p, goal)
+    gap = f.gap(p)
+    return Ascent(p, gap, i, gap <= goal), df
+
+
+def _factor(A: Array) -> Any:
+    from scipy.linalg import cho_factor
+
+    return cho_factor(A, lower=True, check_finite=False)
+
+
+def _solve(factor: Any, right: Array) -> Array:
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve(factor, right, check_finite=False))
+
+
+def _direction(
+    H: Array, p: Array, z: Array, slope: Array, tau: float
+) -> tuple[Array, Array, float]:
+    """Newton step of p, z and y for the barrier tau; `slope` is the gradient plus y."""
+    factor = _factor(H + np.diag(z / p))
+    step, ones = _solve(factor, np.column_stack([tau / p - slope, np.ones(p.size)])).T
+    dy = float(step.sum() / ones.sum())
+    dp = step - dy * ones
+    return dp, tau / p - z - z / p * dp, dy
+
+
+def _longest(x: Array, change: Array) -> float:
+    """The longest step of at most one that keeps x positive."""
+    falls = change < 0.0
+    return min(1.0, _STAY * float(np.min(-x[falls] / change[falls], initial=np.inf)))
+
+
+def _residual(p: Array, z: Array, slope: Array, tau: float) -> float:
+    """Distance from the conditions for the barrier tau."""
+    return float(np.sqrt(((slope - z) ** 2).sum() + ((p * z - tau) ** 2).sum()))
+
+
+def _effective(f: Penalised, p: Array, z: Array) -> float:
+    J = f.information(p)
+    factor = _factor(J + f.K + np.diag(z / p))
+    ones = _solve(factor, np.ones(p.size))
+    return float(np.trace(_solve(factor, J)) - ones @ J @ ones / ones.sum())
+
+
+def _without_traces(f: Penalised, p: Array, goal: float) -> Array:
+    """p with entries that the barrier alone keeps from zero set to zero, if its gap stays small."""
+    kept = np.where(p * p.size < _NEVER, 0.0, p)
+    kept /= kept.sum()
+    return kept if f.gap(kept) <= max(goal, f.gap(p)) else p
+
+
+# -- Maximise a likelihood through products with W alone, where its Hessian is far from diagonal ---
+
+
+_STAY_interior = 0.995  # share of the way to the boundary that a step may take
+_FORCING = 1e-2  # relative error of a Newton step, in its own norm
+_MOST_PRODUCTS = 2000  # of the Hessian with a vector, for one step
+_PATIENCE_interior = 8  # iterations without a smaller gap before giving up
+
+
+def interior_newton(
+    W: Rows,
+    n: Array,
+    start: Array,
+    target: float,
+    max_step: float = np.inf,
+    max_iter: int = 100,
+) -> Ascent:
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex by a primal-dual interior point method.
+
+    The penalty -N sum(p) makes p >= 0 the only constraint, as in `proximal_newton`. Each Newton
+    step of ``-sum_i n_i log(W p)_i / N + sum(p) - mu sum_x log(p_x)`` is solved by conjugate
+    gradients: two products with W for each, and no matrix of k x k. The preconditioner is the
+    diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero. It
+    stops at a gap of `target` after a step below `max_step` standard errors: as the barrier falls
+    tenfold from step to step, what is left is shorter. All reports must be possible under `start`,
+    shape (k,).
+    """
+    total, k = float(n.sum()), W.shape[1]
+    p = 0.9 * start + 0.1 / k
+    d = W.mix(p)
+    weight = n / (d * total)
+    g = 1.0 - W.adjoint(weight)
+    mu = max(-float(g.min()), target) / k
+    z = np.maximum(g, mu / p)
+    best, best_at, size = Ascent(p, np.inf, 0, False), 0, np.inf
+    for i in range(max_iter + 1):
+        mass = float(p.sum())
+        gap = max((1.0 - float(g.min())) * mass - 1.0, 0.0)
+        tell(gap, target)
+        if gap < best.gap:
+            best, best_at = Ascent(p / mass, gap, i, size <= max_step), i
+        if gap <= target and size <= max_step:
+            # what is nearer to its bound than its slope, in the units of the curvature, is zero
+            q = np.where(p * W.adjoints(weight / d)[1] < z, 0.0, p)
+            q /= q.sum()
+            fresh = certified_gap(W, n, q) if W.mix(q).min() > 0.0 else np.inf
+            if fresh <= target:
+                return Ascent(q, fresh, i, True)
+        if i - best_at > _PATIENCE_interior:
+            break
+        mu = _SHRINK * float(p @ z) / k
+        x, change = _newton_step(W, weight / d, z / p, g - mu / p)
+        dz = mu / p - z - z / p * x
+        t = _damped(n / total, p, d, x, change, mu)
+        size = np.sqrt(total * float((weight / d) @ change**2)) if t == 1.0 else np.inf
+        z = z + min(1.0, _STAY_interior * _longest_interior(z, dz)) * dz
+        p, d = p + t * x, d + t * change
+        weight = n / (d * total)
+        g = 1.0 - W.adjoint(weight)
+    fresh = certified_gap(W, n, best.p)
+    return Ascent(best.p, fresh, i, fresh <= target and best.converged)
+
+
+def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Array]:
+    """The x that solves ``(W' diag(v) W + diag(barrier)) x = -g``, and W x."""
+    model = DiagonalModel.at(W, v)
+    D = model.D + barrier
+    across = model.u / D
+    across /= np.sqrt(1.0 + model.u @ across)
+
+    def preconditioned(r: Array) -> Array:
+        return np.asarray(r / D - across * (across @ r))
+
+    x, Wx, r = np.zeros_like(g), np.zeros_like(v), -g
+    y = preconditioned(r)
+    rho, step, length = float(r @ y), y, 0.0
+    for _ in range(_MOST_PRODUCTS):
+        if rho <= _FORCING**2 * length:
+            break
+        Wstep = W.mix(step)
+        product = W.adjoint(v * Wstep) + barrier * step
+        t = rho / float(step @ product)
+        x, Wx, r = x + t * step, Wx + t * Wstep, r - t * product
+        length += t * rho  # x'(W' diag(v) W + diag(barrier)) x so far
+        y = preconditioned(r)
+        rho, last = float(r @ y), rho
+        step = y + (rho / last) * step
+    return x, Wx
+
+
+def _damped(share: Array, p: Array, d: Array, x: Array, change: Array, mu: float) -> float:
+    """How far to go along x: the whole step, unless it leaves p > 0 or raises the objective."""
+    far = min(
+        _STAY_interior * _longest_interior(p, x), _STAY_interior * _longest_interior(d, change)
+    )
+    t = 1.0 if far >= 1.0 else far
+    for _ in range(30):
+        fall = share @ np.log1p(t * change / d) - t * x.sum() + mu * np.log1p(t * x / p).sum()
+        if fall >= -1e-14:
+            break
+        t /= 2.0
+    return t
+
+
+def _longest_interior(p: Array, x: Array) -> float:
+    """The largest t for which p + t x >= 0, for positive p."""
+    down = x < 0.0
+    return float(np.min(p[down] / -x[down], initial=1e3))

@@ -1,1 +1,0 @@
-"""Maxima of likelihoods with unknown parameters."""

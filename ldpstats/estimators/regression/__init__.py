@@ -1,1 +1,0 @@
-"""What maximises the likelihood of a regression."""

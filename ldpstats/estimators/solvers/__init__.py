@@ -1,1 +1,0 @@
-"""What iterates: one algorithm a file, certified by the gap, for the estimators above."""

@@ -1,1 +1,0 @@
-"""Draws from a posterior: Hamiltonian Monte Carlo and what tells whether to trust it."""

@@ -1,0 +1,956 @@
+"""A complex sample as arrays: cells of respondents, the stages that drew them, their scores.
+
+A cell holds respondents who are alike in all that an estimate depends on: their sampling units, and
+what they reported. Its number of respondents, the sum of their weights and that of the squares are
+all that is needed of them. A table in memory has a cell for each row.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments import array_from_json, array_to_json
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.joint import CohortDecoding, indicators
+
+__all__ = [
+    "SINGLE_UNIT",
+    "Adjustment",
+    "Effects",
+    "Estimated",
+    "LinearTotals",
+    "Ratios",
+    "ReplicatedTotals",
+    "Replication",
+    "Sample",
+    "Scores",
+    "Stage",
+    "Totals",
+    "checked",
+    "collision_covariance",
+    "collisions",
+    "degrees_in_domains_estimation",
+    "degrees_of_freedom_estimation",
+    "dense",
+    "design_covariance",
+    "design_effects",
+    "estimated_totals",
+    "in_one_unit_estimation",
+    "missed_noise_estimation",
+    "product",
+]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+SINGLE_UNIT = ("fail", "certainty", "centered", "average")
+_DENSE = 0.05  # share of entries from which on dense products are faster
+_FULL = 4  # places of a table of sums for each cell, up to which it is kept with its zeros
+_SHOWN = 10  # strata of a single unit that an error names
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage of sampling: units were drawn in each of its strata.
+
+    Strata of a later stage lie within units of the stage before.
+
+    Parameters
+    ----------
+    unit : array of int64, shape (c,), or None
+        The unit of each cell; None where each respondent is a unit, which ends the stages.
+    strata : array of int64, shape (u,), or (c,) where respondents are the units
+        The stratum of each unit, or of each cell.
+    sampled : array, shape (H,)
+        Units in the whole sample, also those outside of a domain.
+    population : array, shape (H,)
+        Units in the population; inf where no correction is wanted.
+    parent : array of int64, shape (H,)
+        The unit of the stage before that each stratum lies in; zero at the first stage.
+    labels : sequence, length H
+        Names of the strata.
+    """
+
+    unit: Codes | None
+    strata: Codes
+    sampled: Array
+    population: Array
+    parent: Codes
+    labels: Sequence[Any]
+
+    @cached_property
+    def fraction(self) -> Array:
+        """Sampled share of the units of each stratum, zero without a correction; shape (H,)."""
+        return np.asarray(self.sampled / self.population)
+
+    @cached_property
+    def cell_strata(self) -> Codes:
+        """The stratum of each cell, shape (c,)."""
+        return self.strata if self.unit is None else self.strata[self.unit]
+
+    @property
+    def is_single(self) -> npt.NDArray[np.bool_]:
+        """Strata with a single sampled unit of several, whose variance cannot be estimated."""
+        return np.asarray((self.sampled < 2) & (self.fraction < 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Cells of a complex sample.
+
+    Parameters
+    ----------
+    stages : tuple of Stage
+        At least one; of the later ones only those with a correction for finite populations, as the
+        others add nothing to the variance.
+    n, w, w2 : arrays, shape (c,)
+        Respondents of each cell, the sum of their weights, and of the squares of these.
+    single_unit : str
+        What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    calibration : Adjustment, optional
+        How the weights were calibrated; `w` and `w2` are those after it.
+    replication : Replication, optional
+        What variances are estimated from in place of linearisation.
+    """
+
+    stages: tuple[Stage, ...]
+    n: Array
+    w: Array
+    w2: Array
+    single_unit: str = "fail"
+    replication: Replication | None = None
+    calibration: Adjustment | None = None
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The scores whose totals vary as calibrated ones do; without calibration the same."""
+        return scores if self.calibration is None else self.calibration.residuals(scores)
+
+    @cached_property
+    def factors(self) -> list[Array]:
+        """Product of the sampling fractions of all earlier stages, by stage, each (H,)."""
+        found = [np.ones(len(self.stages[0].sampled))]
+        for before, stage in zip(self.stages, self.stages[1:], strict=False):
+            above = before.strata[stage.parent]
+            found.append(found[-1][above] * before.fraction[above])
+        return found
+
+    def refuse_single_units(self) -> None:
+        """Refuse strata of a single unit, if none of the remedies was chosen."""
+        if self.single_unit != "fail":
+            return
+        for number, stage in enumerate(self.stages, 1):
+            single = np.flatnonzero(stage.is_single)
+            if single.size:
+                names = ", ".join(str(stage.labels[h]) for h in single[:_SHOWN])
+                more = f" and {single.size - _SHOWN} more" if single.size > _SHOWN else ""
+                have = "stratum" if single.size == 1 else "strata"
+                raise InvalidArgument(
+                    "single_unit",
+                    "fail",
+                    f"{single.size} {have} of stage {number} with one unit only ({names}{more}), "
+                    "which shows no variance: join strata, or choose 'certainty', 'centered' or "
+                    "'average'",
+                )
+
+    def without_corrections(self) -> Sample:
+        """The same as if units had been drawn with replacement; itself where they were.
+
+        What a hypothesis about a superpopulation rests on: a finite population never holds it.
+        """
+        first = self.stages[0]
+        if len(self.stages) == 1 and not np.any(first.fraction):
+            return self
+        free = replace(first, population=np.full(first.sampled.shape, np.inf))
+        # single units that are a whole stratum are no error: "fail" was satisfied before
+        single = "certainty" if self.single_unit == "fail" else self.single_unit
+        return replace(self, stages=(free,), single_unit=single)
+
+    def times(self, factor: Array) -> Sample:
+        """The same cells with weights multiplied by `factor`, shape (c,)."""
+        replication = None if self.replication is None else self.replication.times(factor)
+        return replace(self, w=self.w * factor, w2=self.w2 * factor**2, replication=replication)
+
+
+class Replication(ABC):
+    """Samples that might have been drawn instead, R of them, as weights of the cells."""
+
+    @property
+    @abstractmethod
+    def about_estimate(self) -> bool:
+        """Whether deviations are from the estimate, not from the mean of the replicates."""
+
+    @property
+    def knows_units(self) -> bool:
+        """Whether the units are those that the sample has, as where replicates were made of it."""
+        return False
+
+    @abstractmethod
+    def totals(self, sample: Sample, scores: Scores) -> Array:
+        """Weighted totals of p scores in every replicate, shape (R, p)."""
+
+    @abstractmethod
+    def scales(self, sample: Sample) -> Array:
+        """What the squared deviation of each replicate counts, shape (R,)."""
+
+    @abstractmethod
+    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+        """Of variances in a domain, whose cells are `inside`, shape (c,)."""
+
+    @abstractmethod
+    def missed(self, sample: Sample) -> Array:
+        """Share of the randomisation variance of each cell that is not replicated, shape (c,)."""
+
+    @abstractmethod
+    def rest(self, sample: Sample, scores: Scores) -> Array:
+        """The part of the covariance of p totals that later stages of sampling add, (p, p)."""
+
+    def times(self, factor: Array) -> Replication:
+        """The same replicates where weights are multiplied by `factor`, shape (c,)."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a respondent of each cell adds to p estimates, for a unit of weight.
+
+    The score of cell i is the sum of rows of tables, ``table[at[i]]``; at -1 nothing.
+
+    Parameters
+    ----------
+    parts : tuple of (at, table)
+        `at` is an array of int64, shape (c,); `table` is dense or a `scipy.sparse` array, (b, p).
+    domain : array of int64, shape (c,), optional
+        Where the estimates are those of g domains, p / g of each in a row: the domain of each cell,
+        -1 outside. By default they are of one, the cells that have a score.
+    n_domains : int
+        The number g of domains.
+    """
+
+    parts: tuple[tuple[Codes, Any], ...]
+    domain: Codes | None = None
+    n_domains: int = 1
+
+    def __add__(self, other: Scores) -> Scores:
+        return Scores(self.parts + other.parts)
+
+    @property
+    def domains(self) -> Codes:
+        """The domain of each cell, -1 outside of all; shape (c,)."""
+        if self.domain is not None:
+            return self.domain
+        return np.where(np.any([at >= 0 for at, _ in self.parts], axis=0), 0, -1)
+
+    @property
+    def size(self) -> int:
+        """Number p of estimates."""
+        return int(self.parts[0][1].shape[1])
+
+    def totals(self, weights: Array, groups: Codes | None = None, n_groups: int = 1) -> Any:
+        """Weighted sums of the scores by group of cells, (n_groups, p); sparse if all tables are.
+
+        Parameters
+        ----------
+        weights : array, shape (c,)
+        groups : array of int64, shape (c,), optional
+            The group of each cell; one for all by default.
+        """
+        from scipy.sparse import csr_array
+
+        total: Any = None
+        for at, table in self.parts:
+            there = np.flatnonzero(at >= 0)
+            b, rows = table.shape[0], 0 if groups is None else groups[there]
+            full = isinstance(table, np.ndarray) and n_groups * b <= _FULL * there.size
+            if full or groups is None:  # without sorting
+                sums = np.bincount(rows * b + at[there], weights[there], n_groups * b)
+                found = sums.reshape(n_groups, b) @ table
+            else:
+                entries = (weights[there], (rows, at[there]))
+                found = csr_array(entries, shape=(n_groups, b)) @ table
+            total = found if total is None else total + found
+        return total
+
+    def total(self, weights: Array) -> Array:
+        """Weighted sum of the scores of all cells, shape (p,)."""
+        return dense(self.totals(weights)).reshape(-1)
+
+    def products(self, weights: Array) -> Array:
+        """Weighted sum of the outer products of the scores with themselves, shape (p, p)."""
+        from scipy.sparse import csr_array
+
+        found = np.zeros((self.size, self.size))
+        for at, table in self.parts:
+            for other, beside in self.parts:
+                there = np.flatnonzero((at >= 0) & (other >= 0))
+                shape = (table.shape[0], beside.shape[0])
+                between = csr_array((weights[there], (at[there], other[there])), shape=shape)
+                found += dense(table.T @ (between @ beside))
+        return found
+
+
+class Adjustment(ABC):
+    """Weights that were changed to reproduce population totals, and how totals vary since."""
+
+    @abstractmethod
+    def residuals(self, scores: Scores) -> Scores:
+        """Scores less what the population totals determine of them."""
+
+
+def dense(matrix: Any) -> Array:
+    """A matrix as a plain array."""
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def gram(X: Any, weights: Array) -> Array:
+    """``X' diag(weights) X`` of a dense or sparse X, shape (p, p)."""
+    if not isinstance(X, np.ndarray) and X.nnz > _DENSE * np.prod(X.shape):
+        X = X.toarray()
+    scaled = X * weights[:, None] if isinstance(X, np.ndarray) else X.multiply(weights[:, None])
+    return dense(X.T @ scaled)
+
+
+# -- Estimated totals of a sample, how they vary, and what follows for functions of them ----------
+
+
+_LARGE = 1 << 16  # entries from which on zeros are looked for
+_FILLED = 0.05  # share of other entries from which on a dense product is faster
+_ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Linear combinations of ratios of totals, ``R ((A T) / (B T))``.
+
+    Parameters
+    ----------
+    A : array, shape (q, m)
+        Numerators, as linear forms of m totals.
+    B : array, shape (q, m), optional
+        Denominators; one without.
+    R : array, shape (r, q), optional
+        Combinations of the ratios; each of them without.
+    """
+
+    A: Array
+    B: Array | None = None
+    R: Array | None = None
+
+    def combined(self, R: Array) -> Ratios:
+        """Linear combinations of these functions, R of shape (r, q)."""
+        return Ratios(self.A, self.B, R if self.R is None else R @ self.R)
+
+    def defined(self, T: Array) -> tuple[npt.NDArray[np.bool_], Ratios]:
+        """Which functions rest on no ratio to zero at totals T, (q,) or (r,), and those."""
+        there = np.full(len(self.A), True) if self.B is None else self.B @ T != 0.0
+        if self.R is None:
+            rows, R = there, None
+        else:
+            rows = ~self.R[:, ~there].any(axis=1)
+            R = self.R[np.ix_(rows, there)]
+        return rows, Ratios(self.A[there], None if self.B is None else self.B[there], R)
+
+    def value(self, T: Array) -> Array:
+        """The functions of totals T, shape (..., m) -> (..., q)."""
+        found = T @ self.A.T
+        if self.B is not None:
+            found = found / (T @ self.B.T)
+        return np.asarray(found if self.R is None else found @ self.R.T)
+
+    def jacobian(self, T: Array) -> Array:
+        """Their derivatives at T, shape (m,) -> (q, m)."""
+        J: Array = self.A
+        if self.B is not None:
+            below = self.B @ T
+            J = (self.A - ((self.A @ T) / below)[:, None] * self.B) / below[:, None]
+        return J if self.R is None else product(self.R, J)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """Estimates, shape (q,), and their covariances, (q, q): in all, and of the randomisation."""
+
+    value: Array
+    covariance: Array
+    noise: Array
+
+
+class Totals(ABC):
+    """Estimated totals, shape (m,), of a complex sample of privatised reports."""
+
+    estimate: Array
+    noise: Array  # covariance of the randomisation, (m, m)
+
+    _kind: ClassVar[str]
+
+    def covariance_of(self, functions: Ratios) -> Array:
+        """Covariance of functions of the totals, design and randomisation together, (q, q)."""
+        return self._covariance(functions, functions.jacobian(self.estimate))
+
+    @abstractmethod
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
+        """`covariance_of` functions whose derivatives at the estimate are J, (q, m)."""
+
+    @property
+    @abstractmethod
+    def _spread(self) -> Array:
+        """About the standard errors of the totals, (m,)."""
+
+    @abstractmethod
+    def some(self, at: slice) -> Totals:
+        """Some of the totals."""
+
+    def of(self, functions: Ratios) -> Estimated:
+        """Functions of the totals, with covariances; zero where only rounding is left of one."""
+        J = functions.jacobian(self.estimate)
+        covariance = self._covariance(functions, J)
+        nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
+        covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
+        return Estimated(functions.value(self.estimate), covariance, _sandwich(J, self.noise))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        kind: Any = self
+        arrays = {item.name: getattr(self, item.name) for item in fields(kind)}
+        return {"kind": self._kind} | {
+            name: array_to_json(value) if isinstance(value, np.ndarray) else value
+            for name, value in arrays.items()
+        }
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Totals:
+        """Inverse of `to_dict`."""
+        kind: Any = {cls._kind: cls for cls in (LinearTotals, ReplicatedTotals)}[document["kind"]]
+        found: Totals = kind(
+            **{
+                item.name: value if isinstance(value, bool) else array_from_json(value)
+                for item in fields(kind)
+                for value in [document[item.name]]
+            }
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTotals(Totals):
+    """Totals with their covariance, (m, m), from which that of functions follows by derivatives."""
+
+    estimate: Array
+    covariance: Array
+    noise: Array
+
+    _kind = "linear"
+
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
+        return _sandwich(J, self.covariance)
+
+    def some(self, at: slice) -> LinearTotals:
+        return LinearTotals(self.estimate[at], self.covariance[at, at], self.noise[at, at])
+
+    @property
+    def _spread(self) -> Array:
+        return np.asarray(np.sqrt(np.abs(np.diagonal(self.covariance))))
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedTotals(Totals):
+    """Totals in each of R replicates, in which functions of them are computed anew.
+
+    Parameters
+    ----------
+    replicates : array, shape (R, m)
+    scales : array, shape (R,)
+        What the squared deviation of each replicate counts.
+    about_estimate : bool
+        Whether deviations are from the estimate (the mean squared error) and not from the mean of
+        the replicates.
+    missed : array, shape (m, m)
+        Covariance of the randomisation that the replicates lack, where they are corrected for a
+        finite population.
+    """
+
+    estimate: Array
+    noise: Array
+    replicates: Array
+    scales: Array
+    missed: Array
+    about_estimate: bool = False
+
+    _kind = "replicated"
+
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
+        counts = self.scales > 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):  # refused below
+            found = functions.value(self.replicates[counts])
+        if not np.isfinite(found).all():
+            number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
+            raise NotAvailable(
+                f"replicate {number} has no weight in some domain, which lies in the units that it "
+                "leaves out: take larger domains, or the survey without replicates"
+            )
+        centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
+        apart = found - centre
+        return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
+
+    def some(self, at: slice) -> ReplicatedTotals:
+        return replace(
+            self,
+            estimate=self.estimate[at],
+            noise=self.noise[at, at],
+            replicates=self.replicates[:, at],
+            missed=self.missed[at, at],
+        )
+
+    @property
+    def _spread(self) -> Array:
+        return np.asarray(np.sqrt(self.scales @ (self.replicates - self.estimate) ** 2))
+
+
+def checked(covariance: Array) -> Covariance:
+    """A covariance whose variances are not negative; else an error that says why."""
+    v = np.diagonal(covariance)
+    if np.any(v < 0.0):
+        raise NotAvailable(
+            f"the variance of {int((v < 0.0).sum())} of {v.size} estimates is estimated to be "
+            "negative: the randomisation variance that the correction for a finite population "
+            "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
+            "leave fpc= out, or join domains"
+        )
+    return Covariance.dense((covariance + covariance.T) / 2.0)  # rounding is not symmetric
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right``; of many domains most entries of one of them may be zero."""
+    thin = _thin(left)
+    if thin is left:
+        return np.asarray((_thin(right.T) @ left.T).T)
+    return np.asarray(thin @ right)
+
+
+def _sandwich(J: Array, V: Array) -> Array:
+    """``J V J'``."""
+    left = _thin(J)
+    return np.asarray(left @ (left @ V).T).T
+
+
+def _thin(matrix: Array) -> Any:
+    """A matrix for products; of many domains most entries are zero."""
+    from scipy.sparse import csr_array
+
+    if matrix.size <= _LARGE or np.count_nonzero(matrix) > _FILLED * matrix.size:
+        return matrix
+    return csr_array(matrix)
+
+
+# -- Variances of weighted totals under a design, by linearisation --------------------------------
+# The scores are those of privatised reports: what varies is the sample and the randomisation of
+# every respondent, who randomise independently. The variance between units holds both, but for
+# what a correction for a finite population takes away of the randomisation, see `missed_noise`.
+
+
+_FEW = 1 << 16  # places that are marked one by one
+_NO_OTHERS = (
+    "needs a stratum with two units or more, in each domain and unit that has strata of one: "
+    "choose 'certainty' or 'centered'"
+)
+
+
+def design_covariance(sample: Sample, scores: Scores) -> Array:
+    """Covariance of the weighted totals of scores, shape (p, p).
+
+    The variance between units of each stage, ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2``, summed
+    over strata, times the sampling fractions of the stages before (Saerndal, Swensson, Wretman
+    1992, section 4.4).
+
+    Raises
+    ------
+    InvalidArgument
+        For strata of a single unit, if `single_unit` is "fail"; and if "average" finds no others
+        among those with respondents in the domain.
+    """
+    sample.refuse_single_units()
+    found = np.zeros((scores.size, scores.size))
+    for number in range(len(sample.stages)):
+        found += between_units(sample, number, scores)
+    return (found + found.T) / 2.0
+
+
+def scale_of_strata(sample: Sample, number: int) -> Array:
+    """What the sum of squares between units counts in each stratum of a stage, shape (H,)."""
+    stage, factor = sample.stages[number], sample.factors[number]
+    n = stage.sampled
+    single = n < 2
+    scale = factor * (1.0 - stage.fraction) * np.where(single, 1.0, n / np.maximum(n - 1.0, 1.0))
+    if sample.single_unit == "average":
+        return _averaged(scale, stage)
+    if sample.single_unit == "certainty":
+        return np.where(single, 0.0, scale)
+    return np.asarray(scale)
+
+
+def between_units(sample: Sample, number: int, scores: Scores) -> Array:
+    """What one stage adds to the covariance, shape (p, p)."""
+    stage = sample.stages[number]
+    if sample.single_unit != "average" or not np.any(stage.is_single):
+        return _squares(sample, number, scores, scale_of_strata(sample, number))
+    scale = scale_of_strata(replace(sample, single_unit="certainty"), number)
+    factor = _known_strata(sample, stage, scores, scores.domain is None or number > 0)
+    found = np.zeros((scores.size, scores.size))
+    distinct, which = np.unique(np.sqrt(factor), axis=0, return_inverse=True)
+    for i, root in enumerate(distinct):
+        own = _squares(
+            sample, number, scores, np.where(which.reshape(-1)[stage.parent] == i, scale, 0.0)
+        )
+        found += own * np.outer(*2 * (np.repeat(root, scores.size // root.size),))
+    return found
+
+
+def _known_strata(sample: Sample, stage: Stage, scores: Scores, needed: bool) -> Array:
+    """What "average" makes of the strata with several units, by unit above and domain, (u, g).
+
+    How many strata have respondents in the domain, over those of them that show a variance: strata
+    of one unit are given the mean of the others there. Zero where there are no others, which is
+    refused if they are `needed`.
+    """
+    g, H = scores.n_domains, len(stage.sampled)
+    domain = scores.domains
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own, strata = np.divmod(np.unique(domain[there] * H + stage.cell_strata[there]), H)
+    at, shape = stage.parent[strata] * g + own, (int(stage.parent.max()) + 1, g)
+    every = np.bincount(at, minlength=shape[0] * g).reshape(shape)
+    known = np.bincount(at, ~stage.is_single[strata], shape[0] * g).reshape(shape)
+    if needed and np.any((known == 0.0) & (every > 0)):
+        raise InvalidArgument("single_unit", "average", _NO_OTHERS)
+    return np.divide(every, known, out=np.zeros(shape), where=known > 0.0)
+
+
+def _squares(sample: Sample, number: int, scores: Scores, scale: Array) -> Array:
+    """Sum of squares between the units of a stage whose strata count by `scale`, (H,); (p, p)."""
+    stage = sample.stages[number]
+    n = stage.sampled
+    centre = np.where(n < 2, 0.0, scale / n)  # one unit alone is taken from zero
+    strata = stage.cell_strata
+    if stage.unit is None:
+        squares = scores.products(sample.w2 * scale[strata])
+    else:
+        X = scores.totals(sample.w, stage.unit, len(stage.strata))
+        squares = gram(X, scale[stage.strata])
+    means = scores.totals(sample.w, strata, len(n))
+    return squares - gram(means, centre)
+
+
+def _averaged(scale: Array, stage: Stage) -> Array:
+    """The factor of each stratum where those of one unit are given the mean of the others."""
+    single = stage.is_single
+    strata = np.bincount(stage.parent)
+    known = np.bincount(stage.parent, ~single, strata.size)
+    if np.any(known[stage.parent] == 0.0):
+        raise InvalidArgument("single_unit", "average", _NO_OTHERS)
+    return np.where(single, 0.0, scale * (strata / np.maximum(known, 1.0))[stage.parent])
+
+
+def missed_noise(sample: Sample) -> Array:
+    """Share of the randomisation variance of each cell that `design_covariance` lacks, (c,).
+
+    Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it: what
+    is missing is the product of all sampling fractions, and all of it where no stage is estimated.
+    """
+    held = np.zeros(sample.w.shape)
+    for stage, factor in zip(sample.stages, sample.factors, strict=True):
+        share = factor * (1.0 - stage.fraction)
+        if sample.single_unit == "certainty":
+            share = np.where(stage.sampled < 2, 0.0, share)
+        held += share[stage.cell_strata]
+    return 1.0 - held
+
+
+def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+    """Units of the first stage with respondents `inside`, (c,), less strata that hold them.
+
+    Without strata that were taken whole, see `degrees_in_domains`.
+    """
+    return float(degrees_in_domains(sample, np.where(inside, 0, -1), 1)[0])
+
+
+def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside.
+
+    Strata of which all units were taken show nothing of the sampling and add none, but where the
+    others have none either. Where a domain has no others, its degrees are those of the next stage,
+    or of respondents, whose noise varies.
+    """
+    stage = sample.stages[0]
+    drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
+    found = _units_less_strata(sample, stage.unit, drawn, g)
+    found = np.where(found < 1.0, _units_less_strata(sample, stage.unit, domain, g), found)
+    whole = np.bincount(drawn[drawn >= 0], minlength=g) == 0
+    if not whole.any():
+        return found
+    if len(sample.stages) > 1:
+        rest = degrees_in_domains(replace(sample, stages=sample.stages[1:]), domain, g)
+    else:
+        rest = _units_less_strata(sample, None, domain, g)
+    return np.where(whole, rest, found)
+
+
+def _units_less_strata(
+    sample: Sample, unit: npt.NDArray[np.int64] | None, domain: npt.NDArray[np.int64], g: int
+) -> Array:
+    """Units of g domains, or respondents, less strata of the first stage that hold them, (g,)."""
+    stage, there = sample.stages[0], np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own = domain[there]
+    strata = _different(own, stage.cell_strata[there], len(stage.sampled), g)
+    if unit is None:
+        return np.asarray(np.bincount(own, sample.n[there], g) - strata)
+    return _different(own, unit[there], len(stage.strata), g) - strata
+
+
+def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:
+    """Which of g domains one unit of the first stage holds, where not all units were taken, (g,).
+
+    Shares of such a domain do not vary between units, whatever their variance is. Nor is anything
+    known of a domain in strata of one unit each, if these are given the mean of the others.
+    """
+    stage = sample.stages[0]
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own, n = domain[there], sample.n[there]
+    units = np.bincount(own, n, g)
+    if stage.unit is not None:
+        units = _different(own, stage.unit[there], len(stage.strata), g)
+    taken = np.bincount(own, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
+    found = (units == 1.0) & (taken == 0.0)
+    if sample.single_unit == "average":
+        several = ~stage.is_single[stage.cell_strata[there]]
+        found |= (units > 0.0) & (np.bincount(own, several, g) == 0.0)
+    return np.asarray(found)
+
+
+def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
+    """How many different codes below n each of g domains has, (g,)."""
+    pairs = own * n + codes
+    if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
+        seen = np.zeros(g * n, dtype=bool)
+        seen[pairs] = True
+        return np.asarray(seen.reshape(g, n).sum(axis=1, dtype=float))
+    return np.asarray(np.bincount(np.unique(pairs) // n, minlength=g).astype(float))
+
+
+# -- Estimated totals of a sample, by linearisation or by replication -----------------------------
+
+
+_DETERMINED = 1e-11  # standard error, relative to the largest total, that is rounding
+_MOST_REPLICATED = 5e7  # numbers, 400 MB
+
+
+def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array) -> Totals:
+    """Weighted totals of the scores of privatised reports, and how they vary.
+
+    Parameters
+    ----------
+    sample : Sample
+    scores : Scores
+        Of m totals.
+    noise : array, shape (m, m)
+        Covariance that the randomisation alone has, ``sum w^2 C(r)``.
+    missed : array, shape (m, m)
+        The part of it that the variance between units or replicates lacks, see `missed_noise`.
+
+    Raises
+    ------
+    NotAvailable
+        If the totals of all replicates are too many to be kept.
+    """
+    estimate, replication = scores.total(sample.w), sample.replication
+    if replication is None:
+        covariance = design_covariance(sample, sample.residuals(scores))
+        if sample.calibration is not None:
+            covariance = _without_rounding(covariance, float(np.abs(estimate).max()))
+        return LinearTotals(estimate, covariance + missed, noise)
+    scales = replication.scales(sample)
+    if len(scales) * scores.size > _MOST_REPLICATED:
+        raise NotAvailable(
+            f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
+            "categories, domains or replicates, or the survey without replicates"
+        )
+    rest = missed + replication.rest(sample, sample.residuals(scores))
+    if not len(scales):  # all units of the first stage are in the sample
+        return LinearTotals(estimate, rest, noise)
+    replicates = replication.totals(sample, scores)
+    about = replication.about_estimate
+    return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
+
+
+def _without_rounding(covariance: Array, size: float) -> Array:
+    """A covariance of totals, zero for those that population totals determine.
+
+    Rounding is all that is left of their residuals; `size` is that of the largest total.
+    """
+    fixed = np.abs(np.diagonal(covariance)) <= (_DETERMINED * size) ** 2
+    return np.where(fixed[:, None] | fixed, 0.0, covariance)
+
+
+def missed_noise_estimation(sample: Sample) -> Array:
+    """Share of the randomisation variance of each cell that the variance estimate lacks, (c,)."""
+    if sample.replication is None:
+        return missed_noise(sample)
+    return sample.replication.missed(sample)
+
+
+def degrees_of_freedom_estimation(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+    """Degrees of freedom of variances in a domain, whose cells are `inside`, shape (c,)."""
+    if sample.replication is None:
+        return degrees_of_freedom(sample, inside)
+    return sample.replication.degrees_of_freedom(sample, inside)
+
+
+def in_one_unit_estimation(
+    sample: Sample, domain: npt.NDArray[np.int64], varies: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,).
+
+    Replicates that were given do not tell their units: there it is where nothing `varies`, (g,).
+    """
+    if sample.replication is not None and not sample.replication.knows_units:
+        return ~varies
+    return in_one_unit(sample, domain, len(varies))
+
+
+def degrees_in_domains_estimation(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
+    if sample.replication is None:
+        return degrees_in_domains(sample, domain, g)
+    return np.array([degrees_of_freedom_estimation(sample, domain == i) for i in range(g)])
+
+
+# -- Design effects: what a variance owes to the sample, and what to the randomisation ------------
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The two factors of a design effect and their product, shape (q,); nan where unknown.
+
+    Parameters
+    ----------
+    design : array
+        Variance without noise over that of a simple random sample of true answers.
+    privacy : array
+        Variance over that without noise.
+    whole : array
+        Variance over that of a simple random sample of true answers.
+    """
+
+    design: Array
+    privacy: Array
+    whole: Array
+
+
+def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects:
+    """Design effects of shares p, all of shape (q,), each of n respondents.
+
+    The variance of the true answers is estimated by what is left without the `noise`, the variance
+    of the randomisation. Both factors are nan where nothing is left, and all where p is not between
+    0 and 1, as where it is an unbiased estimate that chance has moved out of it.
+    """
+    simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
+    simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
+    sampled = np.where(variance > np.maximum(noise, 0.0), variance - noise, np.nan)
+    return Effects(
+        sampled / simple, np.where(simple > 0.0, variance / sampled, np.nan), variance / simple
+    )
+
+
+# -- What answers that are not listed do to weighted estimates of candidates ----------------------
+# An answer that is not among the candidates owns the same cells in every report. What it adds to
+# them by chance is common to all respondents of a cohort, so that no variance between sampling
+# units shows it, and it does not shrink as a sample grows. The residuals of the cells do show it.
+
+
+_COLUMNS = 512  # cells whose variances are found at a time
+_SATURATED = 1e-8  # share of their collisions that residuals show where candidates fit anything
+
+
+def collision_covariance(sample: Sample, at: Codes, decoded: CohortDecoding) -> Array:
+    """Covariance of the estimated frequencies by chance collisions with other answers, (k, k).
+
+    To be added to that of the design; zero over a closed alphabet. Weights of the cohorts are those
+    of a list that is complete.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of c cells.
+    at : array of int64, shape (c,)
+        The report of each cell, as `decoded` has them; -1 outside the domain.
+    decoded : CohortDecoding
+        Of the reports in the domain.
+    """
+    found, source = collisions(sample, at, decoded), decoded.moments.sources[0]
+    if found <= 0.0:
+        return np.zeros((decoded.k, decoded.k))
+    inverse = decoded.moments.inverse
+    return np.asarray(found * inverse @ source.collision_spread() @ inverse)
+
+
+def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
+    """Sum of the squared frequencies of answers that are not listed, from the residuals.
+
+    The moment estimate: squared residuals are on average those that design and randomisation make,
+    less what the candidates follow, and in proportion to this sum those of collisions. The first
+    are estimated as without a correction for finite populations. It may be negative.
+    """
+    problem = decoded.moments
+    if not problem.is_open:
+        return 0.0
+    free, source = sample.without_corrections(), problem.sources[0]
+    place = np.append(decoded.place, -1)[at]
+    z = (decoded.phi - decoded.p) / source.reports.sum()
+    followed = _variance(free, place, z)
+    seen = 0.0
+    for columns, cells in _cells(decoded):
+        V = _variance(free, place, cells)
+        seen += float(source.weights[columns] @ np.diagonal(V))
+    residual = source.moved - source.design.times(decoded.p)
+    expected = seen - float(np.vdot(source.design.gram(source.weights), followed))
+    every = float(source.collision_variance * source.weights.sum())
+    rate = every - float(np.vdot(problem.inverse, source.collision_spread()))
+    if rate <= _SATURATED * every:
+        return 0.0
+    return (float(source.weights @ residual**2) - expected) / rate
+
+
+def _variance(sample: Sample, place: Codes, table: Any) -> Array:
+    """Covariance of weighted totals of scores, which hold the randomisation."""
+    none = np.zeros((table.shape[1], table.shape[1]))
+    totals = estimated_totals(
+        sample, Scores(((place, table),), np.where(place >= 0, 0, -1)), none, none
+    )
+    return totals.covariance_of(Ratios(np.eye(len(none))))
+
+
+def _cells(decoded: CohortDecoding) -> Iterator[tuple[slice, Any]]:
+    """Linearised scores of the frequencies of cells, (u, b) sparse, for blocks of cohorts."""
+    from scipy.sparse import csr_array
+
+    source, distinct = decoded.moments.sources[0], decoded.distinct
+    m, cohort = source.design.n_cells, distinct.cohort
+    assert cohort is not None
+    t = (source.moved + source.offset).reshape(-1, m)
+    step = max(1, _COLUMNS // m)
+    for start in range(0, len(t), step):
+        stop = min(start + step, len(t))
+        rows = np.flatnonzero((cohort >= start) & (cohort < stop))
+        own = cohort[rows]
+        apart = np.where(source.reports[own, None] > 0.0, indicators(distinct[rows]) - t[own], 0.0)
+        apart /= np.maximum(source.reports[own], np.finfo(np.float64).tiny)[:, None]
+        columns = (own - start)[:, None] * m + np.arange(m)
+        shape = (len(distinct), (stop - start) * m)
+        entries = (apart.ravel(), (np.repeat(rows, m), columns.ravel()))
+        yield slice(start * m, stop * m), csr_array(entries, shape=shape)

@@ -1,1 +1,0 @@
-"""Weights that reproduce population totals, or are cut, and variances since."""

@@ -1,1 +1,0 @@
-"""Intervals and tests of frequencies and unknown parameters together."""

@@ -1,0 +1,646 @@
+"""Sandwich covariances: what scores of respondents or clusters vary by, and how well they know it.
+
+Residuals are smaller than errors where a cluster has much of the information on a coefficient. With
+``K_g`` the share of cluster g, its information in units in which that of all is the identity, the
+score totals vary by ``K_g - K_g K_g`` and not by ``K_g``, if the model holds. The bias-reduced
+sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total, which makes it unbiased there; what it
+takes a variance from has the moments of a chi-square variable, whose degrees of freedom follow
+(Satterthwaite). Of least squares and single respondents these are HC2 and the degrees of freedom of
+Bell and McCaffrey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
+from ldpstats.likelihood.regression import Multinomial, Outcome, Predictors
+
+__all__ = [
+    "MOST_CLUSTERS",
+    "Average",
+    "Cells",
+    "InformationShares",
+    "Points",
+    "average",
+    "cluster_sandwich",
+    "design_meat",
+    "effects_of_rows",
+    "enough_in_each",
+    "marginal_effects",
+    "means",
+    "ones",
+    "pearson",
+    "quadratic_form",
+    "row_means",
+    "score_groups",
+]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+
+MOST_CLUSTERS = 1000  # up to which covariances of clusters are bias-reduced by default
+_ALL = 1e-8  # one minus the share of a cluster that alone determines something
+_BLOCK = 1 << 22  # numbers of the largest array that is made at a time
+_NORMAL = 1000.0  # degrees of freedom from which on a bound of them does
+
+
+@dataclass(frozen=True, eq=False)
+class InformationShares:
+    """How the information on parameters is spread over clusters, or respondents.
+
+    Parameters
+    ----------
+    basis : array, shape (P, p)
+        Parameters from units in which the information of all clusters is the identity.
+    values : array, shape (G, r)
+        Eigenvalues of the share of each cluster in these units, from 0 to 1.
+    vectors : array, shape (G, p, r)
+        Its eigenvectors.
+    times : array, shape (G,)
+        How many clusters, alike in all, each stands for.
+
+    References
+    ----------
+    R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
+    multi-stage samples, Survey Methodology 2002. J. E. Pustejovsky and E. Tipton, Small-sample
+    methods for cluster-robust variance estimation, Journal of Business & Economic Statistics 2018.
+    """
+
+    basis: Array
+    values: Array
+    vectors: Array
+    times: Array
+
+    @classmethod
+    def of_clusters(cls, information: Array, inverse: Array) -> InformationShares:
+        """Those of clusters by their information, (G, p, p).
+
+        Parameters
+        ----------
+        information : array, shape (G, p, p)
+        inverse : array, shape (p, p)
+            Takes scores to parameters: the inverse of the information of all.
+        """
+        total = information.sum(axis=0)
+        scale = np.sqrt(np.diagonal(total))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        size, axes = np.linalg.eigh(total / np.outer(scale, scale))
+        size = np.maximum(size, 1e-14 * size[-1])
+        root = scale[:, None] * axes * np.sqrt(size)
+        back = (axes / np.sqrt(size)).T / scale
+        values, vectors = np.linalg.eigh(back @ information @ back.T)
+        return cls(inverse @ root, np.clip(values, 0.0, 1.0), vectors, np.ones(len(values)))
+
+    @classmethod
+    def of_rows(cls, X: Array, inverse: Array, times: Array) -> InformationShares:
+        """Those of rows of least squares, X of shape (n, p) times the roots of weights."""
+        size, axes = np.linalg.eigh(inverse)
+        basis = axes * np.sqrt(size)
+        k = X @ basis
+        h = np.einsum("np,np->n", k, k)
+        unit = k / np.sqrt(np.where(h > 0.0, h, 1.0))[:, None]
+        return cls(basis, np.minimum(h, 1.0)[:, None], unit[:, :, None], times)
+
+    def covariance(self, totals: Array, inverse: Array) -> Array:
+        """The bias-reduced sandwich of score totals, (G, p), that `inverse` takes to parameters.
+
+        What one cluster alone determines has no residual there, and is left out.
+        """
+        z = np.linalg.solve(self.basis, inverse @ totals.T).T
+        share, left = self._kept(slice(None))
+        along = np.einsum("gpr,gp->gr", self.vectors, z) * (share > 0.0) / np.sqrt(left)
+        rows = np.einsum("gpr,gr->gp", self.vectors, along) @ self.basis.T
+        return np.asarray(rows.T @ rows)
+
+    def among(self, free: npt.NDArray[np.bool_]) -> InformationShares:
+        """The same with rows of the basis for others than the `free` parameters, (P,), too."""
+        basis = np.zeros((free.size, self.basis.shape[1]))
+        basis[free] = self.basis
+        return replace(self, basis=basis)
+
+    def _kept(self, some: slice) -> tuple[Array, Array]:
+        """Shares, zero where they are all of something, and what they leave, one there."""
+        own = self.values[some]
+        kept = own < 1.0 - _ALL
+        return np.where(kept, own, 0.0), np.where(kept, 1.0 - own, 1.0)
+
+    def degrees(self, L: Array) -> float:
+        """Degrees of freedom of the variance of L times the first parameters, L of shape (q, m).
+
+        Of several contrasts those of the Wishart matrix with the same total variance (Pustejovsky
+        and Tipton's "HTZ"); nan where single clusters determine more than half of a contrast, so
+        that its variance cannot be estimated.
+        """
+        ell = (L @ self.basis[: L.shape[1]]).T
+        q, size = ell.shape[1], ell.size
+        known, largest = np.zeros((q, q)), 0.0
+        for some in self._blocks(size):
+            share, left = self._kept(some)
+            c = np.einsum("gpr,pq->grq", self.vectors[some], ell)
+            known += np.einsum("gr,grq,grs->qs", share * self.times[some, None], c, c)
+            if q == 1:
+                each = (share / left * c[:, :, 0] ** 2).sum(axis=1)
+                largest = max(largest, float(each.max(initial=0.0)))
+        wide, axes = np.linalg.eigh(known)
+        if wide[0] <= 1e-12 * np.trace(ell.T @ ell):
+            return float("nan")
+        if np.linalg.eigvals(np.linalg.solve(known, ell.T @ ell)).real.max() > 2.0:
+            return float("nan")
+        if q == 1 and known[0, 0] >= _NORMAL * largest:
+            return float(known[0, 0] / largest)  # a bound from below
+        return float(q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide))))
+
+    def _variance(self, ell: Array) -> float:
+        """Sum of the variances of the entries of the estimated covariance of contrasts, (p, q).
+
+        The scores are normal, and the covariance is the identity on average.
+        """
+        p, q = ell.shape
+        own, T = 0.0, np.zeros((ell.size, ell.size))
+        for some in self._blocks(ell.size):
+            share, left = self._kept(some)
+            vectors, times = self.vectors[some], self.times[some]
+            c = np.einsum("gpr,pq->grq", vectors, ell)
+            A = np.einsum("gr,grq,grs->gqs", share / left, c, c)
+            U = np.einsum("gpr,grq->gpq", vectors, c * (share / np.sqrt(left))[:, :, None])
+            UU = np.einsum("gpq,gps->gqs", U, U)
+            a, u = (np.einsum("gqq->g", one) for one in (A, UU))
+            squares = np.einsum("gqs,gqs->g", A, A - 2.0 * UU)
+            own += float(times @ (a * (a - 2.0 * u) + squares))
+            flat = U.reshape(len(U), -1)
+            T += (flat * times[:, None]).T @ flat
+        pairs = T.reshape(p, q, p, q)
+        return own + float((T**2).sum() + np.einsum("asbt,atbs->", pairs, pairs))
+
+    def _blocks(self, width: int) -> Iterator[slice]:
+        step = max(1, _BLOCK // max(width, 1))
+        for start in range(0, len(self.values), step):
+            yield slice(start, start + step)
+
+
+def _totals(scores: Array, place: Codes, weights: Array, groups: Codes, n_groups: int) -> Array:
+    """Weighted totals of scores by cluster, (G, p)."""
+    from scipy.sparse import csr_array
+
+    table = csr_array((weights, (groups, place)), shape=(n_groups, len(scores)))
+    return np.asarray(table @ scores)
+
+
+def cluster_sandwich(
+    rows: tuple[Array, Array, Array, Array],
+    inverse: Array,
+    n: float,
+    correct: bool | None,
+    information: Array | None = None,
+) -> tuple[Array, InformationShares | None]:
+    """Covariance by clusters of parameters, (p, p), and shares if it is the bias-reduced one.
+
+    Parameters
+    ----------
+    rows : scores (u, p), place (n,), weights (n,) and groups (n,)
+        Scores of each kind of row; the kind, weight and cluster, from 0, of each respondent.
+    inverse : array, shape (p, p)
+        Takes scores to parameters.
+    n : float
+        Respondents.
+    correct : bool or None
+        Whether there is a factor for few clusters; None for the bias-reduced covariance.
+    information : array, shape (G, p, p), optional
+        Of the clusters; by default the products of the scores of their rows.
+    """
+    scores, place, weights, groups = rows
+    n_groups, p = int(groups.max()) + 1, scores.shape[1]
+    totals = _totals(scores, place, weights, groups, n_groups)
+    if correct is None:
+        if information is None:
+            products = (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)
+            information = _totals(products, place, weights, groups, n_groups)
+            information = information.reshape(n_groups, p, p)
+        shares = InformationShares.of_clusters(information, inverse)
+        return shares.covariance(totals, inverse), shares
+    factor = n_groups / (n_groups - 1.0) * ((n - 1.0) / (n - p)) if correct else 1.0
+    return inverse @ (factor * (totals.T @ totals)) @ inverse.T, None
+
+
+def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
+    """Covariance of the weighted score totals under the design of a sample, (p, p).
+
+    Finite population corrections are not used: coefficients describe a law, not a population.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of c cells.
+    scores : array, shape (u, p)
+    at : array of int64, shape (c,)
+        The score of each cell; -1 for none.
+    """
+    none = np.zeros((scores.shape[1], scores.shape[1]))
+    free = sample.without_corrections()
+    free.refuse_single_units()
+    totals = estimated_totals(free, Scores(((at, scores),)), none, none)
+    return totals.covariance_of(Ratios(np.eye(scores.shape[1])))
+
+
+# -- Averages of functions of a regression's linear predictors, with derivatives by all parameters -
+# With private predictors an average is also one over their configurations, whose law given the
+# public covariates has parameters of its own; the derivatives include those.
+
+
+Function = Callable[[Array], tuple[Array, Array]]
+
+_BLOCK_margins = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """Numbers and their derivatives by all parameters.
+
+    Parameters
+    ----------
+    value : array, shape (m,)
+    gradient : array, shape (m, size)
+    """
+
+    value: Array
+    gradient: Array
+
+    def __sub__(self, other: Average) -> Average:
+        return Average(self.value - other.value, self.gradient - other.gradient)
+
+    def __truediv__(self, other: Average) -> Average:
+        """The ratio to a single number."""
+        value = self.value / other.value
+        gradient = (self.gradient - value[:, None] * other.gradient) / other.value
+        return Average(value, gradient)
+
+    def times(self, R: Array) -> Average:
+        """The linear combinations that the rows of R, (r, m), are."""
+        return Average(R @ self.value, R @ self.gradient)
+
+    def covariance(self, V: Array) -> Array:
+        """Covariance by the delta method, (m, m); V is that of the parameters.
+
+        A parameter without a variance matters only where the derivative by it is not zero.
+        """
+        G = self.gradient
+        none = np.isnan(np.diagonal(V))
+        found = G @ np.where(np.isnan(V), 0.0, V) @ G.T
+        lost = np.asarray(G[:, none].any(axis=1))
+        return np.asarray(np.where(lost[:, None] | lost, np.nan, found))
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Average]) -> Average:
+        """Several after one another."""
+        values = np.concatenate([part.value for part in parts])
+        return cls(values, np.vstack([part.gradient for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows of covariates at which the law of the true answers is evaluated.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    designs : tuple of Predictors
+        One for each configuration of the private predictors; one alone if their values are given.
+    marginal : Predictors or None
+        Of the law of the configurations; None for one design.
+    weights : array, shape (n,)
+    size : int
+        Number of all parameters.
+    seen : array, shape (n, C), optional
+        Likelihoods of the reports on the private predictors, which the law is then given too.
+    """
+
+    outcome: Outcome
+    designs: tuple[Predictors, ...]
+    marginal: Predictors | None
+    weights: Array
+    size: int
+    seen: Array | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def n_outcome(self) -> int:
+        """Number of parameters of the outcome."""
+        return self.designs[0].size
+
+    def take(self, rows: Any) -> Points:
+        """Some rows."""
+        return replace(
+            self,
+            designs=tuple(design.take(rows) for design in self.designs),
+            marginal=None if self.marginal is None else self.marginal.take(rows),
+            weights=self.weights[rows],
+            seen=None if self.seen is None else self.seen[rows],
+        )
+
+    def law(self, theta: Array) -> tuple[Array, Array | None]:
+        """Probabilities of the configurations, (n, C), and their derivatives, (n, C, C - 1)."""
+        if self.marginal is None:
+            return np.ones((self.n, 1)), None
+        law = Multinomial(len(self.designs))
+        eta = self.marginal.eta(theta[self.n_outcome :])
+        if self.seen is None:
+            return law.mean(eta), law.jacobian(eta)
+        posterior = law.mean(eta) * self.seen
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        return posterior, posterior[:, :, None] * (np.eye(law.k)[:, 1:] - posterior[:, None, 1:])
+
+    def blocks(self, width: int) -> Iterator[tuple[slice, Points]]:
+        """Parts whose arrays of so many numbers a row fit in the cache."""
+        step = max(256, _BLOCK_margins // max(width, 1))
+        for start in range(0, self.n, step):
+            rows = slice(start, min(start + step, self.n))
+            yield rows, self if step >= self.n else self.take(rows)
+
+
+def average(
+    points: Points,
+    theta: Array,
+    of: Function,
+    chosen: Sequence[int] | None = None,
+    factor: Sequence[Array] | None = None,
+) -> Average:
+    """The weighted sum of functions of the linear predictors over rows and configurations.
+
+    Parameters
+    ----------
+    points : Points
+        Weights that sum to one make the sum an average.
+    theta : array, shape (size,)
+    of : callable
+        Maps eta, (n, q), to values, (n, m), and their derivatives, (n, m, q).
+    chosen : sequence of int, optional
+        Configurations that the sum takes in; all by default.
+    factor : sequence of array, each (n,), optional
+        Multiplies the weights in each configuration.
+
+    Returns
+    -------
+    Average
+    """
+    m = points.n_outcome
+    beta, gamma = theta[:m], theta[m:]
+    some = range(len(points.designs)) if chosen is None else chosen
+    q = points.outcome.q
+    width = q * max(getattr(points.outcome, "k", 1), 1) * (q + 1)
+    value: Any = 0.0
+    gradient: Any = 0.0
+    for rows, part in points.blocks(width):
+        law, bend = part.law(theta)
+        for c in some:
+            w = part.weights if factor is None else part.weights * factor[c][rows]
+            values, first = of(part.designs[c].eta(beta))
+            u = w * law[:, c]
+            value = value + u @ values
+            own = np.zeros((values.shape[1], points.size))
+            for a in range(values.shape[1]):
+                own[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
+                if bend is not None:
+                    assert part.marginal is not None
+                    away = (w * values[:, a])[:, None] * bend[:, c]
+                    own[a, m:] = part.marginal.adjoint(gamma, away)
+            gradient = gradient + own
+    return Average(value, gradient)
+
+
+def means(outcome: Outcome, logarithm: bool = False) -> Function:
+    """The mean of the outcome (probabilities of its categories), or its logarithm."""
+
+    def of(eta: Array) -> tuple[Array, Array]:
+        mean, first = outcome.mean(eta), outcome.jacobian(eta)
+        if not logarithm:
+            return mean, first
+        return np.log(mean), first / mean[:, :, None]
+
+    return of
+
+
+def ones(eta: Array) -> tuple[Array, Array]:
+    """One, whatever the linear predictors are."""
+    return np.ones((len(eta), 1)), np.zeros((len(eta), 1, eta.shape[1]))
+
+
+def _rates(outcome: Outcome, logarithm: bool) -> Function:
+    """Derivatives of the mean, or of its logarithm, by the predictors: (n, k q)."""
+
+    def of(eta: Array) -> tuple[Array, Array]:
+        first, second = outcome.jacobian(eta), outcome.curvature(eta)
+        if logarithm:
+            mean = outcome.mean(eta)
+            first = first / mean[:, :, None]
+            second = second / mean[:, :, None, None]
+            second = second - first[:, :, :, None] * first[:, :, None, :]
+        n, k, q = first.shape
+        return first.reshape(n, k * q), second.reshape(n, k * q, q)
+
+    return of
+
+
+def _slopes(design: Predictors, theta: Array) -> Array:
+    """Derivatives of the predictors by the covariates, (p, q)."""
+    at, zero = _units(design)
+    return np.asarray(at.eta(theta) - zero.eta(theta))
+
+
+def _slope_adjoint(design: Predictors, theta: Array, G: Array) -> Array:
+    """Derivative of ``sum(G * _slopes)``, G of shape (p, q)."""
+    at, zero = _units(design)
+    return np.asarray(at.adjoint(theta, G) - zero.adjoint(theta, G))
+
+
+def _units(design: Predictors) -> tuple[Predictors, Predictors]:
+    """Rows that have one covariate each, and none."""
+    p = design.p
+    at = replace(design, X=np.eye(p), offset=None)
+    return at, replace(at, X=np.zeros((p, p)))
+
+
+def marginal_effects(
+    points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
+) -> Average:
+    """Average derivatives of the mean by covariates.
+
+    Parameters
+    ----------
+    points : Points
+    theta : array, shape (size,)
+    columns : sequence of int, length m
+    method : {"dydx", "dyex", "eydx", "eyex"}
+        As in statsmodels: "ey" for derivatives of the logarithm of the mean, "ex" for derivatives
+        by the logarithm of the covariate.
+
+    Returns
+    -------
+    Average
+        Of (k m,) numbers, the effects on the first category first.
+    """
+    outcome, m = points.outcome, points.n_outcome
+    of = _rates(outcome, method.startswith("ey"))
+    design, q = points.designs[0], outcome.q
+    slopes = _slopes(design, theta[:m])
+    plain = None if method.endswith("ex") else average(points, theta, of)
+    values, gradients = [], []
+    for j in columns:
+        one = plain or average(points, theta, of, factor=[X.X[:, j] for X in points.designs])
+        mean = one.value.reshape(-1, q)
+        k = len(mean)
+        values.append(mean @ slopes[j])
+        gradient = np.einsum("kqs,q->ks", one.gradient.reshape(k, q, -1), slopes[j])
+        for a in range(k):
+            G = np.zeros(slopes.shape)
+            G[j] = mean[a]
+            gradient[a, :m] += _slope_adjoint(design, theta[:m], G)
+        gradients.append(gradient)
+    if not values:
+        return Average(np.zeros(0), np.zeros((0, points.size)))
+    stacked = np.array(gradients).transpose(1, 0, 2).reshape(-1, points.size)
+    return Average(np.array(values).T.ravel(), stacked)
+
+
+def effects_of_rows(
+    points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
+) -> Array:
+    """The derivatives of `marginal_effects` in each row, (n, k, m)."""
+    m, some = points.n_outcome, list(columns)
+    found: Any = 0.0
+    law = points.law(theta)[0]
+    slopes = _slopes(points.designs[0], theta[:m])[some]
+    of = _rates(points.outcome, method.startswith("ey"))
+    for c, design in enumerate(points.designs):
+        first = of(design.eta(theta[:m]))[0].reshape(points.n, -1, points.outcome.q)
+        own = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
+        found = found + (own * design.X[:, None, some] if method.endswith("ex") else own)
+    return np.asarray(found)
+
+
+def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Array, Array | None]:
+    """The mean of each row, over the configurations, and its variance.
+
+    Parameters
+    ----------
+    points : Points
+        Weights are not used.
+    theta : array, shape (size,)
+    V : array, shape (size, size), optional
+        Covariance of the parameters.
+
+    Returns
+    -------
+    values : array, shape (n, k)
+    variances : array, shape (n, k), or None without V
+    """
+    m = points.n_outcome
+    beta, gamma = theta[:m], theta[m:]
+    if not points.n:
+        none = points.outcome.mean(points.designs[0].eta(beta))
+        return none, None if V is None else none
+    values, variances = [], []
+    for _, part in points.blocks(points.size + points.outcome.q**2 * 8):
+        law, bend = part.law(theta)
+        etas = [design.eta(beta) for design in part.designs]
+        each = [points.outcome.mean(eta) for eta in etas]
+        values.append(np.sum([law[:, c, None] * one for c, one in enumerate(each)], axis=0))
+        if V is None:
+            continue
+        first = [points.outcome.jacobian(eta) for eta in etas]
+        own = np.empty(values[-1].shape)
+        for a in range(own.shape[1]):
+            G = np.zeros((part.n, points.size))
+            for c, design in enumerate(part.designs):
+                G[:, :m] += design.rows(beta, law[:, c, None] * first[c][:, a])
+                if bend is not None:
+                    assert part.marginal is not None
+                    G[:, m:] += part.marginal.rows(gamma, each[c][:, a, None] * bend[:, c])
+            own[:, a] = _forms(G, V)
+        variances.append(own)
+    return np.vstack(values), np.vstack(variances) if V is not None else None
+
+
+def _forms(G: Array, V: Array) -> Array:
+    """``g' V g`` of each row; parameters by which nothing changes need no variance."""
+    none = np.isnan(np.diagonal(V))
+    found = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
+    return np.where(G[:, none].any(axis=1), np.nan, found)
+
+
+# -- Chi-square statistics of what was reported against what a regression expects -----------------
+
+
+_LEAST, _USUAL, _SHARE = 1.0, 5.0, 0.8  # Cochran's rule for expected counts
+_KNOWN = 0.02  # variance of a direction, as a share of what it had with known parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Sums of what was reported in groups of respondents, less what is expected.
+
+    Parameters
+    ----------
+    gaps : array, shape (m,)
+    spread : array, shape (m, m)
+        Covariance of the sums if the parameters were known.
+    slopes : array, shape (m, size)
+        Derivatives of the expected sums by the parameters.
+    """
+
+    gaps: Array
+    spread: Array
+    slopes: Array
+
+
+def enough_in_each(expected: Array) -> bool:
+    """Whether expected counts allow the chi-square law: all at least 1, four in five at least 5."""
+    return bool(expected.min() >= _LEAST and np.mean(expected >= _USUAL) >= _SHARE)
+
+
+def pearson(observed: Array, expected: Array) -> float:
+    """Pearson's statistic of counts, of any shape."""
+    return float(np.sum((observed - expected) ** 2 / expected))
+
+
+def quadratic_form(gaps: Array, V: Array, spread: Array) -> tuple[float, int]:
+    """The chi-square statistic of gaps with covariance V, and its degrees of freedom.
+
+    Directions in which fitted parameters leave hardly any variance are left out, as rounding and
+    terms of higher order are all that is there.
+
+    Parameters
+    ----------
+    gaps : array, shape (m,)
+    V : array, shape (m, m)
+        Their covariance, parameters being estimated.
+    spread : array, shape (m, m)
+        Their covariance if the parameters were known.
+    """
+    size, axes = np.linalg.eigh(spread)
+    there = size > 1e-10 * size.max(initial=1e-300)
+    root = axes[:, there] / np.sqrt(size[there])
+    share, directions = np.linalg.eigh(root.T @ V @ root)
+    kept = share > _KNOWN
+    along = directions[:, kept].T @ (root.T @ gaps)
+    return float(np.sum(along**2 / share[kept])), int(kept.sum())
+
+
+def score_groups(score: Array, weights: Array, groups: int) -> Codes:
+    """Groups of about equal weight by a score, equal scores together, numbered from 0."""
+    values, place = np.unique(np.round(score, 12), return_inverse=True)
+    own = np.bincount(place, weights, len(values))
+    middle = np.cumsum(own) - own / 2.0
+    found = np.minimum((groups * middle / own.sum()).astype(np.int64), groups - 1)
+    return np.asarray(np.unique(found, return_inverse=True)[1][place], dtype=np.int64)

@@ -1,1 +1,0 @@
-"""Tests, intervals and margins of regressions, as functions of arrays."""

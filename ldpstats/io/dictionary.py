@@ -1,0 +1,435 @@
+"""Files of a dictionary survey's reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import one_of
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.reports import (
+    SURVEY_COLUMNS,
+    SURVEY_FINGERPRINT,
+    SURVEY_FINGERPRINTS,
+    Answers,
+    KeptColumns,
+    ReportColumn,
+    check_labels,
+    chunks_of,
+    constant,
+    filled,
+    read_fingerprints,
+    stored_fingerprint,
+    stored_text,
+)
+from ldpstats.io.specifications import check_survey
+from ldpstats.io.storage import FilePath, without_answers
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    column_metadata,
+    file_format,
+    missing_texts,
+    names,
+    objects,
+    present,
+    refuse_missing,
+    stored_columns,
+    stored_names,
+    table_chunks,
+    write_table,
+)
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.models.dictionary.survey import (
+    DictionaryClient,
+    DictionaryCollector,
+    DictionaryReports,
+    DictionarySurvey,
+    starts_of,
+)
+from ldpstats.reports.layout import cohort_column
+
+__all__ = [
+    "DictionaryTable",
+    "privatize_strings",
+    "read_dictionary_reports",
+    "write_dictionary_reports",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+def read_dictionary_reports(
+    path: FilePath,
+    survey: DictionarySurvey,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> DictionaryReports:
+    """Read the reports of a dictionary survey from a CSV or Parquet file, chunk by chunk.
+
+    Parameters
+    ----------
+    path : path-like
+    survey : DictionarySurvey
+        The survey that the reports were collected with.
+    columns : sequence of five str, optional
+        Columns of the start of a gram (counted from 0) and its report, of the start and the report
+        of the other gram, and of the report of the string. By default start_1, gram_1, start_2,
+        gram_2 and string. The order of the two grams does not matter.
+    missing : {"raise", "count"}
+        Refuse rows that are empty in all five columns, or leave them out and count them.
+    na : sequence of str
+        Text that means an empty field too, for example ("NA",).
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    DictionaryReports
+        In the order of the rows.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or is malformed, or holds reports that the mechanisms cannot
+        make, invalid or equal start positions, or partly empty rows. The row is named, from 1 after
+        the header.
+    MechanismMismatch
+        If the Parquet file, or a row's fingerprint in the column survey_fingerprint, is of another
+        survey.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.io import write_dictionary_reports
+    >>> survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+    >>> reports = survey.privatize(["abca", "cc"] * 10, np.random.default_rng(1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dictionary_reports(reports, f"{folder}/reports.csv.gz")
+    ...     again = read_dictionary_reports(f"{folder}/reports.csv.gz", survey)
+    >>> again.to_frame().equals(reports.to_frame())
+    True
+    """
+    one_of("missing", missing, ("raise", "count"))
+    check_survey(survey)
+    used = names("columns", SURVEY_COLUMNS if columns is None else columns)
+    table = DictionaryTable(path, survey, used, names("na", na))
+    how: dict[str, Any] = {"optional": table.optional, "codes": [*used, *table.optional]}
+    frames = table_chunks(path, used, chunk_rows, advance, **how)
+    return table.gathered(frames, missing)
+
+
+def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
+    """The sum of chunks, by halves, so that no report is copied many times."""
+    if len(chunks) == 1:
+        return chunks[0]
+    half = len(chunks) // 2
+    return _sum(chunks[:half]) + _sum(chunks[half:])
+
+
+@dataclass(frozen=True)
+class DictionaryTable:
+    """Reader of the five columns of reports of a table in a file."""
+
+    path: FilePath
+    survey: DictionarySurvey
+    columns: list[str]
+    na: list[str]
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(SURVEY_COLUMNS) or len(set(self.columns)) < len(SURVEY_COLUMNS):
+            remedy = f"must be five distinct names, in place of {', '.join(SURVEY_COLUMNS)}"
+            raise InvalidArgument("columns", self.columns, remedy)
+        for column in self.columns:
+            found = stored_text(column_metadata(self.path, column), SURVEY_FINGERPRINT)
+            if found and found != self.survey.fingerprint:
+                raise MechanismMismatch(
+                    f"{self.path}, column {column!r} holds reports of a survey with fingerprint "
+                    f"{shorten(found)}, not of {self.survey} ({self.survey.fingerprint}): use "
+                    "the specification that the reports were made with"
+                )
+
+    @cached_property
+    def parts(self) -> list[ReportColumn]:
+        """The columns of the first gram, the second gram and the string."""
+        _, gram_1, _, gram_2, string = self.columns
+        each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
+        how: Any = {"missing": "count", "na": self.na, "exact": True}
+        return [ReportColumn(self.path, mechanism, column, **how) for mechanism, column in each]
+
+    @property
+    def optional(self) -> list[str]:
+        """Columns that are read where they exist: fingerprints, and what goes with the reports."""
+        return [SURVEY_FINGERPRINTS, *(column for part in self.parts for column in part.optional)]
+
+    def gathered(self, frames: Iterable[pd.DataFrame], missing: str) -> DictionaryReports:
+        """The reports of all chunks, in their order; `missing` ones are refused or counted."""
+        chunks, done = [self.survey.no_reports()], 0
+        for frame in frames:
+            chunk, absent = self.read(frame, done)
+            if missing == "raise":
+                refuse_missing(os.fspath(self.path), done, absent)
+            chunks.append(chunk)
+            done += len(frame)
+        return _sum(chunks)
+
+    def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
+        """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
+        na = missing_texts(self.path, self.na)
+        read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
+        a, no_a = self._positions(self.columns[0], frame, done)
+        b, no_b = self._positions(self.columns[2], frame, done)
+        (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]
+        absent = self._empty(np.array([no_a, no_1, no_b, no_2, no_3]), done)
+        if (same := np.flatnonzero(a == b)).size:
+            row = done + int(np.flatnonzero(~absent)[same[0]]) + 1
+            raise InvalidArgument(
+                f"{self.path}, column {self.columns[2]!r}, row {row}",
+                self.survey.layout.starts[b[same[0]]],
+                "is also the start of the other gram: the two grams must be at distinct positions",
+            )
+        n_missing = int(absent.sum())
+        parts = first, second, string
+        return DictionaryReports.at_positions(self.survey, a, b, parts, n_missing), absent
+
+    def _positions(self, column: str, frame: pd.DataFrame, done: int) -> tuple[Array, Array]:
+        """The positions, counted from 0, of the starts in a column, and which rows have none."""
+        starts, where = self.survey.layout.starts, f"{self.path}, column {column!r}"
+        values, absent = present(where, frame[column], None, missing_texts(self.path, self.na))
+        known = {str(start): i for i, start in enumerate(starts)}
+        codes, distinct = pd.factorize(objects(pd.Series(values)))
+        # a column of whole numbers that lacks some is often written as floats: 4.0 is 4
+        found = [known.get(str(value).removesuffix(".0"), -1) for value in distinct]
+        positions = np.array(found, dtype=np.int64)[codes]
+        if (positions < 0).any():
+            i = int(np.argmax(positions < 0))
+            shown = ", ".join(map(str, starts[:5])) + (", ..." if len(starts) > 5 else "")
+            raise InvalidArgument(
+                f"{where}, row {done + int(np.flatnonzero(~absent)[i]) + 1}",
+                distinct[codes[i]],
+                f"is not the start of a gram: grams of the survey start at {shown}",
+            )
+        return positions, absent
+
+    def _empty(self, absent: Array, done: int) -> Array:
+        """Which rows are empty, (n,), from the empty fields, (5, n); refuse partly empty rows."""
+        rows = np.asarray(absent.all(axis=0))
+        partly = absent.any(axis=0) & ~rows
+        if partly.any():
+            i = int(np.argmax(partly))
+            column = self.columns[int(np.argmax(absent[:, i]))]
+            raise InvalidArgument(
+                f"{self.path}, column {column!r}, row {done + i + 1}",
+                None,
+                "is missing, but other fields of the row are not: a report has all five",
+            )
+        return rows
+
+
+# -- Files of strings made into files of a dictionary survey's reports ----------------------------
+
+
+_PRIVATIZED = ("gram_1", "gram_2", "string")  # of SURVEY_COLUMNS; the others are starts of grams
+
+
+def write_dictionary_reports(
+    reports: DictionaryReports | Iterable[DictionaryReports],
+    path: FilePath,
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write the reports of a dictionary survey to a CSV or Parquet file.
+
+    Parameters
+    ----------
+    reports : DictionaryReports or iterable of DictionaryReports
+        Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
+    path : path-like
+        Its columns are those of `DictionaryReports.to_frame`; in Parquet bits are bytes, and
+        cohorts have columns of their own (`io.layout`). The survey's fingerprint goes with
+        them: a CSV file has it in every row, missing answers included, in the column
+        `survey_fingerprint`; a Parquet file stores it once. Keep the specification beside the file
+        (`write_survey`): without it the reports cannot be analysed.
+    force : bool
+        Whether an existing file may be overwritten.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file exists or cannot be written, there are no chunks, a chunk is not a
+        DictionaryReports, or `spreadsheet_safe` is True for Parquet.
+    MechanismMismatch
+        If the chunks are of several surveys.
+
+    Examples
+    --------
+    See `read_dictionary_reports`.
+    """
+    survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
+    frames = (
+        _columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk), path)
+        for chunk in chunks
+    )
+    _write(map(pd.DataFrame, frames), survey, path, force=force, spreadsheet_safe=spreadsheet_safe)
+
+
+@without_answers
+def privatize_strings(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: DictionaryCollector,
+    *,
+    keep: Sequence[str] = (),
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> tuple[int, int]:
+    """Privatise a column of strings for a dictionary survey into another file, chunk by chunk.
+
+    The true column is never copied, and no error shows what it holds. The rows keep their order. A
+    row is one respondent, who reports once: the strings of one respondent in several rows spend
+    epsilon once for each row.
+
+    Parameters
+    ----------
+    source, target : path-like
+        CSV or Parquet files. The reports are the columns start_1, gram_1, start_2, gram_2 and
+        string of `target`, as in `DictionaryReports.to_frame`. In a CSV file the column
+        survey_fingerprint follows: every row, missing answers included, says which survey made it.
+    column : str
+        Column of true strings.
+    client : DictionaryCollector
+        From `DictionarySurvey.collector`.
+    keep : sequence of str
+        Other columns to copy beside the reports, unchanged. Reports made before keep their
+        fingerprints.
+    missing : {"raise", "count"}
+        Refuse missing answers, or write an empty report for each, so the file still shows that the
+        answer was missing.
+    na : sequence of str
+        Text that means a missing answer too, for example ("NA",).
+    force : bool
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the specification of the survey; both files appear or neither.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out. Not for answers that
+        `keep` leaves for another run: with an open alphabet that run refuses them.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    nobs, n_missing : int
+        Reports, and missing answers.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file cannot be read or written or is malformed, answers are missing and not counted,
+        the survey refuses a string, `spreadsheet_safe` seems to have changed one in CSV, there are
+        no answers, or `keep` names the true column. The row is named, from 1 after the header; the
+        string is not shown.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> client = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0).collector()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     words, reports = Path(folder, "words.csv"), Path(folder, "reports.csv")
+    ...     _ = words.write_text("sex,word\\nf,abca\\nm,\\nf,cc\\n")
+    ...     privatize_strings(words, reports, "word", client, keep=["sex"], missing="count")
+    ...     reports.read_text().splitlines()[0]
+    (2, 1)
+    'start_1,gram_1,start_2,gram_2,string,survey_fingerprint,sex'
+    """
+    if not isinstance(client, DictionaryCollector | DictionaryClient):
+        raise InvalidArgument("client", client, "must be a collector: survey.collector()")
+    beside = map(cohort_column, _PRIVATIZED)
+    own, totals = [*SURVEY_COLUMNS, *beside, SURVEY_FINGERPRINTS], [0, 0]
+    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
+    answers = Answers(kept, None, missing, na, specification)
+    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    columns = partial(_columns, path=target)
+    _write(
+        answers.privatized(client, _remedy(client.survey), columns, totals, **how),
+        client.survey,
+        target,
+        kept.stored,
+        force=force,
+        beside=answers.beside(client.survey),
+        spreadsheet_safe=spreadsheet_safe,
+    )
+    return totals[0], totals[1]
+
+
+def _remedy(survey: DictionarySurvey) -> str:
+    """What to do about a string that the survey refuses, without showing it."""
+    return (
+        f"must be a string, not empty, of the {len(survey.alphabet)} characters of the alphabet: "
+        "change such strings, or let replace= put a character of the alphabet for all others"
+    )
+
+
+def _columns(
+    reports: DictionaryReports, absent: Array, path: FilePath
+) -> dict[str, pd.Series[Any]]:
+    """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
+    parquet = file_format(path) == ".parquet"
+    starts = dict(zip(("start_1", "start_2"), starts_of(reports), strict=True))
+    parts = dict(zip(_PRIVATIZED, (reports.first, reports.second, reports.string), strict=True))
+    table: dict[str, pd.Series[Any]] = {}
+    for name in SURVEY_COLUMNS:
+        part = parts.get(name)
+        if part is None:
+            table[name] = filled(starts[name].tolist(), absent)
+        elif parquet and not isinstance(part.mechanism, Enumerated):
+            table |= stored_columns(name, part, absent)
+        else:
+            table[name] = filled(part.mechanism.report_labels(part).tolist(), absent)
+    if not parquet:
+        table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
+    return table
+
+
+def _write(
+    frames: Iterable[pd.DataFrame],
+    survey: DictionarySurvey,
+    path: FilePath,
+    kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+    **how: Any,
+) -> None:
+    """Write frames with the columns of reports, and what is stored beside `kept` columns."""
+    own = {SURVEY_FINGERPRINT: survey.fingerprint.encode("ascii")}
+    stored: dict[str, Mapping[bytes, bytes]] = {
+        **(kept or {}),
+        **dict.fromkeys(SURVEY_COLUMNS, own),
+    }
+    for name, mechanism in zip(_PRIVATIZED, survey.mechanisms, strict=True):
+        check_labels(path, mechanism, how["spreadsheet_safe"])
+        alone = own | stored_fingerprint(mechanism)  # for whoever reads this column alone
+        stored |= dict.fromkeys(stored_names(name, mechanism), alone)
+    write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)

@@ -1,1 +1,0 @@
-"""Files of reports about strings that nobody listed."""

@@ -1,1 +1,0 @@
-"""Files of google/rappor: parameters, reports, counts and maps."""

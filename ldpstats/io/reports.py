@@ -1,0 +1,922 @@
+"""Files of true answers made into files of reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import one_of
+from ldpstats.errors import HIDDEN, InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.specifications import specification_text
+from ldpstats.io.storage import (
+    FilePath,
+    checked_path,
+    privatized,
+    reading,
+    refusal,
+    without_answers,
+)
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    LabelOf,
+    answers_in,
+    check_guarded,
+    check_mechanism,
+    check_spreadsheet_safe,
+    coded,
+    cohorts_in,
+    column_metadata,
+    file_format,
+    guarded,
+    label_of,
+    missing_texts,
+    names,
+    objects,
+    parsed,
+    present,
+    present_bytes,
+    refuse_guarded,
+    refuse_missing,
+    row_named,
+    stored_columns,
+    stored_names,
+    table_chunks,
+    taken,
+    unguarded,
+    write_table,
+)
+from ldpstats.labels import as_labels, encode, matched, midpoints
+from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.programs.polynomials import distinct
+from ldpstats.reports.layout import (
+    check_coded,
+    check_fingerprints,
+    cohort_beside,
+    cohort_column,
+    fingerprint_column,
+    holds_bytes,
+    is_fingerprint,
+)
+from ldpstats.reports.single import Reports
+
+__all__ = [
+    "ALREADY",
+    "ARROW_TYPES",
+    "FINGERPRINT",
+    "STORED_FINGERPRINT",
+    "SURVEY_COLUMNS",
+    "SURVEY_FINGERPRINT",
+    "SURVEY_FINGERPRINTS",
+    "Answers",
+    "KeptColumns",
+    "ReportColumn",
+    "cell_type",
+    "check_labels",
+    "check_paths",
+    "chunks_of",
+    "cohort_index",
+    "cohort_labels",
+    "constant",
+    "filled",
+    "is_of_reports",
+    "joined_codes",
+    "privatize_file",
+    "read_candidates",
+    "read_fingerprints",
+    "stored_fingerprint",
+    "stored_text",
+    "write_reports",
+]
+
+
+def write_reports(
+    reports: Reports | Iterable[Reports],
+    path: FilePath,
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write reports to a CSV or Parquet file, in the column `report`; see `io.layout`.
+
+    Parameters
+    ----------
+    reports : Reports or iterable of Reports
+        Chunks of one mechanism's reports. A respondent who gave no answer becomes an empty report.
+    path : path-like
+        A Parquet file holds bits as bytes, and cohorts in the column `report_cohort`. The
+        mechanism's fingerprint goes with the reports: a CSV file has it in every row, missing
+        answers included, in the column `report_fingerprint`; a Parquet file stores it once. Keep
+        the specification beside the file (`write_mechanism`): without it the reports cannot be
+        analysed.
+    force : bool
+        Whether an existing file may be overwritten.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula. `read_counts` takes "'-5" for the label -5.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file exists or cannot be written, there are no chunks, a chunk is not Reports, or
+        `spreadsheet_safe` is True for Parquet or makes two labels equal.
+    MechanismMismatch
+        If the chunks are of several mechanisms.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.io import read_counts
+    >>> warner = ldp.Warner(epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/reports.csv.gz"
+    ...     write_reports(warner.privatize(["yes"] * 9, np.random.default_rng(0)), path)
+    ...     read_counts(path, warner).nobs
+    9
+    """
+    mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
+    columns = _Columns(mechanism, path, "report")
+    frames = (
+        columns.of(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk)) for chunk in chunks
+    )
+    columns.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=spreadsheet_safe)
+
+
+@without_answers
+def privatize_file(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: Collector,
+    *,
+    name: str = "report",
+    keep: Sequence[str] = (),
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> tuple[int, int]:
+    """Privatise a column of a file into another file, chunk by chunk.
+
+    The true column is never copied, and no error shows what it holds. The rows keep their order.
+
+    A row is one respondent, who reports once. The answers of one respondent in several rows spend
+    epsilon once for each row. For RAPPOR, repeated reports of the same person need the client that
+    remembers, one for each person (`RAPPOR.client`), not this function.
+
+    Parameters
+    ----------
+    source, target : path-like
+        CSV or Parquet files.
+    column : str
+        Column of true categories.
+    client : Collector
+        From `Mechanism.collector`. A respondent's `Client` makes as many reports as it may.
+    name : str
+        Name of the column of reports. In a Parquet file cohorts, if there are any, follow in the
+        column NAME_cohort. In a CSV file the column NAME_fingerprint follows: every row, missing
+        answers included, says which mechanism made it.
+    keep : sequence of str
+        Other columns to copy beside it, unchanged. Reports made before keep their fingerprints.
+    missing : {"raise", "count"}
+        Refuse missing answers, or write an empty report for each, so the file still shows that the
+        answer was missing.
+    na : sequence of str
+        Text that means a missing answer too, for example ("NA",).
+    force : bool
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the specification of the mechanism; both files appear or neither.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula. `read_counts` takes "'-5" for the label -5. Not for answers that
+        `keep` leaves for another run: with an open alphabet that run refuses them.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    nobs, n_missing : int
+        Reports, and missing answers.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file cannot be read or written or is malformed, answers are missing and not counted,
+        there are no answers, or `keep` names the true column; with an open alphabet, if
+        `spreadsheet_safe` seems to have changed an answer in CSV.
+    NotAvailable
+        If `client` serves a single respondent (`RAPPOR.client`).
+    UnknownCategory
+        If an answer is not one of the categories; the row is named, the answer is not shown.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> client = ldp.Warner(epsilon=1.0).collector()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answers, reports = Path(folder, "answers.csv"), Path(folder, "reports.csv")
+    ...     _ = answers.write_text("sex,answer\\nf,yes\\nm,\\nf,no\\n")
+    ...     privatize_file(answers, reports, "answer", client, keep=["sex"], missing="count")
+    ...     reports.read_text().splitlines()[0]
+    (2, 1)
+    'report,report_fingerprint,sex'
+    """
+    if not isinstance(client, Collector | Client | RAPPORClient):
+        raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
+    mechanism = client.mechanism
+    names("name", [name])
+    columns, totals = _Columns(mechanism, target, name), [0, 0]
+    own = [*stored_names(name, mechanism), fingerprint_column(name)]
+    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
+    labels = None if mechanism.is_open else mechanism.labels()
+    answers = Answers(kept, labels, missing, na, specification)
+    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    columns.write(
+        answers.privatized(client, _remedy(labels), columns.of, totals, **how),
+        kept.stored,
+        force=force,
+        beside=answers.beside(mechanism),
+        spreadsheet_safe=spreadsheet_safe,
+    )
+    return totals[0], totals[1]
+
+
+def _remedy(labels: pd.Index[Any] | None) -> str:
+    """What to do about an answer that the mechanism refuses, without showing it."""
+    if labels is None:
+        return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
+    shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+    if midpoints(labels) is not None:
+        return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
+    return (
+        f"is not among the {len(labels)} labels {shown}: correct it or add the label to categories="
+    )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a mechanism's reports in a file."""
+
+    mechanism: Mechanism
+    path: FilePath
+    name: str  # of the column of reports
+
+    def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
+        parquet = file_format(self.path) == ".parquet"
+        if parquet and not isinstance(self.mechanism, Enumerated):
+            return stored_columns(self.name, reports, absent)
+        found = {self.name: self._cells(reports, absent)}
+        if not parquet:
+            digits = constant(self.mechanism.fingerprint, absent.size)
+            found[fingerprint_column(self.name)] = digits
+        return found
+
+    def _cells(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> pd.Series[Any]:
+        """The column of reports; text of Parquet from its codes, not from Python's objects."""
+        mechanism = reports.mechanism
+        if file_format(self.path) != ".parquet" or cell_type(mechanism) is not str:
+            return filled(mechanism.report_labels(reports), absent)
+        codes = np.full(absent.size, -1, dtype=np.int64)
+        codes[~absent] = reports.y
+        column = taken(codes, mechanism.outputs.tolist())
+        return pd.Series(column, dtype=pd.ArrowDtype(column.type))
+
+    def write(
+        self,
+        frames: Iterable[pd.DataFrame],
+        kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+        **how: Any,
+    ) -> None:
+        """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
+        check_labels(self.path, self.mechanism, how["spreadsheet_safe"])
+        kind = ARROW_TYPES.get(cell_type(self.mechanism), "string")
+        own = stored_names(self.name, self.mechanism)
+        stored = {**(kept or {}), **dict.fromkeys(own, stored_fingerprint(self.mechanism))}
+        write_table(frames, self.path, {self.name: kind}, stored, **how)
+
+
+# -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
+
+
+FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a column
+# the same of reports about strings that nobody listed, whose columns are those of `to_frame`
+SURVEY_COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")
+SURVEY_FINGERPRINT = b"ldpstats.survey"
+SURVEY_FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
+
+
+# of columns of reports, by what `cell_type` says; all others are text
+ARROW_TYPES = {int: "int64", float: "double", bool: "bool"}
+
+
+def cell_type(mechanism: Mechanism) -> type:
+    """The type of a mechanism's reports in a table: of its labels, if they have one, or text.
+
+    Labels of several types are `object`: each keeps its own, where a table can hold them.
+    """
+    if not isinstance(mechanism, Enumerated):
+        return str
+    if isinstance(mechanism.outputs, pd.RangeIndex):
+        return int
+    kinds = {type(label) for label in mechanism.outputs.tolist()}
+    return kinds.pop() if len(kinds) == 1 else object
+
+
+def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
+    """What a Parquet file stores beside a column of this mechanism's reports."""
+    return {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
+
+
+def stored_text(stored: Mapping[bytes, bytes], key: bytes) -> str:
+    """What Parquet stores under a key beside a column, as text; empty if nothing."""
+    return stored.get(key, b"").decode("ascii", "replace")  # it may be damaged
+
+
+def read_fingerprints(
+    path: FilePath, frame: pd.DataFrame, column: str, na: Sequence[str], made_by: Any, done: int
+) -> None:
+    """Refuse a chunk, `done` rows after the start, with another fingerprint in `column`, if any.
+
+    Missing fields and those with text of `na` are skipped.
+    """
+    if column not in frame:
+        return
+    where, text = f"{path}, column {column!r}", coded(frame[column])
+    if text is None:
+        check_fingerprints(where, column, objects(frame[column]), made_by, done)
+        return
+    fields = [None if field in na else field for field in text[1].tolist()]
+    check_coded(where, column, text[0], fields, made_by, done)
+
+
+@dataclass(frozen=True)
+class ReportColumn:
+    """Reader of a column of reports, with a column of cohorts or none."""
+
+    path: FilePath
+    mechanism: Mechanism
+    column: str
+    cohort: str | None = None
+    missing: str = "raise"
+    na: Sequence[str] = ()
+    exact: bool = False  # for labels in which blanks count: others are matched as people write them
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, ("raise", "count"))
+        check_mechanism(self.mechanism)
+        names("column", self.columns)
+        object.__setattr__(self, "na", names("na", self.na))
+        if self.cohort is not None:
+            if self.cohort == self.column:
+                raise InvalidArgument("cohort", self.cohort, "is the column of reports")
+            if not self._has_cohorts:
+                remedy = f"must be left out: {self.mechanism} has no cohorts"
+                raise InvalidArgument("cohort", self.cohort, remedy)
+        self._check_fingerprint()
+
+    def _check_fingerprint(self) -> None:
+        stored = stored_text(column_metadata(self.path, self.column), FINGERPRINT)
+        if stored and stored != self.mechanism.fingerprint:
+            raise MechanismMismatch(
+                f"{self.where} holds reports of a mechanism with fingerprint {shorten(stored)}, "
+                f"not of {self.mechanism} ({self.mechanism.fingerprint}): use the specification "
+                "that the reports were made with"
+            )
+
+    @property
+    def _has_cohorts(self) -> bool:
+        return bool(self.mechanism.n_cohorts or self.mechanism.cohort_names)
+
+    @property
+    def where(self) -> str:
+        """The column, in words."""
+        return f"{self.path}, column {self.column!r}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read."""
+        return [self.column] if self.cohort is None else [self.column, self.cohort]
+
+    @property
+    def optional(self) -> list[str]:
+        """The columns of fingerprints and of cohorts, which are read if they are there."""
+        beside = self._has_cohorts and self.cohort is None
+        return [fingerprint_column(self.column), *[cohort_column(self.column)] * bool(beside)]
+
+    @cached_property
+    def _to_label(self) -> LabelOf | None:
+        if not isinstance(self.mechanism, Enumerated):
+            return None
+        return label_of(self.path, self.mechanism.outputs, self.na)
+
+    @cached_property
+    def _missing_texts(self) -> list[str]:
+        labels = self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else ()
+        return missing_texts(self.path, self.na, labels)
+
+    def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
+        """The reports of a chunk, and which of its rows have none."""
+        digits = fingerprint_column(self.column)
+        read_fingerprints(self.path, frame, digits, self._missing_texts, self.mechanism, done)
+        values: Any
+        column = frame[self.column]
+        if self.mechanism.n_bits and holds_bytes(column):
+            values, absent = present_bytes(column)
+        else:
+            values, absent = present(self.where, column, self._to_label, self._missing_texts)
+        if self.missing == "raise":
+            refuse_missing(self.where, done, absent)
+        if isinstance(self.mechanism, Enumerated):
+            if self.mechanism.cohort_names and (apart := self._beside(frame, values)):
+                return self._apart(frame, apart, done)
+            return self._labels(values, self.mechanism.outputs, absent, done)
+        cohort = self._cohorts(frame, values, done, absent)
+        return parsed(self.where, self.mechanism, values, absent, cohort, done), absent
+
+    def _labels(
+        self, values: Any, labels: pd.Index[Any], absent: Any, done: int
+    ) -> tuple[Reports, Any]:
+        """Reports that are labels; text of blanks alone is missing, unless it is a label."""
+        read = _exactly if self.exact else matched
+        with row_named(self.where, done, values, absent):
+            codes = read("reports", values, labels)
+        blank = absent.copy()
+        blank[np.flatnonzero(~absent)[codes < 0]] = True
+        if self.missing == "raise":
+            refuse_missing(self.where, done, blank)
+        return Reports(codes[codes >= 0], self.mechanism), blank
+
+    def _apart(self, frame: pd.DataFrame, cohort: str, done: int) -> tuple[Reports, Any]:
+        """Reports that are labels, whose cohorts are in a column of their own."""
+        labels = cohort_labels(self.mechanism)
+        columns = {"report": self.column, "cohort": cohort}
+        known = {"report": labels, "cohort": cohort_index(self.mechanism)}
+        found = {}
+        for what, column in columns.items():
+            where, own = f"{self.path}, column {column!r}", known[what]
+            to_label = label_of(self.path, own, self.na)
+            values, absent = present(where, frame[column], to_label, self._missing_texts)
+            with row_named(where, done, values, absent):
+                codes = matched("reports", values, own)
+            found[what] = np.full(absent.size, -1, dtype=np.int64)
+            found[what][~absent] = codes
+
+        def named(i: int, what: str) -> str:
+            return f"{self.path}, column {columns[what]!r}, row {done + i + 1}"
+
+        joined = joined_codes(self.mechanism, found["report"], found["cohort"], named)
+        blank = joined < 0
+        if self.missing == "raise":
+            refuse_missing(self.where, done, blank)
+        return Reports(joined[~blank], self.mechanism), blank
+
+    def _beside(self, frame: pd.DataFrame, values: Any) -> str | None:
+        """The column of cohorts, if they are not in the reports, of which these are `values`."""
+        if self.cohort is not None:
+            return self.cohort
+        first = values[0] if len(values) else None
+        return cohort_beside(self.column, self.mechanism, frame.columns, first)
+
+    def _cohorts(self, frame: pd.DataFrame, values: Any, done: int, absent: Any) -> Any:
+        """The cohorts of the rows that have a report; None if reports have them in their text."""
+        column = self._beside(frame, values)
+        if column is None:
+            return None
+        where = f"{self.path}, column {column!r}"
+        return cohorts_in(where, self.mechanism, frame[column], absent, done)
+
+
+def _exactly(name: str, values: Any, labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    """Codes of values that are labels to the letter."""
+    return encode(name, values, labels)[0]
+
+
+# -- Tables of true answers made into tables of reports: what all kinds of reports share ----------
+
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
+    """The one mechanism or survey that made the reports, found by `maker`, and their chunks."""
+
+    def checked(chunk: object) -> T:
+        if not isinstance(chunk, kind):
+            raise InvalidArgument("reports", chunk, f"must be {kind.__name__}, or several of them")
+        return chunk
+
+    try:
+        chunks = map(checked, reports if isinstance(reports, Iterable) else [reports])
+    except Exception:  # somebody else's object may raise anything
+        raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
+    first = next(chunks, None)
+    if first is None:
+        raise InvalidArgument("reports", [], "there are none: nothing to write")
+    made_by = maker(first)
+
+    def of_one() -> Iterator[T]:
+        for chunk in chain([first], chunks):
+            if maker(chunk).fingerprint != made_by.fingerprint:
+                raise MechanismMismatch(
+                    f"reports of {maker(chunk)} and of {made_by} do not go into one file: write a "
+                    "file for each"
+                )
+            yield chunk
+
+    return made_by, of_one()
+
+
+def filled(cells: Any, absent: Array) -> pd.Series[Any]:
+    """A column with `cells` in this order, and None where a respondent is `absent`, (n,)."""
+    column = np.full(absent.size, None, dtype=object)
+    column[~absent] = cells
+    return pd.Series(column, dtype=object)
+
+
+def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -> None:
+    """Refuse labels of reports that a file cannot hold or distinguish."""
+    if isinstance(mechanism, Enumerated):
+        label_of(path, mechanism.outputs, ())
+        if spreadsheet_safe:
+            check_guarded(mechanism.outputs)
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> None:
+    """Refuse to write what is read; `beside` is another file to write, if any."""
+    read = os.path.realpath(checked_path(source))
+    for path in [target] if beside is None else [target, beside]:
+        if read == os.path.realpath(checked_path(path)):
+            raise refusal(path, "is the file that is read: write to another one")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A column of true answers, and what goes into the table of reports with them."""
+
+    kept: KeptColumns  # the tables, the column of answers, and the columns that are copied
+    labels: pd.Index[Any] | None  # the possible answers; None where any text is one
+    missing: str  # "raise" or "count"
+    na: Sequence[str]
+    specification: FilePath | None  # where to write it, together with the table
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, ("raise", "count"))
+        object.__setattr__(self, "na", names("na", self.na))
+        check_paths(self.kept.source, self.kept.target, self.specification)
+        check_spreadsheet_safe(self.kept.spreadsheet_safe, self.kept.target)
+
+    def beside(self, made_by: Any) -> dict[FilePath, str]:
+        """The text of the file of the specification, if there is one."""
+        path = self.specification
+        return {} if path is None else {path: specification_text(made_by)}
+
+    @cached_property
+    def _to_label(self) -> LabelOf | None:
+        return None if self.labels is None else label_of(self.kept.source, self.labels, self.na)
+
+    @cached_property
+    def _missing_texts(self) -> list[str]:
+        return missing_texts(self.kept.source, self.na, () if self.labels is None else self.labels)
+
+    def privatized(
+        self,
+        client: Any,
+        remedy: str,
+        columns: Callable[[Any, Array], dict[str, pd.Series[Any]]],
+        totals: list[int],
+        **how: Any,
+    ) -> Iterator[pd.DataFrame]:
+        """The chunks of the table of reports."""
+        kept, source = self.kept, self.kept.source
+        (answers,) = kept.answers
+        where = f"{source}, column {answers!r}"
+        how |= {"optional": kept.optional, "secret": True, "codes": [answers]}
+        for frame in table_chunks(source, [answers, *kept.names], **how):
+            done = sum(totals)
+            column = frame[answers]
+            values, absent = present(where, column, self._to_label, self._missing_texts, True)
+            if self.missing == "raise":
+                refuse_missing(where, done, absent)
+            named = answers_in(where, done, absent)
+            if self.labels is None:
+                refuse_guarded(source, values, named)
+            reports = privatized(client, values, named, remedy)
+            totals[0] += len(reports)
+            totals[1] += int(absent.sum())
+            yield pd.DataFrame(columns(reports, absent) | kept.of(frame, done))
+        if not totals[0]:
+            raise refusal(source, "holds no answer: there is nothing to privatise")
+
+
+# -- A list of candidates as a text file ----------------------------------------------------------
+
+
+def read_candidates(path: FilePath) -> list[str]:
+    """Read candidates for an open alphabet from a text file, one a line.
+
+    Parameters
+    ----------
+    path : path-like
+        UTF-8 text. A candidate is its whole line, spaces included, without the line's end.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read, is empty, or has a blank line or a repeated candidate.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "candidates.txt").write_text("apple\\nred pear\\n")
+    ...     read_candidates(f"{folder}/candidates.txt")
+    ['apple', 'red pear']
+    """
+    found: dict[str, int] = {}
+    with reading(path), open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            candidate = line.removesuffix("\n")
+            if not candidate.strip():
+                raise refusal(path, f"line {number} is blank: remove it")
+            first = found.setdefault(candidate, number)
+            if first != number:
+                raise InvalidArgument(
+                    f"{path}, line {number}",
+                    candidate,
+                    f"is also the candidate of line {first}: remove one of the lines",
+                )
+    if not found:
+        raise refusal(path, "is empty: give candidates, one a line")
+    return list(found)
+
+
+# -- Columns that are copied beside new reports, and the fingerprints of earlier reports in them ---
+
+
+ALREADY = (
+    "belongs to reports: the table holds reports already, not true answers; privatise the table of "
+    "true answers instead"
+)
+STORED_FINGERPRINT = b"ldpstats.questionnaire"  # beside a column of answer sheets, in Parquet
+
+
+def is_of_reports(stored: Mapping[bytes, bytes]) -> bool:
+    """Whether what Parquet and Arrow store beside a column says that it holds reports."""
+    return bool({FINGERPRINT, SURVEY_FINGERPRINT, STORED_FINGERPRINT} & set(stored))
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The columns of a table of answers that are copied, unchanged, into the table of reports.
+
+    Earlier reports keep their fingerprints: a column, or what Parquet stores beside the reports,
+    which becomes a column in CSV.
+    """
+
+    source: FilePath
+    target: FilePath
+    names: list[str]
+    answers: Sequence[str]  # the columns of true answers, which are never copied
+    own: Sequence[str]  # the new columns, of reports and fingerprints
+    spreadsheet_safe: bool = False
+    marks: Sequence[str] = ()  # columns that a table has if its `answers` are sheets already
+
+    def __post_init__(self) -> None:
+        for column in self.answers:
+            if not isinstance(column, str):  # answers, perhaps: not shown
+                remedy = "must be text, the name of the column of answers"
+                raise InvalidArgument("column", type(column).__name__, remedy)
+            if column in self.names:
+                remedy = "holds the true answers, which are never copied"
+                raise InvalidArgument("keep", column, remedy)
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice or {*self.names} & {*self.own}:
+            remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
+            wrong = twice or [name for name in self.names if name in self.own]
+            raise InvalidArgument("keep", list(dict.fromkeys(wrong)), remedy)
+        taken = sorted({*self.own} & {*self._fingerprints.values(), *self._cohorts.values()})
+        if taken:
+            remedy = "is the name of a new column and of the fingerprints or cohorts of a kept one"
+            raise InvalidArgument("keep", taken[0], f"{remedy}: give the new one another name")
+        every = [*self.names, *self.own]
+        if self.spreadsheet_safe and len(set(map(guarded, every))) < len(every):
+            remedy = "become equal when an apostrophe is put before =, +, - and @: rename one"
+            raise InvalidArgument("keep", every, remedy)
+
+    @cached_property
+    def _fingerprints(self) -> dict[str, str]:
+        """The name of the column of fingerprints of each kept column, whether or not it exists."""
+        found = {name: fingerprint_column(name) for name in self.names}
+        return found | ({"": SURVEY_FINGERPRINTS} if set(SURVEY_COLUMNS) & set(self.names) else {})
+
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The name of the column of cohorts of each kept column of reports in a Parquet file."""
+        return {name: cohort_column(name) for name in self.names if self.stored[name]}
+
+    @property
+    def optional(self) -> list[str]:
+        """Columns to read if they exist."""
+        every = [*self._fingerprints.values(), *self._cohorts.values(), *self.marks]
+        return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
+
+    def refuse_reports(self, frame: pd.DataFrame) -> None:
+        """Refuse a chunk in which reports, which have fingerprints, stand in place of answers."""
+        for column in self.marks:
+            if column in frame:
+                raise InvalidArgument(f"{self.source}, column {column!r}", HIDDEN, ALREADY)
+        if self._reports is not None:
+            raise InvalidArgument(f"{self.source}, column {self._reports!r}", HIDDEN, ALREADY)
+
+    @cached_property
+    def _reports(self) -> str | None:
+        """A column of answers beside which Parquet stores the fingerprint of reports."""
+        answers = self.answers if self.marks else ()
+        stored = ((name, column_metadata(self.source, name, True)) for name in answers)
+        return next((name for name, found in stored if is_of_reports(found)), None)
+
+    @cached_property
+    def stored(self) -> dict[str, Mapping[bytes, bytes]]:
+        """Fingerprints that Parquet stores beside the columns, by name of the column."""
+        found: dict[str, Mapping[bytes, bytes]] = {}
+        for name in self.names:
+            stored = column_metadata(self.source, name, secret=True)
+            kinds = (FINGERPRINT, SURVEY_FINGERPRINT)
+            found[name] = {kind: stored[kind] for kind in kinds if kind in stored}
+        return found
+
+    def of(self, frame: pd.DataFrame, done: int) -> dict[str, pd.Series[Any]]:
+        """The columns of a chunk, `done` rows after the start, each with its fingerprints."""
+        columns: dict[str, pd.Series[Any]] = {}
+        for name in self.names:
+            self._refuse_guarded(frame[name], name, done)
+            self._refuse_bytes(frame[name], name)
+            columns[name] = frame[name]
+            cohort = self._cohorts.get(name, name)
+            if cohort in frame and cohort not in self.names:
+                columns[cohort] = frame[cohort]
+            self._add(columns, frame, done, fingerprint_column(name), name, FINGERPRINT)
+        for name in self.names:
+            if name in SURVEY_COLUMNS:
+                self._add(columns, frame, done, SURVEY_FINGERPRINTS, name, SURVEY_FINGERPRINT)
+        return columns
+
+    def _add(
+        self,
+        columns: dict[str, pd.Series[Any]],
+        frame: pd.DataFrame,
+        done: int,
+        column: str,
+        name: str,
+        kind: bytes,
+    ) -> None:
+        """Add the column of fingerprints of the column `name`, unless there is none."""
+        if column in columns or column not in self.optional:
+            return
+        if column in frame:
+            self._check(frame[column], column, done)
+            columns[column] = frame[column]
+        elif kind in self.stored[name] and file_format(self.target) != ".parquet":
+            digits = stored_text(self.stored[name], kind)
+            columns[column] = constant(digits, len(frame))
+
+    def _refuse_guarded(self, column: pd.Series[Any], name: str, done: int) -> None:
+        """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
+        if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
+            return
+        row = _first(column, lambda field: unguarded(field) != field)
+        if row is not None:
+            raise InvalidArgument(
+                f"{self.source}, column {name!r}, row {done + row + 1}",
+                HIDDEN,
+                "begins with an apostrophe and one of =, +, - and @, as written with "
+                "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
+                "a CSV file, or make the table without it",
+            )
+
+    def _refuse_bytes(self, column: pd.Series[Any], name: str) -> None:
+        """Refuse to copy bytes into CSV, which has none."""
+        if file_format(self.target) != ".parquet" and holds_bytes(column):
+            remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
+            raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
+
+    def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
+        """Refuse to copy, unasked, a column named like fingerprints that holds something else."""
+        row = _first(column, lambda field: field != "" and not is_fingerprint(field))
+        if row is not None:
+            raise InvalidArgument(
+                f"{self.source}, column {name!r}, row {done + row + 1}",
+                HIDDEN,
+                "is not a fingerprint, but the column is named like the fingerprints of a kept "
+                "column: rename it",
+            )
+
+
+def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
+    """The first row with a field that is bad; each distinct text is looked at once."""
+    text = coded(column)
+    if text is None:
+        fields = objects(column).tolist()
+        return next((i for i, v in enumerate(fields) if v is not None and bad(v)), None)
+    wrong = np.array([*map(bad, text[1].tolist()), False], dtype=bool)[text[0]]
+    return int(np.argmax(wrong)) if wrong.any() else None
+
+
+def constant(text: str, n: int) -> pd.Series[Any]:
+    """A column of n equal texts."""
+    return pd.Series(np.full(n, text, dtype=object), dtype=object)
+
+
+# -- Reports of devices of cohorts whose cohort stands in a column of its own ---------------------
+
+
+Codes = npt.NDArray[np.int64]
+
+
+def cohort_index(mechanism: Mechanism) -> pd.Index[Any]:
+    """The names of the cohorts as a column has them: numbers, where all of them are."""
+    names = mechanism.cohort_names
+    if all(name.isascii() and name.isdecimal() and str(int(name)) == name for name in names):
+        return pd.Index([int(name) for name in names])
+    return pd.Index(names)
+
+
+def cohort_labels(mechanism: Mechanism) -> pd.Index[Any]:
+    """What reports may be without their cohort, of any of them."""
+    found: dict[Any, Any] = {}
+    for part in mechanism.cohort_parts:
+        for label in part.mechanism.outputs.tolist():
+            found.setdefault((type(label), label), label)
+    distinct("cohorts", list(found.values()))
+    return as_labels("cohorts", list(found.values()), 1)
+
+
+def joined_codes(
+    mechanism: Mechanism, codes: Codes, cohorts: Codes, named: Callable[[int, str], str]
+) -> Codes:
+    """Numbers of reports among those of the whole device, (n,), -1 where there is none.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A device of cohorts.
+    codes : array of int, shape (n,)
+        Of `cohort_labels`, -1 where a report is missing.
+    cohorts : array of int, shape (n,)
+        Of `mechanism.cohort_names`, -1 where it is missing.
+    named : callable
+        Names the place of report i, and of its cohort, "report" or "cohort", in an error.
+
+    Raises
+    ------
+    InvalidArgument
+        For a report without a cohort, and one that its cohort does not make.
+    """
+    there = codes >= 0
+    alone = there & (cohorts < 0)
+    if alone.any():
+        remedy = "is missing, but there is a report: say which device made it, or leave it out"
+        raise InvalidArgument(named(int(np.argmax(alone)), "cohort"), None, remedy)
+    labels, parts = cohort_labels(mechanism), mechanism.cohort_parts
+    table = np.full((len(parts), len(labels)), -1, dtype=np.int64)
+    number = {(type(label), label): j for j, label in enumerate(labels.tolist())}
+    for c, part in enumerate(parts):
+        for label, place in zip(part.mechanism.outputs.tolist(), part.places, strict=True):
+            table[c, number[type(label), label]] = place
+    found = np.full(codes.shape, -1, dtype=np.int64)
+    found[there] = table[cohorts[there], codes[there]]
+    strange = there & (found < 0)
+    if strange.any():
+        i = int(np.argmax(strange))
+        part = parts[cohorts[i]]
+        known = ", ".join(map(repr, part.mechanism.outputs[part.places >= 0].tolist()[:8]))
+        remedy = f"is no report of the cohort {part.name!r}, which says {known}"
+        raise InvalidArgument(named(i, "report"), labels[codes[i]], remedy)
+    return found

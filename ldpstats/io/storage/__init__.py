@@ -1,1 +1,0 @@
-"""Files that appear complete or not at all: commits, locks, permissions, interruptions."""

@@ -1,0 +1,1495 @@
+"""Hashed candidates: the equations of their cohorts, and the moments these give.
+
+The words of this folder:
+
+- cell: a label or a Bloom bit of one cohort; cohorts hash differently, and each has m cells.
+- owner: a candidate owns the cells that it hashes to; `owned(p)` is H p, the share of the
+  respondents whose answer owns each cell, `owners(v)` is H' v, the sum of v over own cells.
+- background: the probability with which an answer that is not listed owns a given cell; the mean
+  of H, which is subtracted from it.
+- open: answers may not be among the candidates. `incomplete`: it is known that some are not.
+- collisions: the sum of the squared frequencies of answers that are not listed, that is, the
+  variance which their chance collisions with cells add, over random hashes.
+- open_ended: the equations with that second component of variance in their weights.
+- blind: said of the test of misfit where cohorts are too uneven to show collisions that matter.
+- noise: the randomness of privacy, given which answer owns which cell; `spread` is its covariance
+  in the right-hand side A' D t of the normal equations.
+- moved: frequencies less what no candidate explains, t - offset.
+- pinned: candidates that must be absent, for a report that they make was impossible under p.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.moments import LARGEST_LIST, CellBounds, Check, Misfit, Moments, OwnCounts
+from ldpstats.likelihood.tallies import (
+    OwnTally,
+    Pair,
+    Tallies,
+    Uncertain,
+    Unexplained,
+    bit_reach,
+    label_reach,
+    picked,
+    project_simplex,
+    project_subsimplex,
+)
+
+__all__ = [
+    "LARGEST_DENSE",
+    "BitNoise",
+    "CohortMoments",
+    "CohortSource",
+    "HashDesign",
+    "LabelNoise",
+    "Noise",
+    "is_identified",
+    "least_squares",
+    "undetermined",
+]
+
+
+# -- The design matrix of hashed candidates: which candidate owns which cell of which cohort ------
+# In cohort c a candidate x owns h cells, labels or Bloom bits: ``H[(c, y), x] = 1`` where cell y is
+# one of them (KBR16 section 5, EPK14 section 4). H has C m rows and S columns, nearly all of it
+# zero; all that a decoder needs are products with it, which only look up cells.
+
+
+Array = npt.NDArray[Any]
+
+_LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
+_LARGE = 1 << 18  # cells from which compiled loops repay the import of numba
+_LOOKED_UP = 1 << 15  # cells at a time
+_BLOCK = 1 << 18  # entries of dense rows at a time in a Gram matrix (2 MB)
+_DENSE = 1 << 30  # multiplications up to which a dense Gram matrix is fast enough
+_PAIR = 32.0  # multiplications of a dense product in the time that one pair of owners takes
+_ADDED = 4.0  # multiplications of a dense product in the time that an addition of rows takes
+_FEW = 8.0  # owners that share a candidate's cell, below which they are too few to fill a cache
+_ROWS = 128  # rows, or columns, of a Gram matrix that are filled at a time, where they are many
+_APART = 1e-6  # difference by which an entry of the probe counts as not determined
+
+
+@dataclass(frozen=True, eq=False)
+class HashDesign:
+    """The matrix ``A = slope (H - background 1 1')`` of shape (C m, S), in O(C S h) memory.
+
+    Row c m + y stands for cell y of cohort c.
+
+    Parameters
+    ----------
+    cells : array of uint16 or uint32, shape (C, S, h)
+        The distinct cells that each candidate owns in each cohort, in [0, m]; m stands for no cell,
+        where a hash repeats another. C-contiguous.
+    n_cells : int
+        m, the number of cells of a cohort.
+    slope : float
+        Gain of owning a cell.
+    background : float
+        Subtracted from every entry of H; near the mean of H it makes the columns nearly orthogonal.
+
+    Raises
+    ------
+    InvalidArgument
+        Where `cells` has another form, a cell beyond m, or lists a cell twice.
+
+    Examples
+    --------
+    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
+    >>> design = HashDesign(cells, n_cells=2)   # 2 cohorts, 3 candidates
+    >>> design.matrix()
+    array([[1., 0., 0.],
+           [0., 1., 1.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    >>> design.times(np.array([0.5, 0.25, 0.25]))
+    array([0.5 , 0.5 , 0.75, 0.25])
+    """
+
+    cells: Array
+    n_cells: int
+    slope: float = 1.0
+    background: float = 0.0
+
+    def __post_init__(self) -> None:
+        cells, m = self.cells, self.n_cells
+        if cells.ndim != 3 or cells.dtype not in (np.uint16, np.uint32):
+            form = f"{cells.dtype} of shape {cells.shape}"
+            raise InvalidArgument("cells", form, "must be uint16 or uint32 of shape (C, S, h)")
+        if not cells.flags.c_contiguous:
+            raise InvalidArgument("cells", cells.shape, "must be contiguous: np.ascontiguousarray")
+        if cells.size and int(cells.max()) > m:
+            raise InvalidArgument("cells", int(cells.max()), f"must be cells below n_cells = {m}")
+        for j in range(1, cells.shape[2]):
+            last = cells[:, :, j]
+            for i in range(j):
+                if np.any((cells[:, :, i] == last) & (last < m)):
+                    remedy = f"lists a cell twice; put n_cells = {m} in place of a repeated hash"
+                    raise InvalidArgument("cells", cells.shape, remedy)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of equations C m and of candidates S."""
+        return self.n_cohorts * self.n_cells, int(self.cells.shape[1])
+
+    @property
+    def n_cohorts(self) -> int:
+        """Number of cohorts C."""
+        return int(self.cells.shape[0])
+
+    def owned(self, p: Array) -> Array:
+        """H p, shape (C, m): the sum of p over the owners of each cell."""
+        C, S, h = self.cells.shape
+        values = np.repeat(np.asarray(p, dtype=np.float64).reshape(S), h)
+        if self.cells.size < _LARGE:
+            places, size = self._places(slice(C)).ravel(), C * (self.n_cells + 1)
+            sums = np.bincount(places, np.tile(values, C), size).reshape(C, -1)
+            # bincount of nothing is of integers
+            return np.ascontiguousarray(sums[:, :-1], dtype=np.float64)
+        from ldpstats.kernels.cells import scatter
+
+        out = np.empty(C * self.n_cells + 1)
+        scatter(self._flat, values, out)
+        return out[:-1].reshape(C, self.n_cells)
+
+    def owners(self, v: Array) -> Array:
+        """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
+        S, h = self.cells.shape[1:]
+        if self.cells.size < _LARGE:
+            return np.asarray(self._by_cohort(v).sum(axis=0))
+        from ldpstats.kernels.cells import gather
+
+        out = np.zeros(S * h)
+        gather(self._flat, self._padded(v), out)
+        return np.asarray(out.reshape(S, h).sum(axis=1))
+
+    def times(self, p: Array) -> Array:
+        """A p, shape (C m,)."""
+        out = self.owned(p).reshape(-1)
+        out -= self.background * np.sum(p)
+        if self.slope != 1.0:
+            out *= self.slope
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        """A' v, shape (S,), for v of shape (C m,)."""
+        return np.asarray(self.slope * (self.owners(v) - self.background * np.sum(v)))
+
+    def by_cohort(self, v: Array) -> Array:
+        """The terms of A' v that each cohort adds, shape (C, S)."""
+        total = np.reshape(v, (self.n_cohorts, self.n_cells)).sum(axis=1)
+        return np.asarray(self.slope * (self._by_cohort(v) - self.background * total[:, None]))
+
+    def normal(self, w: Array, p: Array) -> Array:
+        """A' diag(w) A p, shape (S,), for w of shape (C m,)."""
+        C, S, h = self.cells.shape
+        if self.cells.size < _LARGE:
+            return self.adjoint(w * self.times(p))
+        from ldpstats.kernels.cells import normal
+
+        out, shift = np.zeros(S * h), float(self.background * np.sum(p))
+        values, weights = np.repeat(p, h), np.reshape(w, (C, self.n_cells))
+        total = normal(self._flat, weights, values, shift, out)
+        own = out.reshape(S, h).sum(axis=1)
+        return np.asarray(self.slope**2 * (own - self.background * total))
+
+    def normal_diagonal(self, w: Array) -> Array:
+        """The diagonal of A' diag(w) A, shape (S,)."""
+        r = self.background
+        own = (1.0 - 2.0 * r) * self.owners(w)
+        return np.asarray(self.slope**2 * (own + r * r * np.sum(w)))
+
+    def gram(self, w: Array) -> Array:
+        """A' diag(w) A, shape (S, S), for w of shape (C m,)."""
+        return self._centred(self.shared(w), self.owners(w), float(np.sum(w)))
+
+    def shared(self, w: Array) -> Array:
+        """H' diag(w) H, shape (S, S): the sum of w over the cells that two candidates share."""
+        C, S, h = self.cells.shape
+        weights = np.asarray(w, dtype=np.float64).reshape(C, self.n_cells)
+        by_blas = C * self.n_cells * S * S
+        pairs = C * (S * h) ** 2 / (2 * self.n_cells)  # as hashes spread candidates evenly
+        if by_blas > max(_DENSE, _PAIR * pairs):
+            return self._shared_by_pairs(weights, pairs)
+        out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            H = self._incidence(part)
+            out += (H * weights[part].reshape(-1, 1)).T @ H
+        return mirrored(out)
+
+    def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
+        from ldpstats.kernels.cells import pair_sums
+
+        C, S, h = self.cells.shape
+        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
+        size = self.owned(np.ones(S)).astype(np.int64)
+        start = np.cumsum(size, axis=1) - size
+        out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
+        pair_sums(self.cells, w, step, start, start.copy(), members, out)
+        np.fill_diagonal(out, self.owners(w))
+        return mirrored(out)
+
+    def incidence(self, c: int) -> Array:
+        """H_c, shape (m, S): the rows of H that belong to cohort c."""
+        return self._incidence(slice(c, c + 1))
+
+    def _incidence(self, part: slice) -> Array:
+        """The rows of H that belong to some cohorts, m of each."""
+        cells, m = self.cells[part], self.n_cells
+        C, S, _ = cells.shape
+        out = np.zeros((C, m + 1, S))
+        out[np.arange(C)[:, None, None], cells, np.arange(S)[:, None]] = 1.0
+        return out[:, :-1].reshape(C * m, S)
+
+    def gram_of_pairs(self, diagonal: Array, scale: Array, p: Array) -> Array:
+        """The sum over the cohorts of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, shape (S, S).
+
+        `diagonal` is d, shape (C, m), zero where `scale`, (C,), is. B_c, (m, m), is the sum of p
+        over the owners of two different cells j and k of cohort c; its diagonal is zero.
+        """
+        C, S, h = self.cells.shape
+        if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
+            total = np.zeros((S, S))
+            for c in np.flatnonzero(scale).tolist():
+                A = self.block(c)
+                total += A.T @ ((scale[c] * self._pairs_of(p, c) + np.diag(diagonal[c])) @ A)
+            return total
+        from ldpstats.kernels.cells import WIDTH, pair_gram
+
+        blocks, reach = np.zeros((-(-S // WIDTH), S, WIDTH)), np.zeros(S)
+        used = np.flatnonzero(scale)
+        every = pair_gram(self.cells, used, diagonal, scale, p, blocks, reach)
+        out = np.concatenate(list(blocks), axis=1)[:, :S]
+        return self._centred(mirrored(out), reach, every)
+
+    def _centred(self, shared: Array, reach: Array, every: float) -> Array:
+        """A' X A from H' X H, its sums `reach` with X 1 and `every`, 1' X 1; in place."""
+        mean = self.background * (reach - 0.5 * self.background * every)
+        for row, value in zip(shared, mean, strict=True):
+            row -= mean + value
+            row *= self.slope**2
+        return shared
+
+    def pair_forms(self, p: Array, rows: Array) -> Array:
+        """Forms of the B_c of `gram_of_pairs`, shape (q + 1, C).
+
+        The sums of B_jk v_j v_k over the cells of a cohort, for q rows v of shape (C, m) each; the
+        last are the sums of B_jk^2.
+        """
+        q, C = len(rows), self.n_cohorts
+        out = np.zeros((q + 1, C))
+        if self.cells.size < _LARGE:
+            for c in range(C):
+                B, v = self._pairs_of(p, c), rows[:, c]
+                out[:q, c], out[q, c] = np.einsum("qi,qi->q", v @ B, v), np.vdot(B, B)
+            return out
+        from ldpstats.kernels.cells import pair_forms
+
+        pair_forms(self.cells, rows, p, out)
+        return out
+
+    def _pairs_of(self, p: Array, c: int) -> Array:
+        H = self.incidence(c)
+        B = (H * p) @ H.T
+        np.fill_diagonal(B, 0.0)
+        return np.asarray(B)
+
+    def block(self, c: int) -> Array:
+        """A_c, shape (m, S): the rows of A that belong to cohort c."""
+        return self.slope * (self.incidence(c) - self.background)
+
+    def matrix(self) -> Array:
+        """A as a dense array, shape (C m, S)."""
+        d, S = self.shape
+        if d * S > _LARGEST_MATRIX:
+            raise NotAvailable(
+                f"a dense matrix of {d} equations and {S} candidates takes {d * S / (1 << 27):.0f} "
+                "GB: use the products times, adjoint and gram"
+            )
+        return np.concatenate([self.block(c) for c in range(self.n_cohorts)])
+
+    def take(self, index: Array) -> HashDesign:
+        """The design of some candidates, given by their positions or a boolean mask."""
+        return replace(self, cells=np.ascontiguousarray(self.cells[:, index]))
+
+    @property
+    def _flat(self) -> Array:
+        return self.cells.reshape(self.n_cohorts, -1)
+
+    def _places(self, part: slice) -> Array:
+        """Places of the owned cells of some cohorts among C rows of m cells and one for none."""
+        first = np.arange(self.n_cohorts)[part] * (self.n_cells + 1)
+        return np.asarray(self.cells[part] + first[:, None, None])
+
+    def _padded(self, v: Array) -> Array:
+        """v, shape (C m,), with a zero after each cohort, for what is no cell: (C, m + 1)."""
+        out = np.zeros((self.n_cohorts, self.n_cells + 1))
+        out[:, :-1] = np.reshape(v, (self.n_cohorts, self.n_cells))
+        return out
+
+    def _by_cohort(self, v: Array) -> Array:
+        """The terms of H' v that each cohort adds, shape (C, S)."""
+        C, S, h = self.cells.shape
+        padded, out = self._padded(v), np.empty((C, S))
+        step = max(1, _LOOKED_UP // max(S * h, 1))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            own = padded.take(self._places(part))
+            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
+        return out
+
+
+def mirrored(lower: Array) -> Array:
+    """The symmetric matrix with this lower triangle, in place."""
+    n, tile = len(lower), 128
+    for i in range(0, n, tile):
+        for j in range(0, i, tile):
+            lower[j : j + tile, i : i + tile] = lower[i : i + tile, j : j + tile].T
+        corner = np.tril(lower[i : i + tile, i : i + tile])
+        lower[i : i + tile, i : i + tile] = corner + np.tril(corner, -1).T
+    return lower
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """A weighted least squares estimate.
+
+    Parameters
+    ----------
+    p : array, shape (S,)
+        The estimate.
+    n_iter : int
+        Steps of conjugate gradients.
+    residual : float
+        Length of the gradient that is left, relative to the gradient at zero, both measured with
+        the diagonal of the normal equations scaled to one.
+    converged : bool
+        Whether `residual` is at most the tolerance.
+    """
+
+    p: Array
+    n_iter: int
+    residual: float
+    converged: bool
+
+
+def least_squares(
+    design: HashDesign, weights: Array, rhs: Array, tol: float = 1e-12, max_iter: int = 1000
+) -> LeastSquares:
+    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` over p, without forming any matrix.
+
+    Conjugate gradients on the normal equations, scaled by their diagonal. They run again from the
+    true gradient as long as rounding in the first run has left more than `tol`. Where candidates
+    cannot be told apart one of the minimisers is found; see `undetermined`.
+    """
+    diagonal = design.normal_diagonal(weights)
+    scale = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0.0)
+    gradient = design.adjoint(weights * rhs)
+    first = left = _length(gradient, scale)
+    p, steps = np.zeros(gradient.shape), 0
+    while left > tol * first and steps < max_iter:
+        change, used = _conjugate_gradients(
+            design, weights, scale, gradient, tol * first, max_iter - steps
+        )
+        steps += used
+        moved = rhs - design.times(p + change)
+        gradient = design.adjoint(np.multiply(moved, weights, out=moved))
+        before, left = left, _length(gradient, scale)
+        if not left < before:  # nothing but rounding is left
+            left = before
+            break
+        p += change
+        if left > 0.5 * before:
+            break
+    residual = left / first if first > 0.0 else 0.0
+    return LeastSquares(p, steps, residual, residual <= tol)
+
+
+def _length(gradient: Array, scale: Array) -> float:
+    return float(np.sqrt(gradient @ (scale * gradient)))
+
+
+def _conjugate_gradients(
+    design: HashDesign, weights: Array, scale: Array, gradient: Array, goal: float, max_iter: int
+) -> tuple[Array, int]:
+    """Solve ``A' diag(weights) A x = gradient`` to a remainder of length `goal`; x and steps."""
+    x, r = np.zeros(gradient.shape), gradient.copy()
+    z = scale * r
+    direction, size = z, float(r @ z)
+    for i in range(max_iter):
+        curved = design.normal(weights, direction)
+        curvature = float(direction @ curved)
+        if not curvature > 0.0:
+            return x, i
+        x += size / curvature * direction
+        r -= size / curvature * curved
+        z = scale * r
+        before, size = size, float(r @ z)
+        if size <= goal**2:
+            return x, i + 1
+        direction = z + size / before * direction
+    return x, max_iter
+
+
+def undetermined(
+    design: HashDesign, weights: Array, tol: float = 1e-12, max_iter: int = 1000
+) -> Array:
+    """Positions of the candidates that the equations do not determine, in rising order.
+
+    A fixed vector g is recovered from A g by `least_squares`. What differs lies in the null space
+    of the equations, and an entry that it moves is not determined. No matrix is formed, so that
+    this is for candidates too many for a factorisation of the normal equations.
+    """
+    golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
+    probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
+    found = least_squares(design, weights, design.times(probe), tol, max_iter)
+    return np.flatnonzero(np.abs(found.p - probe) > _APART)
+
+
+def is_identified(design: HashDesign, weights: Array) -> bool:
+    """Whether the equations determine every candidate; see `undetermined`."""
+    return undetermined(design, weights).size == 0
+
+
+# -- The linear estimate of hashed candidates, its covariance, and whether the candidates fit -----
+# The equations are those of `problems.hashed.cohorts`; the normal equations of several mechanisms
+# add up.
+
+
+LARGEST_DENSE = 8192  # candidates up to which (S, S) matrices are formed: 512 MB each
+_SMALL = 1024  # candidates up to which the inverse, needed for standard errors, gives the estimate
+_ROUNDS = 6  # of reweighting, at most; _LONG_ROUNDS where the matrices are large
+_LONG_ROUNDS = 2
+_SATURATED = 1e-8  # share of their variance that residuals have where candidates fit anything
+_SETTLED = 0.05  # relative change of weights that is too small to matter
+_INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
+_BLIND = 0.25  # growth of variances that must not go unnoticed
+_GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
+_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
+_DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
+_FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
+
+
+@dataclass(frozen=True, eq=False)
+class CohortMoments(Moments):
+    """Equations of hashed candidates from one or several mechanisms.
+
+    Parameters
+    ----------
+    sources : tuple of CohortSource
+        Over the same S candidates.
+    is_open : bool
+        Whether answers may not be among the candidates.
+    describe : callable
+        ``describe()`` says in words which candidates cannot be told apart, or what would help.
+    incomplete : bool
+        Whether the covariance allows for answers that are not listed, see `open_ended`.
+    """
+
+    sources: tuple[CohortSource, ...]
+    is_open: bool = field()  # required, whatever `Moments` has
+    describe: Callable[[], str]
+    incomplete: bool = False
+    kind: str = "cohorts"
+
+    @property
+    def k(self) -> int:
+        return self.sources[0].design.shape[1]
+
+    @property
+    def nobs(self) -> int:  # type: ignore[override]
+        return int(sum(source.reports.sum() for source in self.sources))
+
+    @property
+    def condition(self) -> float:
+        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        found = []
+        for source in self.sources:
+            slope, cells = abs(source.design.slope), source.design.n_cells
+            low = source.offset - source.design.slope * source.design.background
+            found.append((slope + cells * low) / slope)
+        return float(min(found))
+
+    def single(self, what: str) -> CohortSource:
+        """The only source; several are refused where an algorithm is not made for them."""
+        if len(self.sources) > 1:
+            raise NotAvailable(
+                f"{what!r} of {self.k} candidates is for reports of one mechanism: fit the groups "
+                "one by one, or use method 'inversion' with at most "
+                f"{LARGEST_DENSE} candidates"
+            )
+        return self.sources[0]
+
+    def take(self, index: Array) -> CohortMoments:
+        """The problem if only some candidates exist."""
+        return replace(self, sources=tuple(source.take(index) for source in self.sources))
+
+    @property
+    def has_errors(self) -> bool:
+        return self.k <= LARGEST_DENSE
+
+    def merged(self, others: Sequence[Moments]) -> CohortMoments | None:
+        hashed = [q for q in others if isinstance(q, CohortMoments)]  # their cohorts add up
+        return merged([self, *hashed]) if len(hashed) == len(others) else None
+
+    def matched(self, other: Moments) -> tuple[Moments, Moments] | None:
+        """Both groups with equal weights of their cohorts: those of the difference of two cells.
+
+        Over an open alphabet answers that are not listed then cancel, hash by hash, if both groups
+        have the same mechanism. None where they share too few cohorts.
+        """
+        if not self.is_open or not isinstance(other, CohortMoments):
+            return None
+        weights = [problem.sources[0].cohort_weights for problem in (self, other)]
+        total = np.sum(weights, axis=0)
+        both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
+        first, second = (problem.weighted((both,)) for problem in (self, other))
+        try:
+            first.require_identified()
+        except NotIdentified:
+            return None
+        return first, second
+
+    def weighted(self, weights: Sequence[Array]) -> CohortMoments:
+        """With these weights of the cohorts of each source, (C,)."""
+        pairs = zip(self.sources, weights, strict=True)
+        return replace(self, sources=tuple(replace(s, given=w) for s, w in pairs))
+
+    @cached_property
+    def inverse(self) -> Array:
+        """``(A' D A)^-1``, shape (S, S), by Cholesky; the rank is checked."""
+        if self.k > LARGEST_DENSE:
+            raise NotAvailable(
+                f"standard errors of {self.k} candidates at once need a matrix of that size; the "
+                f"largest is {LARGEST_DENSE}: use method 'lasso', which selects candidates first"
+            )
+        if not self.k:  # nothing was selected
+            return np.empty((0, 0))
+        if self.k > self.n_equations:
+            raise NotIdentified(self.describe())
+        M = np.asarray(sum(source.design.gram(source.weights) for source in self.sources))
+        found = inverted(M)
+        if found is None:
+            raise NotIdentified(self.describe())
+        return found
+
+    def require_identified(self) -> None:
+        """Raise `NotIdentified` if candidates cannot be distinguished."""
+        if self.k <= LARGEST_DENSE:
+            _ = self.inverse
+            return
+        source = self.single("inversion")
+        if self.k > self.n_equations or not is_identified(source.design, source.weights):
+            raise NotIdentified(self.describe())
+
+    @cached_property
+    def _estimate(self) -> tuple[Array, str]:
+        self.require_identified()
+        how = "least squares of the hashed candidates"
+        if self.k > _SMALL and len(self.sources) == 1:
+            source = self.sources[0]
+            fit = least_squares(source.design, source.weights, source.moved)
+            if fit.converged:
+                return fit.p, f"{how}, by {fit.n_iter} conjugate gradients"
+        right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
+        return self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
+
+    def estimate(self) -> tuple[Array, str]:
+        return self._estimate
+
+    def plug_in(self) -> Array:
+        p = self.estimate()[0]
+        return project_subsimplex(p) if self.is_open or not p.size else project_simplex(p)
+
+    def spread(self, p: Array) -> Array:
+        """Covariance of the right-hand side ``A' D t`` at p, shape (S, S)."""
+        return self._with_collisions(self._noise(p))
+
+    def _with_collisions(self, noise: Array) -> Array:
+        if not self.collisions:
+            return noise
+        return np.asarray(noise + self.collisions * self._collision_spread)
+
+    def _noise(self, p: Array) -> Array:
+        return np.asarray(sum(source.noise.spread(source, p) for source in self.sources))
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        inverse = self.inverse
+        X = self._with_collisions(self._plug_in_noise) if p is None else self.spread(p)
+        return Covariance(np.zeros(self.k), X, inverse)
+
+    @cached_property
+    def _plug_in_noise(self) -> Array:
+        return self._noise(self.plug_in())
+
+    @cached_property
+    def _collision_spread(self) -> Array:
+        """What `spread` has of collisions if `collisions` are one."""
+        return np.asarray(sum(source.collision_spread() for source in self.sources))
+
+    @property
+    def _residuals(self) -> list[Array]:
+        p = self.estimate()[0]
+        return [source.moved - source.design.times(p) for source in self.sources]
+
+    @cached_property
+    def _noise_moments(self) -> tuple[float, float]:
+        """Mean and variance, by noise, of the weighted squares before fitting, at the plug-in."""
+        p = self.plug_in()
+        mean, variance = np.sum([s.noise.misfit(s, p) for s in self.sources], axis=0)
+        return float(mean), float(variance)
+
+    @cached_property
+    def _noise_squares(self) -> tuple[float, float, float]:
+        """Weighted residual sum of squares, and its mean by noise before and after fitting."""
+        pairs = zip(self.sources, self._residuals, strict=True)
+        statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
+        full = self._noise_moments[0]
+        # least squares takes up the part of the noise that the candidates can follow
+        return statistic, full, full - float(np.vdot(self.inverse, self._plug_in_noise))
+
+    def misfit(self) -> Misfit | None:
+        """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
+        return self._misfit
+
+    @cached_property
+    def _misfit(self) -> Misfit | None:
+        if not self.has_errors or not (self.k or self.is_open):
+            return None
+        statistic, full, mean = self._noise_squares
+        variance = self._noise_moments[1] * mean / full if full > 0.0 else 0.0
+        if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
+            return None
+        per_answer = sum(map(_collisions, self.sources)) * mean / full
+        return Misfit(statistic, mean, variance, per_answer, len(self.sources))
+
+    def reach(self, pair: Pair | None = None) -> tuple[Array, Array]:
+        return cohort_reach(self.single("reach"), self._evenly(), pair)
+
+    def crowded_reach(
+        self, p: Array, share: float, pair: Pair | None = None
+    ) -> tuple[Array, Array]:
+        """The expected estimate if a share of reports are alike, see `hashed.reach`."""
+        return crowded_reach(self.single("reach"), self._evenly(), p, share, pair)
+
+    def _evenly(self) -> Array:
+        """The inverse of the mean over cohorts of A_c' A_c, (S, S), for one report in each."""
+        source = self.sources[0]
+        return self.inverse * (source.precision * source.design.n_cohorts)
+
+    # -- what can be tested ------------------------------------------------------------------
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return (Check.CELLS,)
+
+    def cell_bounds(self) -> tuple[CellBounds, ...]:
+        return tuple(source.bounds() for source in self.sources) if self.is_open else ()
+
+    def information(self, p: Array) -> Array | None:
+        """That of labels at p, if nobody holds anything but the candidates; None for bits."""
+        if not all(source.is_labels for source in self.sources):
+            return None
+        return np.asarray(sum(source.information(p) for source in self.sources))
+
+    def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
+        labels = [source.pinned(p) for source in self.sources if source.is_labels]
+        return np.any(labels, axis=0) if labels else super().pinned(p)
+
+    def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
+        """Of labels: each cohort is a source by itself; None where others than candidates count."""
+        size = self.k * sum(source.ones.size for source in self.sources)
+        if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
+            return None
+        found = []
+        for source in self.sources:
+            design, n = source.design, source.reports
+            rows = (design.matrix() @ self.inverse).reshape(*source.ones.shape, self.k)
+            law = np.maximum(source.cell_means(p), 0.0)  # of rounding
+            for c in np.flatnonzero(n):
+                each = rows[c] * (source.cohort_weights[c] / n[c])
+                found.append((int(n[c]), each, law[c] / law[c].sum()))
+        return found
+
+    def labels_under(self, p: Array) -> tuple[Array, Array] | None:
+        own = self.own_counts()
+        if own is None:
+            return None
+        tally = sum(s.design.owners(s.ones.reshape(-1) + 0.0) for s in self.sources)
+        return np.asarray(tally), own.offset + own.slope * p
+
+    def own_counts(self) -> OwnCounts | None:
+        """Where each label belongs to one candidate alone, whatever the cohort: that of k-RR."""
+        if self.is_open or len(self.sources) > 1:
+            return None
+        (source,) = self.sources
+        C, m = source.ones.shape
+        cells = np.sort(source.design.cells.reshape(C, -1), axis=1)
+        if not source.is_labels or source.given is not None or m != self.k:
+            return None
+        if not np.array_equal(cells, np.broadcast_to(np.arange(m), (C, m))):
+            return None
+        slope, low = source.design.slope, source.bounds().absent
+        v = source.precision * slope**2 * self.nobs
+        return OwnCounts(self.nobs, *(np.full(m, value) for value in (low, slope, v)))
+
+    def wald_law(self) -> tuple[float, float] | None:
+        if not self.collisions:
+            return None
+        found = self.misfit()
+        return np.inf if found is None else found.df, self.wald_variance() / (2.0 * self.k)
+
+    # -- lists that are not complete ---------------------------------------------------------
+
+    def for_inference(self, incomplete: bool = False) -> CohortMoments:
+        """The equations that inference rests on: `open_ended` where other answers are held.
+
+        An answer that is not among the candidates hashes to the same cells in every report, not
+        evenly over all: frequent ones spread the cells more than reports alone do. Where the misfit
+        shows that (at .01), or the candidates sum to less than one, the equations allow for it, so
+        that tests keep their level over the hashes. Where candidates are known to be `incomplete`,
+        for example because they were selected, they always do: the test misses what still matters
+        to many tests at once. So they do where cohorts are so uneven, or cells so few, that it
+        would miss what matters to one.
+        """
+        found = self.misfit()
+        if found is None or not self.is_open:
+            return self
+        if incomplete or found.pvalue < _DOUBT or self._leaves_some_over or self.is_blind:
+            return self.open_ended()
+        return self
+
+    @property
+    def _leaves_some_over(self) -> bool:
+        """Whether the candidates do not sum to one, by a one-sided test."""
+        share = self._unexplained(Uncertain(self.estimate()[0], self.covariance()))
+        return share.is_positive(_DOUBT)
+
+    def unexplained(self, linear: Uncertain) -> Unexplained | None:
+        return self._unexplained(linear) if self.is_open else None
+
+    def _unexplained(self, linear: Uncertain) -> Unexplained:
+        p = linear.estimate[linear.places]
+        if linear.covariance is None or not p.size:
+            return Unexplained(1.0 - float(p.sum()), np.nan)
+        variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
+        return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
+
+    def caution(self, others: bool) -> str:
+        if not (self.is_open and others and self.k):
+            return ""
+        if self.n_cohorts < _FEWEST_COHORTS:
+            few = f"only {self.n_cohorts} of the cohorts have reports"
+            return f"{few}, fewer than {_FEWEST_COHORTS}"
+        if 3 * self.k > self.n_equations:
+            many = f"{self.k} candidates are more than a third"
+            return f"{many} of the {self.n_equations} cells"
+        return ""
+
+    def open_ended(self) -> CohortMoments:
+        """The same equations for a list that is known not to be complete.
+
+        Chance collisions with unlisted answers do not shrink as a cohort grows, as noise does.
+        They are a second component of variance (`collisions`), and weights are one over the sum of
+        both (random-effects least squares; DerSimonian and Laird 1986, Paule and Mandel 1982).
+        Where the weights would hardly move, as with even cohorts, they stay as they are.
+        """
+        problem = replace(self, incomplete=True)
+        # what was computed does not depend on whether the list is complete
+        problem.__dict__.update({k: v for k, v in self.__dict__.items() if k in _KEPT})
+        for _ in range(_ROUNDS if self.k <= _SMALL else _LONG_ROUNDS):
+            found = problem.collisions
+            sources = tuple(source.reweighted(found) for source in self.sources)
+            if _settled(problem.sources, sources):
+                break
+            problem = replace(problem, sources=sources)
+        return problem
+
+    @cached_property
+    def collisions(self) -> float:
+        """Sum of the squared frequencies of the answers that are not listed, from the residuals.
+
+        The moment estimate: squared residuals are on average those of noise and, in proportion to
+        this sum, those of collisions. Zero for lists that are taken for complete.
+        """
+        if not self.incomplete or not self.k:
+            return 0.0
+        statistic, full, mean = self._noise_squares
+        share = [source.collision_variance * source.weights.sum() for source in self.sources]
+        rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
+        if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
+            return 0.0
+        return max(0.0, float((statistic - mean) / rate))
+
+    @property
+    def dispersion(self) -> float:
+        """How much larger variances are, on average, than those of the reports alone."""
+        return self.dispersion_by(self.collisions)
+
+    def dispersion_by(self, collisions: float) -> float:
+        """The same with the weights of these equations, for collisions that are known."""
+        if not collisions:
+            return 1.0
+        noise = float(np.vdot(self.inverse, self._plug_in_noise))
+        return 1.0 + collisions * float(np.vdot(self.inverse, self._collision_spread)) / noise
+
+    @property
+    def n_cohorts(self) -> int:
+        """Cohorts with reports, over all sources."""
+        return sum(int(np.count_nonzero(source.reports)) for source in self.sources)
+
+    @property
+    def n_equations(self) -> int:
+        """Cells of the cohorts with reports."""
+        return sum(
+            int(np.count_nonzero(source.reports)) * source.design.n_cells for source in self.sources
+        )
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether `misfit` may miss collisions that matter to the estimates.
+
+        It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
+        """
+        found = self.misfit()
+        if found is None:
+            return True
+        w = np.concatenate([source.weights for source in self.sources])
+        uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
+        return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
+
+    @cached_property
+    def _collided(self) -> tuple[Array, Array, float]:
+        """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
+
+        And the sum of the cubed frequencies of the unlisted answers.
+
+        Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the
+        cubes of the residuals show. The variances are those of MacKinnon and White (1985, HC3),
+        the squared residuals of each candidate's own influences: they are large where a candidate
+        owes its estimate to few cells.
+        """
+        given = self.sources, self._residuals, self.plug_in(), self.collisions
+        if self._has_influences:
+            return collided(*given, self.inverse)
+        return roughly_collided(*given)
+
+    @property
+    def _has_influences(self) -> bool:
+        """Whether the influences of all cells on all estimates are few enough to compute."""
+        return sum(source.ones.size for source in self.sources) * self.k**2 <= _INFLUENCES
+
+    def wald_variance(self) -> float:
+        """Variance of the Wald statistic of all candidates: 2 S, and more by collisions.
+
+        A cell that meets an unlisted answer is far off: with ``G_ii`` the weight of its square in
+        the statistic, its fourth cumulant times ``G_ii^2`` is added. It is taken from the second
+        and third, as if the unlisted answers were all as frequent.
+        """
+        plain = 2.0 * self.k
+        if not self.collisions or not self._has_influences:  # so many cells that none matters
+            return plain
+        third = self._collided[2]
+        spread = self._with_collisions(self._plug_in_noise)
+        scale = float(np.vdot(self.inverse, spread)) / self.k
+        fourth = fourth_cumulant(self.sources, self.inverse)
+        return plain + third**2 / self.collisions * fourth / scale**2
+
+    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
+        if linear.covariance is None or not self.k:
+            return None
+        return self.own_tally(linear.covariance.variances())
+
+    def own_tally(self, variances: Array) -> OwnTally:
+        """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
+
+        Of a list that is not complete the residuals show how skewed the noise of answers is that
+        are not among the candidates, and whether a candidate owes its estimate to few cells.
+        """
+        own = own_cells(self.sources, self.plug_in(), variances)
+        excess, guard = np.zeros(self.k), np.zeros(self.k)
+        if self.incomplete:
+            excess, shown, _ = self._collided
+            guard = np.maximum(_GUARD * (shown - variances), 0.0)
+        return OwnTally(*own, excess, guard)
+
+
+def _collisions(source: CohortSource) -> float:
+    """Weighted sum of squares that one answer brings to the cells that it owns, and leaves."""
+    share = source.design.background
+    return float(source.design.slope**2 * share * (1.0 - share) * source.weights.sum())
+
+
+def _settled(now: Sequence[CohortSource], after: Sequence[CohortSource]) -> bool:
+    """Whether new weights are in the same proportions as the present ones, nearly."""
+    old, new = (np.concatenate([s.cohort_weights for s in each]) for each in (now, after))
+    ratio = new[old > 0.0] / old[old > 0.0]
+    return bool(ratio.max() <= (1.0 + _SETTLED) * ratio.min())
+
+
+def merged(problems: Sequence[CohortMoments]) -> CohortMoments:
+    """The equations of several mechanisms over the same candidates."""
+    sources = tuple(source for problem in problems for source in problem.sources)
+    is_open = any(problem.is_open for problem in problems)
+    return CohortMoments(sources, is_open, problems[0].describe)
+
+
+# -- Linear equations of hashed reports: many cohorts, each with its own view of the candidates ---
+# Within cohort c, of n_c respondents, the frequency of label or bit j is on average
+#
+#     E[t_cj] = offset + slope (H_cj . p - background sum(p)),
+#
+# where H_cj marks the candidates that cohort c hashes to j. Over an open alphabet the answers that
+# are not among the candidates hash anywhere: their share 1 - sum(p) falls on every cell with the
+# probability `background` on average, and that is in `offset`. (Without it their mass would be
+# spread over the candidates.) Over a closed alphabet there are none, and the background is zero.
+#
+# Cohort sizes are ancillary: everything is conditional on them, and a cohort without reports gives
+# no equation. All weights are fixed before the data are seen, so that estimates are unbiased;
+# where the list is incomplete they depend on one number that is estimated, see
+# `CohortMoments.open_ended`.
+#
+# An answer u that is not listed owns the same cells in every report. Given the hashes, the cells
+# that it owns are too full: over random hashes the share of the unlisted that own a cell has the
+# variance ``collisions r (1 - r)`` with r the background and ``collisions = sum_u p_u^2``. It does
+# not fall with n_c, as the noise of privacy does.
+
+
+_NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
+
+
+class Noise(ABC):
+    """The law of one cohort's frequencies, given what share of its cell each answer owns.
+
+    `shared` is the probability that an answer that is not a candidate owns two given cells.
+    """
+
+    shared: float
+    is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
+
+    @abstractmethod
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+
+    @abstractmethod
+    def gradient_variances(self, source: CohortSource) -> Array:
+        """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
+
+    @abstractmethod
+    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
+        """Mean and variance of ``(t - E t)' D (t - E t)`` when the frequencies are p."""
+
+
+@dataclass(frozen=True, eq=False)
+class CohortSource:
+    """The equations of one mechanism's reports.
+
+    Parameters
+    ----------
+    design : HashDesign
+        A, with C cohorts of m cells and S candidates.
+    offset : float
+        Mean of a cell that no candidate explains.
+    ones : array of int64, shape (C, m)
+        How often each label was reported, or each bit set.
+    reports : array of int64, shape (C,)
+        Reports of each cohort.
+    precision : float
+        Weight of an equation per report: one over the variance of a cell at the uniform p.
+    noise : Noise
+        What the covariance of the frequencies is.
+    given : array, shape (C,), or None
+        Weight of the equations of each cohort; None for `precision` times `reports`.
+    """
+
+    design: HashDesign
+    offset: float
+    ones: Array
+    reports: Array
+    precision: float
+    noise: Noise
+    given: Array | None = None
+
+    @cached_property
+    def moved(self) -> Array:
+        """t - offset, flat, shape (C m,); zero in cohorts without reports."""
+        n = self.reports[:, None]
+        t = np.divide(self.ones, n, out=np.full(self.ones.shape, self.offset), where=n > 0)
+        return np.asarray((t - self.offset).reshape(-1))
+
+    @property
+    def is_labels(self) -> bool:
+        """Whether a report sets exactly one cell."""
+        return self.noise.is_labels
+
+    @property
+    def cohort_weights(self) -> Array:
+        """Weight of the equations of each cohort, shape (C,)."""
+        if self.given is not None:
+            return self.given
+        return self.precision * self.reports.astype(np.float64)
+
+    @property
+    def noise_weights(self) -> Array:
+        """Squared weight per report of each cohort, shape (C,): what its noise counts with."""
+        n = self.reports.astype(np.float64)
+        squares = self.cohort_weights**2
+        return np.asarray(np.divide(squares, n, out=np.zeros_like(n), where=n > 0))
+
+    def reweighted(self, collisions: float) -> CohortSource:
+        """With weights one over the variance of a cell: of its noise and of `collisions`."""
+        weights = self.precision * self.reports.astype(np.float64)
+        shared = collisions * self.collision_variance
+        return replace(self, given=weights / (1.0 + shared * weights))
+
+    @property
+    def collision_variance(self) -> float:
+        """Variance of a cell by chance collisions, for `collisions` of one."""
+        r = self.design.background
+        return self.design.slope**2 * r * (1.0 - r)
+
+    @property
+    def collision_third(self) -> float:
+        """Third cumulant of the same, for a sum of cubes of one."""
+        return self.design.slope * (1.0 - 2.0 * self.design.background) * self.collision_variance
+
+    def collision_spread(self) -> Array:
+        """``A' D X D A``, shape (S, S), with X the covariance of cells by collisions of one."""
+        design, r, shared = self.design, self.design.background, self.noise.shared
+        total = design.gram(np.repeat(self.cohort_weights**2, design.n_cells))
+        total *= r - shared
+        sums = design.by_cohort(self.weights)
+        total += (shared - r**2) * (sums.T @ sums)
+        total *= design.slope**2
+        return total
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weight of each equation, shape (C m,)."""
+        return np.repeat(self.cohort_weights, self.design.n_cells)
+
+    def cell_means(self, p: Array) -> Array:
+        """Law of the cells, shape (C, m), when the candidates have the frequencies p."""
+        design = self.design
+        owned = design.owned(p) - design.background * p.sum()
+        return np.asarray(self.offset + design.slope * owned)
+
+    def cell_noise(self) -> tuple[Array, float]:
+        """Variance of the weighted cells that each candidate owns, (S,), and of all cells."""
+        mean = self.moved.reshape(self.ones.shape) + self.offset
+        noise = (self.noise_weights[:, None] * mean * (1.0 - mean)).reshape(-1)
+        return self.design.owners(noise), float(noise.sum())
+
+    def own_cells(self, p: Array) -> tuple[Array, Array, Array]:
+        """Weight of the own cells of each candidate, their reports, and the share of these.
+
+        All of shape (S,). The reports are as many as would be as noisy if all had one weight, the
+        share is what absent candidates would have.
+        """
+        owners, weights = self.design.owners, self.weights
+        total = owners(weights)
+        reports = total**2 / owners(np.repeat(self.noise_weights, self.design.n_cells))
+        share = owners(weights * self.cell_means(p).reshape(-1)) / total - self.design.slope * p
+        return total, reports, np.clip(share, 0.5 / reports, 1.0 - 0.5 / reports)
+
+    def noise_third(self, p: Array) -> Array:
+        """Third cumulants of cells by the noise of reports, shape (C, m); zero without reports."""
+        means, n = self.cell_means(p), self.reports[:, None].astype(np.float64)
+        third = means * (1.0 - means) * (1.0 - 2.0 * means)
+        return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
+
+    def bounds(self) -> CellBounds:
+        """What shares of the reports any answers whatever could set of the cells."""
+        design = self.design
+        low = self.offset - design.slope * design.background
+        most = None if self.is_labels else min(design.cells.shape[2], design.n_cells)
+        return CellBounds(self.ones, self.reports, low, low + design.slope, most)
+
+    def information(self, p: Array) -> Array:
+        """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
+        design = self.design
+        low = self.offset - design.slope * design.background  # P(a label that is not owned)
+        law = self._labels_law(p)
+        Q = replace(design, background=-low / design.slope)
+        n = np.broadcast_to(self.reports[:, None], law.shape)
+        return Q.gram(np.divide(n, law, out=np.zeros(law.shape), where=law > _NEVER).reshape(-1))
+
+    def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
+        """Candidates, shape (S,), whose labels p makes impossible: they are known to be absent."""
+        never = (self._labels_law(p) <= _NEVER) & (self.reports[:, None] > 0)
+        return np.asarray(self.design.owners(never.reshape(-1) + 0.0) > 0.0)
+
+    def _labels_law(self, p: Array) -> Array:
+        """Law of the labels, shape (C, m), if nobody holds anything but the candidates."""
+        low = self.offset - self.design.slope * self.design.background
+        return np.asarray(low * p.sum() + self.design.slope * self.design.owned(p))
+
+    def take(self, index: Array) -> CohortSource:
+        """The equations if only some candidates exist."""
+        return replace(self, design=self.design.take(index))
+
+
+@dataclass(frozen=True)
+class LabelNoise(Noise):
+    """One label a report, and no answer owns two: the counts of a cohort are multinomial."""
+
+    shared: float = 0.0
+    is_labels: ClassVar[bool] = True
+
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        m = source.cell_means(p)
+        return _spread(source, m, m)
+
+    def gradient_variances(self, source: CohortSource) -> Array:
+        # the centring is the same whichever label is reported
+        return np.asarray(source.design.slope**2 * source.cell_noise()[0])
+
+    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
+        m = source.cell_means(p)
+        return _misfit(source, m, m, m)
+
+
+@dataclass(frozen=True)
+class BitNoise(Noise):
+    """Bits that are independent given the answer, so that bits of one answer vary together."""
+
+    shared: float
+
+    def _rest(self, p: Array) -> float:
+        """The probability that an answer that is not listed is held and owns two given cells."""
+        return max(1.0 - float(p.sum()), 0.0) * self.shared
+
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        """`Noise.spread` from the covariance of the bits j and k of one report in each cohort.
+
+        That is ``slope^2 (P(both owned) - P(j owned) P(k owned))``. Its parts are added up over the
+        cohorts one by one, as few pairs of bits have a common owner.
+        """
+        design, means = source.design, source.cell_means(p)
+        if design.cells.shape[2] == 1:
+            return _spread(source, *_single_bits(source, means))
+        gain, rest, scale = design.slope**2, self._rest(p), source.noise_weights
+        own = _shares(source, means)
+        diagonal = means * (1.0 - means) + gain * (own**2 - rest)
+        total = design.gram_of_pairs(scale[:, None] * diagonal, gain * scale, p)
+        roots = np.sqrt(gain * scale)[:, None]
+        shares = design.by_cohort(own.reshape(-1)) * roots
+        total -= shares.T @ shares
+        if rest > 0.0:
+            every = design.by_cohort(np.ones(own.size)) * np.sqrt(rest) * roots
+            total += every.T @ every
+        return total
+
+    def gradient_variances(self, source: CohortSource) -> Array:
+        # to first order bits are independent; each that is not owned enters by the background
+        own, every = source.cell_noise()
+        r = source.design.background
+        return np.asarray(source.design.slope**2 * ((1.0 - 2.0 * r) * own + r**2 * every))
+
+    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
+        means = source.cell_means(p)
+        if source.design.cells.shape[2] == 1:
+            return _misfit(source, means, *_single_bits(source, means))
+        return self._pair_misfit(source, p, means)
+
+    def _pair_misfit(self, source: CohortSource, p: Array, m: Array) -> tuple[float, float]:
+        """`misfit` of bits of which an answer owns several, for the means m, (C, m), of the cells.
+
+        With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
+        reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
+        entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
+        `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
+        """
+        design, rest = source.design, self._rest(p)
+        own, tilt, variances = _shares(source, m), 1.0 - 2.0 * m, m * (1.0 - m)
+        every = np.ones_like(own)
+        held, owned, tilted, squares = design.pair_forms(p, np.array([every, own, tilt]))
+        single = tilted + rest * _pairs(tilt) - _pairs(tilt * own)
+        square = squares + 2.0 * (rest * held - owned) + rest**2 * _pairs(every)
+        square += _pairs(own**2) - 2.0 * rest * _pairs(own)
+        gain = design.slope**2
+        single = (variances * tilt**2).sum(axis=1) + gain * single
+        square = (variances**2).sum(axis=1) + gain**2 * square
+        return _moments(source, variances, single, square)
+
+
+def _shares(source: CohortSource, m: Array) -> Array:
+    """Share of the answers that own each cell, from the means of the cells."""
+    return np.asarray((m - source.offset) / source.design.slope + source.design.background)
+
+
+def _single_bits(source: CohortSource, means: Array) -> tuple[Array, Array]:
+    """Diagonal and loading, see `_spread`, of bits of which an answer owns one."""
+    loading = source.design.slope * _shares(source, means)
+    return means * (1.0 - means) + loading**2, loading
+
+
+def _spread(source: CohortSource, diagonal: Array, loading: Array) -> Array:
+    """`Noise.spread` where one report's cells have the covariance diag(d) - l l', both (C, m).
+
+    Labels have it, with d = l = m, and bits of which an answer owns one.
+    """
+    scale = source.noise_weights
+    total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
+    mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
+    total -= mean.T @ mean
+    return total
+
+
+def _misfit(
+    source: CohortSource, means: Array, diagonal: Array, loading: Array
+) -> tuple[float, float]:
+    """`Noise.misfit` where one report's cells have the covariance diag(d) - l l'; see `_spread`."""
+    square, tilt = loading**2, 1.0 - 2.0 * means
+    variances = diagonal - square
+    # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
+    single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
+    pairs = _pairs(square) + (variances**2).sum(axis=1)
+    return _moments(source, variances, single, pairs)
+
+
+def _moments(
+    source: CohortSource, variances: Array, single: Array, pairs: Array
+) -> tuple[float, float]:
+    """`Noise.misfit` from the variances of one report's cells, (C, m), and two forms, (C,).
+
+    With V the covariance of the cells, these are u'V u with u = 1 - 2 m, and the sum of the squared
+    entries of V.
+    """
+    n = source.reports.astype(np.float64)
+    variance = n * single + 2.0 * n * (n - 1.0) * pairs
+    ratio = np.divide(source.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
+    square = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0) ** 2
+    return float(ratio @ variances.sum(axis=1)), float(square @ variance)
+
+
+def _pairs(x: Array) -> Array:
+    """Sum over different cells j, k of a cohort of x_j x_k, for x of shape (C, m); shape (C,)."""
+    return np.asarray(x.sum(axis=1) ** 2 - (x**2).sum(axis=1))
+
+
+# -- What chance collisions with unlisted answers do to estimates, by the influence of each cell ---
+# Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the cubes
+# of the residuals show.
+
+
+_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
+
+
+def _influences(
+    sources: Sequence[CohortSource], inverse: Array
+) -> Iterator[tuple[int, int, Array, Array]]:
+    """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
+
+    The influence of a cell on an estimate is what it changes by as the cell does.
+    """
+    for number, source in enumerate(sources):
+        for c in np.flatnonzero(source.reports):
+            A = source.design.block(int(c))
+            L = float(source.cohort_weights[c]) * (A @ inverse)
+            yield number, int(c), (A * L).sum(axis=1), L
+
+
+def collided(
+    sources: Sequence[CohortSource],
+    residuals: Sequence[Array],
+    p: Array,
+    collisions: float,
+    inverse: Array,
+) -> tuple[Array, Array, float]:
+    """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
+
+    And the sum of the cubed frequencies of the unlisted answers. The variances are those of
+    MacKinnon and White (1985, HC3), the squared residuals of each candidate's own influences: they
+    are large where a candidate owes its estimate to few cells.
+    """
+    cubes, squares = np.zeros(p.size), np.zeros(p.size)
+    thirds = [source.noise_third(p) for source in sources]
+    found = expected = 0.0
+    for number, c, leverage, L in _influences(sources, inverse):
+        source = sources[number]
+        r = residuals[number].reshape(source.ones.shape)[c]
+        left = 1.0 - np.minimum(leverage, 1.0)
+        g = float(source.cohort_weights[c]) ** 1.5
+        found += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
+        expected += g * source.collision_third * float(_cube(left).sum())
+        cubes += source.collision_third * (L * L * L).sum(axis=0)
+        squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
+    third = _skewed(found, expected, collisions)
+    return third * cubes, squares, third
+
+
+def roughly_collided(
+    sources: Sequence[CohortSource], residuals: Sequence[Array], p: Array, collisions: float
+) -> tuple[Array, Array, float]:
+    """The same where candidates are many, as if only own cells had influence.
+
+    Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q such
+    that their sum is the number of candidates.
+    """
+    slopes = [source.design.slope for source in sources]
+    weights = [s.weights * slope**2 for s, slope in zip(sources, slopes, strict=True)]
+    every = np.concatenate(weights)
+    high = _scale_of_leverages(every, p.size)
+    pulls = [s.design.owners(w) for s, w in zip(sources, weights, strict=True)]
+    total = np.sum(pulls, axis=0)
+    cubes, squares, found, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
+    for source, w, slope, r in zip(sources, weights, slopes, residuals, strict=True):
+        left = 1.0 / (1.0 + w / every.max() * high)
+        g, owners = source.weights**1.5, source.design.owners
+        noise = source.noise_third(p).reshape(-1)
+        found += float((g * (_cube(r) - _cube(left) * noise)).sum())
+        expected += source.collision_third * float((g * _cube(left)).sum())
+        cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
+        squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
+    third = _skewed(found, expected, collisions)
+    return third * cubes, squares, third
+
+
+def _scale_of_leverages(weights: Array, total: int) -> float:
+    """q at which leverages of cells with these weights, the largest taken for one, have a sum."""
+    low, high = 1e-12, 1e12
+    for _ in range(60):
+        q = np.sqrt(low * high)
+        w = weights / weights.max() * q
+        low, high = (q, high) if (w / (1.0 + w)).sum() < total else (low, q)
+    return float(high)
+
+
+def fourth_cumulant(sources: Sequence[CohortSource], inverse: Array) -> float:
+    """What collisions of equal answers add to the variance of a Wald statistic, but for scales."""
+    total = 0.0
+    for number, c, leverage, _ in _influences(sources, inverse):
+        source = sources[number]
+        r, weight = source.design.background, float(source.cohort_weights[c])
+        fourth = source.design.slope**2 * source.collision_variance * (1.0 - 6.0 * r * (1.0 - r))
+        total += max(fourth, 0.0) * float(((weight * leverage) ** 2).sum())
+    return total
+
+
+def _skewed(found: float, expected: float, collisions: float) -> float:
+    """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
+    ratio = found / expected if expected > 0.0 else 0.0
+    return float(min(max(ratio, 0.0), collisions**1.5))
+
+
+def _cube(x: Array) -> Array:
+    return x * x * x  # many times faster than a power
+
+
+# -- The inverse of normal equations --------------------------------------------------------------
+
+
+_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
+
+
+def inverted(M: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Inverse by Cholesky of M, shape (S, S), which is overwritten; None where it is singular."""
+    from scipy.linalg import lapack
+
+    diagonal = np.diag(M).copy()
+    if not diagonal.min() > 0.0:
+        return None
+    root = 1.0 / np.sqrt(diagonal)
+    M *= root[:, None]
+    M *= root
+    # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
+    factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
+    if fault or np.diag(factor).min() ** 2 < _RANK:
+        return None
+    inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
+    inverse = mirrored(inverse.T)
+    inverse *= root[:, None]
+    inverse *= root
+    return np.asarray(inverse)
+
+
+# -- The binomial counts that estimates of hashed candidates rest on, to second order -------------
+
+
+def own_cells(
+    sources: Sequence[CohortSource], p: Array, variances: Array
+) -> tuple[Array, Array, Array, Array]:
+    """`nobs`, `offset`, `scale` and `other` of an `OwnTally`, (S,) each, at the frequencies p.
+
+    One tally with the variance, and its growth, that those of several sources have together; its
+    noise is part of the `variances` of the estimate.
+    """
+    parts = [source.own_cells(p) for source in sources]
+    slopes = np.array([source.design.slope for source in sources])[:, None]
+    pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
+    weights = slopes**2 * pulls
+    weights /= weights.sum(axis=0)
+    offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
+    own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
+    nobs = own / (rate**2 * offset * (1.0 - offset))
+    scale = 1.0 / (rate * nobs)
+    present = offset + scale * p
+    other = variances - present * (1.0 - present) / (scale**2 * nobs)
+    # own tallies are approximate, so that the rest may come out as less than nothing
+    return nobs, offset, scale, np.maximum(other, 0.0)
+
+
+# -- What a single hashed report can make of the linear estimate of the candidates ----------------
+
+
+_MOST = 1e10  # multiplications: a few seconds
+
+
+def cohort_reach(source: CohortSource, inverse: Array, pair: Pair | None) -> tuple[Array, Array]:
+    """Of reports from cohorts of equal size, each of which sends what goes furthest there.
+
+    `inverse` is that of the mean over cohorts of A_c' A_c. The mean over cohorts, (q,) both.
+    """
+    C, S, _ = source.design.cells.shape
+    _check(float(C) * source.design.n_cells * S**2)
+    rows = picked(inverse, pair)
+    found = [_in_cohort(source, c, rows) for c in range(C)]
+    low, high = np.mean(found, axis=0)
+    return low, high
+
+
+def crowded_reach(
+    source: CohortSource, inverse: Array, p: Array, share: float, pair: Pair | None
+) -> tuple[Array, Array]:
+    """The expected estimate if a share of all respondents sends one report in one cohort.
+
+    Others have frequencies p and are spread evenly. The least and the largest over all cohorts and
+    reports, (q,) both. The cohort that is chosen grows, which changes the weights of all.
+    """
+    C, S, _ = source.design.cells.shape
+    _check(float(C) * S**2 * (S + source.design.n_cells))
+    even = np.linalg.inv(inverse)
+    found = []
+    for c in range(C):
+        block = source.design.block(c)
+        M = (1.0 - share) * even + share * (block.T @ block)
+        crowded = np.linalg.inv(M)
+        honest = picked((1.0 - share) * (crowded @ (even @ p))[:, None], pair)[:, 0]
+        found.append(honest + share * np.array(_in_cohort(source, c, picked(crowded, pair))))
+    return np.min(found, axis=0)[0], np.max(found, axis=0)[1]
+
+
+def _in_cohort(source: CohortSource, c: int, rows: Array) -> tuple[Array, Array]:
+    weights = rows @ source.design.block(c).T
+    low, high = (label_reach if source.is_labels else bit_reach)(weights)
+    base = source.offset * weights.sum(axis=1)
+    return low - base, high - base
+
+
+def _check(work: float) -> None:
+    if work > _MOST:
+        raise NotAvailable(
+            "the cohorts and candidates are too many for what one report can do in each: give "
+            "fewer candidates"
+        )

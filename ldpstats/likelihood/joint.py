@@ -1,0 +1,1320 @@
+"""Moments of several privatised variables: products of unbiased features of their reports.
+
+Reports of different variables are independent given the true values, so that the mean products of
+their features are linear in the joint distribution (see `ldpstats.likelihood.joint`): solving
+them for P is an unbiased estimate in one pass, which adds up over chunks. Where respondents fall
+into strata with features of their own (shared cohorts, groups of mechanisms) the right-hand side is
+the sum over strata.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.likelihood.covariance import Covariance, block_diagonal
+from ldpstats.likelihood.hashed import CohortMoments, CohortSource
+from ldpstats.likelihood.joint_rows import JointRows
+from ldpstats.likelihood.moments import Array as Array_moments
+from ldpstats.likelihood.moments import Equations, Moments, OwnCounts
+from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.tallies import (
+    ExactForm,
+    PooledTallies,
+    Tallies,
+    Uncertain,
+    project_simplex,
+    project_subsimplex,
+)
+from ldpstats.reports.single import Counts, Reports
+
+__all__ = [
+    "Alphabet",
+    "CohortDecoding",
+    "Decoding",
+    "FeatureMap",
+    "JointMoments",
+    "LinearDecoding",
+    "Listing",
+    "Stratum",
+    "Unit",
+    "decode",
+    "distinct_reports",
+    "each_once",
+    "indicators",
+    "joined",
+    "linear_features",
+    "pair_noise",
+    "pair_table",
+    "pool",
+    "report_covariance",
+    "unbiased_map",
+    "without_rounding",
+]
+
+
+Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
+_SINGULAR = 1e-10  # spread of a sum, relative to that of its parts, below which it is certain
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments(Moments):
+    """Equations for a joint distribution from products of features.
+
+    Parameters
+    ----------
+    strata : tuple of Stratum
+    names : tuple of str
+        Names of the variables.
+    complete : bool
+        Whether the frequencies of all cells sum to one.
+    """
+
+    strata: tuple[Stratum, ...]
+    names: tuple[str, ...]
+    complete: bool = True
+    kind: str = "joint"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(R.shape[1] for R in self.strata[0].responses)
+
+    @property
+    def k(self) -> int:
+        return int(np.prod(self.sizes))
+
+    @property
+    def nobs(self) -> int:  # type: ignore[override]
+        return sum(stratum.nobs for stratum in self.strata)
+
+    @cached_property
+    def inverses(self) -> tuple[Array, ...]:
+        """Inverse of the response of each variable alone, or of all at once over several strata."""
+        N = self.nobs
+        if len(self.strata) == 1:
+            responses = self.strata[0].responses
+            pairs = zip(responses, self.names, strict=True)
+            return tuple(unbiased_map(R, name) for R, name in pairs)
+        total = sum(s.nobs / N * reduce(np.kron, s.responses) for s in self.strata)
+        return (unbiased_map(np.asarray(total), f"{' and '.join(self.names)} together"),)
+
+    def solve(self, sums: Array) -> Array:
+        """The P, or columns of several, whose mean products of features are `sums`, (f, ...)."""
+        if len(self.inverses) == 1:
+            return np.asarray(self.inverses[0] @ sums)
+        return apply_along(sums, self.inverses)
+
+    def estimate(self) -> tuple[Array, str]:
+        total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
+        return self.solve(total), self._how
+
+    @property
+    def _how(self) -> str:
+        strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
+        return f"products of unbiased features{strata}, solved exactly"
+
+    def plug_in(self) -> Array:
+        p = self.estimate()[0]
+        return project_simplex(p) if self.complete else project_subsimplex(p)
+
+    @cached_property
+    def in_errors(self) -> Array:
+        """The estimate projected onto the simplex, with distances in standard errors.
+
+        Cells that are known well stay where they are, as in `Equations.plug_in`; the noise of
+        others would else be taken from them, too. Over several strata it is `plug_in`.
+        """
+        if len(self.strata) > 1 or not self.complete:
+            return self.plug_in()
+        stratum = self.strata[0]
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        mean = stratum.rows.adjoint(stratum.first) / self.nobs
+        square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        variances = square - mean**2
+        least = _ROUNDING * square
+        return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
+
+    def summing_to_one(self) -> JointMoments:
+        """The same moments from features that sum to one over the categories of their variable.
+
+        What a feature x has too much is taken off along a = S 1 / 1'S 1, with S the covariance of
+        the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
+        """
+        strata = list(self.strata)
+        for v in range(len(self.sizes)):
+            unbiased = [stratum.unbiased(v, self.names[v]) for stratum in strata]
+            spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
+            load, total = spread.sum(axis=1), float(spread.sum())
+            if total > _SINGULAR * float(np.abs(spread).sum()):
+                strata = [s.without_excess(v, load / total) for s in unbiased]
+        return replace(self, strata=tuple(strata))
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        """Covariance of the estimate.
+
+        Where all combinations of reports can be listed it is that at p, by default at the law of
+        `Listing.plug_in`; where those of each variable can, that at p, by default at `plug_in`;
+        else the spread of the products of features as observed, whatever p is.
+        """
+        if all(s.listing is None and s.alphabets is not None for s in self.strata):
+            at = self.in_errors if p is None else p
+            expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
+            return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
+        listings = [stratum.listing for stratum in self.strata]
+        laws = [
+            None
+            if listing is None
+            else (listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p))
+            for listing in listings
+        ]
+        pairs = zip(self.strata, laws, strict=True)
+        spread = np.sum(
+            [s.spread() if law is None else s.spread_at(law) for s, law in pairs], axis=0
+        )
+        squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
+        return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
+
+    @property
+    def factored(self) -> Covariance | None:
+        """The covariance of very many cells of two variables, diagonal plus low rank.
+
+        Of labels at the law of `Listing.plug_in`, else at `in_errors`; None where features are not
+        simple, or respondents fall into strata.
+        """
+        stratum = self.strata[0]
+        if len(self.strata) > 1 or stratum.units is None or len(stratum.units) != 2:
+            return None
+        one, other = stratum.units
+        if stratum.listing is None:
+            return product_covariance(one, other, self.in_errors.reshape(self.sizes), self.nobs)
+        law = stratum.listing.plug_in(self.plug_in()).reshape(self.sizes)
+        return product_covariance(one.reported(), other.reported(), law, self.nobs)
+
+    def path_moments(self, p: Array, V: Array | None = None) -> list[PathMoments] | None:
+        """Moments, by stratum, along the path of each cell from p; None where they are unknown.
+
+        V is the covariance of p, shape (k, k), None where that is too large.
+        """
+        found = []
+        for stratum in self.strata:
+            if stratum.alphabets is None:
+                return None
+            part = stratum.path_moments(p, self.inverses, V)
+            if part is None:
+                return None
+            found.append(part)
+        return found
+
+    def variances(self) -> Array:
+        """Variances of the estimate, shape (k,), without their covariances; one stratum."""
+        if len(self.strata) > 1:
+            raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
+        stratum = self.strata[0]
+        listing = stratum.listing
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        if stratum.listing is not None and listing is not None:
+            law = listing.plug_in(self.plug_in())
+            mean, square = stratum.listing.features.adjoints(law)
+        else:
+            mean = stratum.rows.adjoint(stratum.first) / self.nobs
+            square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
+
+    def _sandwich(self, spread: Array) -> Array:
+        half = self.solve(spread)
+        V = self.solve(half.T) / self.nobs**2
+        return np.asarray((V + V.T) / 2.0)
+
+
+def without_rounding(V: Array, squares: Any) -> Covariance:
+    """A covariance matrix in which variances that rounding alone has left are zero.
+
+    `squares` are what the variances were computed from, by subtraction: a number, or shape (k,).
+    """
+    still = np.abs(np.diagonal(V)) <= _ROUNDING * squares
+    V = V.copy()
+    V[still], V[:, still] = 0.0, 0.0
+    return Covariance.dense(V)
+
+
+# -- Respondents whose reports on different variables are independent given their true values -----
+# With the features a_v and responses R_v of `ldpstats.likelihood.joint`, products of features
+# have the means ``E[a_1 (x) a_2] = (R_1 (x) R_2) vec(P)`` within a stratum, whatever the joint
+# distribution P is.
+
+
+_RARE = 10  # times that a report is seen below which its share is no measure of its variance
+_ALONE = 1e-9  # share of all other cells below which it is rounding
+_MOST_LISTED = 1 << 22  # combinations of reports times cells, over several strata, to list
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """All combinations of reports that respondents of one stratum can make, a row each.
+
+    Parameters
+    ----------
+    features : JointRows
+        Products of their features.
+    channel : JointRows
+        Their probabilities given the true cells.
+    seen : array, shape (u,)
+        How often each was seen.
+    """
+
+    features: JointRows
+    channel: JointRows
+    seen: Array
+
+    def plug_in(self, p: Array) -> Array:
+        """The law of the reports for a variance: as seen, and where reports are rare that at p.
+
+        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
+        law that was seen makes rare reports look certain, where they happen to be rarer.
+        """
+        share = self.seen / self.seen.sum()
+        rare = self.seen < _RARE
+        law = np.where(rare, np.maximum(share, self.channel.mix(p)), share)
+        return np.asarray(law / law.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Alphabet:
+    """All reports that one variable can make, a row each.
+
+    Parameters
+    ----------
+    features : array, shape (l, f)
+        Their features.
+    channel : array, shape (l, k)
+        Their probabilities given the true category.
+    """
+
+    features: Array
+    channel: Array
+
+    def gram(self) -> Array:
+        """Mean outer products of the features given the true category, shape (f f, k)."""
+        F = self.features
+        return np.concatenate([(F * F[:, [i]]).T @ self.channel for i in range(F.shape[1])])
+
+
+@dataclass(frozen=True, eq=False)
+class PathMoments:
+    """Moments of the unbiased products of features of one stratum along paths of distributions.
+
+    On the path of a cell its frequency goes from 0 to 1 while the others keep their proportions.
+
+    Parameters
+    ----------
+    nobs : int
+        Number of respondents of the stratum.
+    own, rest : array, shape (3, k)
+        First three moments, for each cell, of respondents who are in it, and of the others.
+    step : array, shape (k,)
+        How far one report more, of the combination that tells most of the cell, moves the sum.
+    share : array, shape (k,)
+        Part of the variance that the count of this combination has, at the distribution given.
+    doubt : array, shape (k,)
+        Variance of the second moments in `rest`, which are estimates; zero where it is not known.
+    """
+
+    nobs: int
+    own: Array
+    rest: Array
+    step: Array
+    share: Array
+    doubt: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """Respondents whose reports on different variables are independent given the true values.
+
+    Parameters
+    ----------
+    rows : JointRows, shape (u, f)
+        Products of the features of each combination of reports, up to a factor per row.
+    first, second : array, shape (u,)
+        How often each was seen, times that factor, and times its square.
+    nobs : int
+        Number of respondents.
+    responses : tuple of array, shape (f_v, k_v)
+        Means of each variable's features given its true category.
+    listing : Listing or None
+        All combinations of reports, where these can be listed.
+    alphabets : tuple of Alphabet or None
+        All reports of each variable, where these can be listed.
+    units : tuple of Unit or None
+        The features of each variable once they are unbiased, where they are simple.
+    """
+
+    rows: JointRows
+    first: Array
+    second: Array
+    nobs: int
+    responses: tuple[Array, ...]
+    listing: Listing | None = None
+    alphabets: tuple[Alphabet, ...] | None = None
+    units: tuple[Unit, ...] | None = None
+
+    @cached_property
+    def sums(self) -> Array:
+        """Sum over respondents of the products of features, shape (f,)."""
+        return self.rows.adjoint(self.first)
+
+    @cached_property
+    def observed_squares(self) -> Array:
+        """Sum over respondents of the outer products of these products, shape (f, f)."""
+        return self.rows.gram(self.second)
+
+    def feature_spread(self, v: int) -> Array:
+        """Sum of the centred outer products of the features of one variable, (f_v, f_v)."""
+        factor, n = self.rows.factors[v], self.first
+        if factor.index is not None:
+            n = np.bincount(factor.index, n, len(factor.W))
+        rows = DenseRows(np.asarray(factor.W, dtype=np.float64))
+        sums = rows.adjoint(n)
+        return np.asarray(rows.gram(n) - np.outer(sums, sums) / self.nobs)
+
+    def unbiased(self, v: int, name: str) -> Stratum:
+        """With features of variable v whose mean is the indicator of its true category."""
+        inverse = unbiased_map(self.responses[v], name)
+        return self._changed(v, lambda values: values @ inverse.T, np.eye(len(inverse)))
+
+    def without_excess(self, v: int, load: Array) -> Stratum:
+        """With unbiased features of variable v that sum to one: what is too much goes by `load`."""
+        changed = self._changed(
+            v,
+            lambda values: values - np.outer(values.sum(axis=1) - 1.0, load),
+            self.responses[v],
+        )
+        if self.units is None:
+            return changed
+        own = self.units[v].without_excess(load)
+        return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
+
+    def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
+        def changed(rows: JointRows) -> JointRows:
+            factors = list(rows.factors)
+            factors[v] = replace(factors[v], W=change(factors[v].W))
+            return JointRows(tuple(factors))
+
+        responses = list(self.responses)
+        responses[v] = response
+        listing = self.listing
+        if listing is not None:
+            listing = replace(listing, features=changed(listing.features))
+        alphabets = self.alphabets
+        if alphabets is not None:
+            own = replace(alphabets[v], features=change(alphabets[v].features))
+            alphabets = (*alphabets[:v], own, *alphabets[v + 1 :])
+        return replace(
+            self,
+            rows=changed(self.rows),
+            responses=tuple(responses),
+            listing=listing,
+            alphabets=alphabets,
+        )
+
+    def spread(self) -> Array:
+        """Covariance of `sums` as the reports show it, shape (f, f)."""
+        mean = self.sums / self.nobs
+        return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
+
+    def spread_at(self, law: Array) -> Array:
+        """Covariance of `sums` if the listed reports have this law."""
+        assert self.listing is not None
+        mean = self.listing.features.adjoint(law)
+        return np.asarray(self.nobs * (self.listing.features.gram(law) - np.outer(mean, mean)))
+
+    def expected_spread(self, p: Array) -> Array:
+        """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
+        assert self.alphabets is not None
+        d, sizes = len(self.alphabets), [a.features.shape[1] for a in self.alphabets]
+        squares = apply_along(p, [alphabet.gram() for alphabet in self.alphabets])
+        # axes are those of the variables, twice each: to all of the first, then all of the second
+        split = squares.reshape([size for f in sizes for size in (f, f)])
+        order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
+        outer = split.transpose(order).reshape(int(np.prod(sizes)), -1)
+        mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
+        return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
+
+    def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
+        """Moments along the path of each cell from p; None where reports are too many to list.
+
+        `solve` maps features to unbiased ones: a matrix for each variable, or one for all. V is the
+        covariance of p, shape (k, k).
+        """
+        assert self.alphabets is not None
+        features = [alphabet.features for alphabet in self.alphabets]
+        channels = [alphabet.channel for alphabet in self.alphabets]
+        if len(solve) < len(features):
+            if np.prod([float(len(Q)) for Q in channels]) * p.size > _MOST_LISTED:
+                return None
+            features, channels = [reduce(np.kron, features)], [reduce(np.kron, channels)]
+        pairs = list(zip(features, solve, channels, strict=True))
+        maps = [(F @ M.T, Q) for F, M, Q in pairs]
+        own, total = np.empty((3, p.size)), np.empty((3, p.size))
+        for r in range(3):
+            given = [(G ** (r + 1)).T @ Q for G, Q in maps]
+            own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
+            total[r] = apply_along(p, given)
+        others = 1.0 - p
+        alone = others < _ALONE  # nothing is known of where the others would be
+        rest = np.empty_like(own)
+        for r in range(3):
+            rest[r] = (total[r] - p * own[r]) / np.where(alone, 1.0, others)
+            if alone.any():
+                even = apply_along(
+                    np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps]
+                )
+                rest[r, alone] = even[alone]
+        rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
+        step, share = _largest_step(maps, p, total[1] - total[0] ** 2)
+        doubt = np.zeros(p.size)
+        if V is not None:
+            squares = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps]))
+            doubt = np.where(alone, 0.0, _doubt(squares, rest[1], V, np.maximum(others, _ALONE)))
+        return PathMoments(self.nobs, own, rest, step, share, doubt)
+
+
+def _doubt(given: Array, mean: Array, V: Array, others: Array) -> Array:
+    """Variances of means over all cells but one, shape (k,), if frequencies have covariance V.
+
+    `given` has what is averaged, a row for each cell that is left out; `others` what those that are
+    not add up to. No distribution of them has a mean that varies more than its range allows.
+    """
+    rates = given - mean[:, None]
+    np.fill_diagonal(rates, 0.0)
+    most = -rates.max(axis=1) * rates.min(axis=1)
+    found = np.einsum("ij,ij->i", rates @ V, rates) / others**2
+    return np.asarray(np.clip(found, 0.0, most))
+
+
+def _largest_step(maps: Sequence[tuple[Array, Array]], p: Array, variance: Array) -> Any:
+    """Size of the largest product of features of each cell, and its part in the variance at p.
+
+    `maps` has the unbiased features and the channel of the reports of each variable.
+    """
+    tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
+    pairs = list(zip(maps, tops, strict=True))
+    step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in pairs])
+    seen = apply_along(p, [Q[top] for (_, Q), top in pairs])
+    own = step**2 * seen * (1.0 - seen)
+    share = np.divide(own, variance, out=np.ones_like(own), where=variance > _ROUNDING * step**2)
+    return step, np.clip(share, 0.0, 1.0)
+
+
+def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
+    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (prod f_v, ...), without the product."""
+    tail = values.shape[1:]
+    out = values.reshape([M.shape[1] for M in matrices] + [-1])
+    for axis, M in enumerate(matrices):
+        out = np.moveaxis(np.tensordot(M, out, (1, axis)), 0, axis)
+    return out.reshape((-1, *tail))
+
+
+def unbiased_map(response: Array, name: str) -> Array:
+    """Inverse of a response, shape (k, k), which makes features unbiased for the categories."""
+    scale = np.sqrt(np.outer(np.abs(response).max(axis=1), np.abs(response).max(axis=0)))
+    ok = bool(np.all(scale > 0.0))
+    if ok:
+        singular = np.linalg.svd(response / scale, compute_uv=False)
+        ok = singular[-1] > _SINGULAR * singular[0]
+    if not ok:
+        raise NotIdentified(
+            f"reports of {name} do not determine the frequencies: different distributions give "
+            "the same reports; use a mechanism with epsilon > 0 and full rank, more bits or "
+            "cohorts, or merge categories"
+        )
+    return np.linalg.inv(response)
+
+
+# -- Features of the single reports of one variable whose mean, given its true category, is known --
+# A feature map turns a report y of variable v into a vector a_v(y) with
+# ``E[a_v | X_v = i] = R_v[:, i]``, its response. Two maps matter: the linear estimate of a single
+# report, below, and the likelihood of a report relative to a reference distribution (the dual of
+# the likelihood), in `ldpstats.models.association.groups.Scores`.
+
+
+_CHUNK = 1 << 16  # reports whose bits are unpacked at a time
+_LARGE = 1 << 23  # features from which single precision keeps memory in bounds
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """Features of one variable's reports.
+
+    Parameters
+    ----------
+    values : array, shape (u, f)
+        Features of the distinct reports.
+    response : callable
+        Takes the shares of the cohorts, shape (C,), or None where there are none, and returns the
+        mean of the features given the true category, shape (f, k).
+    """
+
+    values: Array
+    response: Callable[[Array | None], Array]
+
+    def first(self, k: int) -> FeatureMap:
+        """The features of the first k categories, which say nothing of the others."""
+        if self.values.shape[1] == k:
+            return self
+        return FeatureMap(self.values[:, :k], lambda shares: self.response(shares)[:k, :k])
+
+
+def linear_features(
+    counts: Counts | Reports, moments: Equations | CohortMoments, rest: bool = False
+) -> FeatureMap:
+    """The linear estimate of each single report, times its precision."""
+    if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
+        found = _cohort_features(counts, moments)
+        return _with_rest(found) if rest else found
+    k = moments.k
+    # the precision matters only where groups of mechanisms are averaged
+    precision = float(np.mean(moments.weights)) / moments.nobs
+    if not moments.is_dense:
+        precision *= float(np.mean(np.square(moments.A)))
+    values = single_estimates(counts, moments)
+    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+
+
+def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
+    """The linear estimate of each single report, ``G (t - offset)``, shape (u, k).
+
+    Given the true category its mean is the indicator of that.
+    """
+    G = moments.inverse
+    reports, offset = indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
+        reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
+    if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
+        reports = np.column_stack([reports, np.ones(len(reports))])
+    moved = reports - offset
+    return np.asarray(moved * G if np.ndim(G) < 2 else moved @ np.asarray(G).T)
+
+
+def indicators(counts: Counts | Reports) -> Array:
+    """Reports as rows of zeros and ones: their bits, or a one at their label.
+
+    Where equations are of other features of the labels, those.
+    """
+    mechanism = counts.mechanism
+    features = mechanism.format.features(counts.y)
+    if features is not None:
+        return np.asarray(features)
+    if mechanism.n_bits:
+        bits = mechanism.format.unpack(counts.y)
+        return np.asarray(bits, dtype=np.float32 if bits.size > _LARGE else np.float64)
+    out = np.zeros((counts.y.size, mechanism.n_outputs))
+    out[np.arange(counts.y.size), counts.y] = 1.0
+    return out
+
+
+def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> FeatureMap:
+    """A_c'(t - offset) of each report t, with A_c the equations of its cohort c."""
+    source = moments.sources[0]
+    design, offset, cohort = source.design, source.offset, counts.cohort
+    assert cohort is not None
+    S = design.shape[1]
+    values = np.empty((len(cohort), S), np.float32 if len(cohort) * S > _LARGE else np.float64)
+    order = np.argsort(cohort, kind="stable")
+    ends = np.searchsorted(cohort[order], np.arange(design.n_cohorts + 1))
+    for c in np.flatnonzero(np.diff(ends)):
+        A = source.precision * design.block(int(c))
+        level = offset * A.sum(axis=0)
+        for start in range(ends[c], ends[c + 1], _CHUNK):
+            rows = order[start : min(start + _CHUNK, ends[c + 1])]
+            values[rows] = _cells(counts, rows, A) - level
+
+    def response(shares: Array | None) -> Array:
+        assert shares is not None
+        blocks = ((shares[c], design.block(int(c))) for c in np.flatnonzero(shares))
+        return np.asarray(sum(source.precision * share * (A.T @ A) for share, A in blocks))
+
+    return FeatureMap(values, response)
+
+
+def _cells(counts: Counts | Reports, rows: Array, A: Array) -> Array:
+    """A' t of the reports in these rows."""
+    if not counts.mechanism.n_bits:
+        return np.asarray(A[counts.y[rows]])
+    bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
+    return np.asarray(bits.astype(np.float64) @ A)
+
+
+def _with_rest(found: FeatureMap) -> FeatureMap:
+    """Features with a constant more, which every answer has, and a category that has only that."""
+    values = np.column_stack([found.values, np.ones(len(found.values), found.values.dtype)])
+
+    def response(shares: Array | None) -> Array:
+        padded = np.pad(found.response(shares), ((0, 1), (0, 1)))
+        padded[-1] = 1.0
+        return padded
+
+    return FeatureMap(values, response)
+
+
+# -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
+# The unbiased features of k-RR and of unary bits are simple: one entry that belongs to the
+# category, times a number, and one number r of the whole report, shared out by a load. Of products
+# of such features of two variables only the sums along rows and columns are correlated, so that the
+# covariance of k1 k2 cells needs 2 (k1 + k2) + 3 factors, and no matrix of k1 k2 rows is formed.
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Unbiased features ``scale e_i + load_i r`` of one variable, with E[e_i e_j] = 0, i != j.
+
+    Parameters
+    ----------
+    mean, square, cross : array, shape (k, c)
+        Means of e_i, e_i^2 and e_i r, given each of c states: true categories, or reports.
+    rest, rest_square : array, shape (c,)
+        Means of r and r^2.
+    scale : float
+    load : array, shape (k,)
+    """
+
+    mean: Array
+    square: Array
+    cross: Array
+    rest: Array
+    rest_square: Array
+    scale: float
+    load: Array
+
+    @classmethod
+    def of_labels(cls, Q: Array, a: float, b: float | Array) -> Unit:
+        """Of reports by the channel Q = a I + 1 b': e is the indicator of the report, r = 1."""
+        k = len(Q)
+        load = -np.broadcast_to(b, (k,)) / a
+        return cls(Q.T, Q.T, Q.T, np.ones(k), np.ones(k), 1.0 / a, load)
+
+    @classmethod
+    def of_bits(cls, k: int, p1: float, p0: float) -> Unit:
+        """Of unary bits: e_i is (bit i - p0) / (p1 - p0), and r what their sum lacks of one."""
+        square = np.full((k, k), p0 * (1.0 - p0))
+        np.fill_diagonal(square, p1 * (1.0 - p0) ** 2 + (1.0 - p1) * p0**2)
+        square /= (p1 - p0) ** 2
+        rest = square.sum(axis=0) - 1.0
+        return cls(np.eye(k), square, np.eye(k) - square, np.zeros(k), rest, 1.0, np.zeros(k))
+
+    @property
+    def is_label(self) -> bool:
+        """Whether e is the indicator of the report."""
+        return bool(np.all(self.rest == 1.0))
+
+    def reported(self) -> Unit:
+        """The same of labels, given the report instead of the category."""
+        own = np.eye(len(self.mean))
+        return replace(self, mean=own, square=own, cross=own)
+
+    def without_excess(self, load: Array) -> Unit:
+        """What the features lack of a sum of one is shared out by `load`; labels lack nothing."""
+        return self if self.is_label else replace(self, load=load)
+
+
+def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covariance:
+    """Covariance of the mean products of two variables' features over `nobs` respondents.
+
+    Parameters
+    ----------
+    one, other : Unit
+    law : array, shape (c1, c2)
+        Law of the states of both.
+    nobs : int
+
+    Returns
+    -------
+    Covariance
+        Of the k1 k2 cells, first variable in rows: diagonal plus 2 (k1 + k2) + 3 factors.
+    """
+    k1, k2 = len(one.mean), len(other.mean)
+    square, both = one.square @ law @ other.square.T, one.cross @ law @ other.cross.T
+    by_row, by_column = one.square @ law @ other.cross.T, one.cross @ law @ other.square.T
+    # Cell ij has the part scale e_i f_j, of the diagonal, and what w = (e q, r f, r q) adds by J;
+    # q and r are the numbers of the whole reports.
+    J = np.zeros((k1, k2, k1 + k2 + 1))
+    X = np.zeros_like(J)  # means of e_i f_j w
+    rows, columns = np.arange(k1), np.arange(k2)
+    J[rows, :, rows] = one.scale * other.load
+    J[:, columns, k1 + columns] = other.scale * one.load[:, None]
+    J[:, :, -1] = np.outer(one.load, other.load)
+    X[rows, :, rows] = by_row
+    X[:, columns, k1 + columns] = by_column
+    X[:, :, -1] = both
+    scale = one.scale * other.scale
+    F = J.reshape(k1 * k2, -1)
+    W, mean_w = _shared(one, other, law, both)
+    mean = scale * (one.mean @ law @ other.mean.T).ravel() + F @ mean_w
+    q = len(W)
+    core = np.zeros((2 * q + 1,) * 2)
+    core[:q, :q] = W
+    core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
+    core[-1, -1] = -1.0
+    factors = np.column_stack([F, scale * X.reshape(k1 * k2, -1), mean])
+    return Covariance(scale**2 * square.ravel() / nobs, core / nobs, factors)
+
+
+def _shared(one: Unit, other: Unit, law: Array, both: Array) -> tuple[Array, Array]:
+    """Mean outer product, shape (k1 + k2 + 1,) * 2, and mean of w = (e q, r f, r q)."""
+    k1 = len(one.mean)
+    W = np.zeros((len(one.mean) + len(other.mean) + 1,) * 2)
+    W[:k1, :k1] = np.diag(one.square @ law @ other.rest_square)
+    W[k1:-1, k1:-1] = np.diag(one.rest_square @ law @ other.square.T)
+    W[:k1, k1:-1] = both
+    W[:k1, -1] = one.cross @ law @ other.rest_square
+    W[k1:-1, -1] = one.rest_square @ law @ other.cross.T
+    W = np.triu(W) + np.triu(W, 1).T
+    W[-1, -1] = one.rest_square @ law @ other.rest_square
+    means = one.mean @ law @ other.rest, one.rest @ law @ other.mean.T
+    return W, np.concatenate([*means, [one.rest @ law @ other.rest]])
+
+
+# -- Decoded reports of two variables together: their products, and the noise of these ------------
+# Respondents randomise their answers independently, so that ``phi_x kron phi_y`` is unbiased for
+# the indicator of the pair of true categories. Its covariance given these, with E_x the matrix
+# that has a one at (x, x) alone, is ``C_x kron C_y + E_x kron C_y + C_x kron E_y``.
+
+
+def pair_table(first: Array, second: Array) -> Array:
+    """Pairs of decoded reports, (u, a) and (u, b): products, both, and one; (u, ab + a + b + 1)."""
+    products = np.einsum("ia,ib->iab", first, second).reshape(len(first), -1)
+    return np.hstack([products, first, second, np.ones((len(first), 1))])
+
+
+def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
+    """Randomisation covariance of totals of `pair_table`, (m, m) with m = ab + a + b + 1.
+
+    Parameters
+    ----------
+    totals : array, shape (m,)
+        Sums of `pair_table` in which each respondent counts by her squared weight.
+    first, second : Decoding
+        Of a and of b categories.
+    """
+    a, b = first.k, second.k
+    cells = a * b
+    T, rows, columns = (
+        totals[:cells].reshape(a, b),
+        totals[cells : cells + a],
+        totals[cells + a : -1],
+    )
+    every = float(totals[-1])
+    found = np.zeros((totals.size, totals.size))
+    whole = found[:cells, :cells].reshape(a, b, a, b)
+    of_rows, of_columns = found[:cells, cells : cells + a], found[:cells, cells + a : -1]
+    crossed, beside = of_rows.reshape(a, b, a), of_columns.reshape(a, b, b)
+    for y in range(b):
+        own = first.noise(T[:, y], float(columns[y]))
+        whole[:, y, :, y] += own
+        crossed[:, y, :] = own
+    for x, unit in enumerate(np.eye(a + 1, a)):  # the last is any other answer
+        pairs, size = (T[x], rows[x]) if x < a else (columns - T.sum(axis=0), every - rows.sum())
+        own = second.noise(pairs, float(size))
+        whole += np.einsum("ik,jl->ijkl", first.noise(unit, 1.0), own)
+        if x < a:
+            whole[x, :, x, :] += own
+            beside[x] = own
+    found[cells : cells + a, :cells] = of_rows.T
+    found[cells + a : -1, :cells] = of_columns.T
+    found[cells : cells + a, cells : cells + a] = first.noise(rows, every)
+    found[cells + a : -1, cells + a : -1] = second.noise(columns, every)
+    return found
+
+
+def report_covariance(decoding: Decoding, p: Array) -> Array:
+    """Covariance of the decoded report of one respondent whose category has the law p, (k, k)."""
+    return np.asarray(decoding.noise(p, 1.0) + np.diag(p) - np.outer(p, p))
+
+
+# -- Several independent sources of reports about the same p, as one problem ----------------------
+
+
+def joined(problems: Sequence[Moments]) -> Moments:
+    """The equations of all sources together."""
+    first, *others = problems
+    if not others:
+        return first
+    return first.merged(others) or pool(problems)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledEquations(Equations):
+    """The equations of several sources, which remember what they were pooled from.
+
+    Parameters
+    ----------
+    given : tuple of Moments
+        The sources as they were.
+    equations : tuple of Equations
+        The same as equations that can be stacked, or averaged.
+    """
+
+    given: tuple[Moments, ...] = ()
+    equations: tuple[Equations, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Moments, ...]:
+        return self.given
+
+    @property
+    def sources(self) -> tuple[Equations, ...]:
+        return self.equations
+
+    @property
+    def condition(self) -> float:
+        """That of the best source, or of all together, whichever is smaller."""
+        best = min(problem.condition for problem in self.given)
+        return min(best, super().condition) if self.is_dense else best
+
+    def own_counts(self) -> OwnCounts | None:
+        return None  # sums of counts from several laws are no binomial counts
+
+    def rules_out(self, p: Array_moments) -> bool:
+        return any(problem.rules_out(p) for problem in self.given)
+
+    def exact_form(self) -> ExactForm | None:
+        """The exact form of categories that are reported only where they are true.
+
+        The sum of their counts is Poisson binomial, not binomial where sources differ, but its
+        tails are the lighter ones (Hoeffding 1956), so that what is exact for a binomial count of
+        the same mean is valid, and nearly exact for the few reports where it matters.
+        """
+        forms = [form for q in self.given if (form := q.exact_form()) is not None]
+        noiseless = np.all([form.offset == 0.0 for form in forms], axis=0)
+        if len(forms) < len(self.given) or not noiseless.any():
+            return None
+        nobs = sum(form.nobs for form in forms)
+        scale = sum(form.nobs * form.scale for form in forms) / nobs
+        tally = np.sum([form.tally for form in forms], axis=0)
+        return ExactForm(
+            tally, nobs, np.where(noiseless, 0.0, np.nan), np.where(noiseless, scale, np.nan)
+        )
+
+    def tally(self, linear: Uncertain, p: Array_moments | None = None) -> Tallies | None:
+        """The counts of several sources, if categories have a count of their own in each."""
+        counts = [own for q in self.given if (own := q.own_counts()) is not None]
+        if len(counts) < len(self.given):
+            return super().tally(linear, p)
+        precision = np.array([own.precision for own in counts])
+        return PooledTallies(
+            nobs=np.array([[float(own.nobs)] for own in counts]),
+            offset=np.array([own.offset for own in counts], dtype=float),
+            scale=np.array([own.slope for own in counts], dtype=np.float64),
+            share=precision / precision.sum(axis=0),
+        )
+
+    def _weights(self) -> list[Array_moments]:
+        if not self.is_dense:
+            slopes, precision = precisions(self.equations)
+            return list(precision / precision.sum(axis=0) / slopes)
+        ends = np.cumsum([q.t.size for q in self.equations])[:-1]
+        return np.split(np.asarray(self.inverse), ends, axis=1)
+
+
+def _reduced(problem: Moments) -> Equations:
+    """One equation a category: its linear estimate, to be pooled with other mechanisms."""
+    if isinstance(problem, Equations):  # nothing is lost, and they may leave p open
+        return problem
+    estimate = problem.estimate()[0]
+    variances = problem.covariance(np.full(problem.k, 1.0 / problem.k)).variances()
+    return Equations(
+        1.0, 0.0, estimate, problem.covariance, 1.0 / variances, problem.nobs, kind="pooled"
+    )
+
+
+def pool(problems: Sequence[Moments]) -> PooledEquations:
+    """One problem from several independent sources about the same p.
+
+    Sources that each have their own equation per category are averaged, weighted by their
+    precision at the uniform p; otherwise all equations are stacked.
+    """
+    parts = [_reduced(problem) for problem in problems]
+    system = _stacked(parts) if any(part.is_dense for part in parts) else _averaged(parts)
+    return PooledEquations(
+        **system,
+        nobs=sum(problem.nobs for problem in problems),
+        kind="pooled",
+        given=tuple(problems),
+        equations=tuple(parts),
+    )
+
+
+def _stacked(parts: Sequence[Equations]) -> dict[str, Any]:
+    """All equations, one under the other: the A, offset, t, V and weights of `Equations`."""
+    return {
+        "A": np.vstack([part.dense_slopes().T for part in parts]),
+        "offset": np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in parts]),
+        "t": np.concatenate([part.t for part in parts]),
+        "V": lambda p: block_diagonal([part.V(p) for part in parts]),
+        "weights": np.concatenate([part.weights for part in parts]),
+    }
+
+
+def precisions(problems: Sequence[Equations]) -> tuple[Array_moments, Array_moments]:
+    """Slopes of the equations of several sources, and precision of their estimates at uniform p.
+
+    Both of shape (sources, k); for sources that each have their own equation per category.
+    """
+    k = problems[0].weights.size
+    slopes = np.array([np.broadcast_to(problem.A, k) for problem in problems], dtype=np.float64)
+    return slopes, slopes**2 * [problem.weights for problem in problems]
+
+
+def _averaged(parts: Sequence[Equations]) -> dict[str, Any]:
+    """The mean of the estimates, weighted by their precision, in the terms of `Equations`."""
+    slopes, precision = precisions(parts)
+    factor = precision / precision.sum(axis=0) / slopes  # of each source's t in the average
+
+    def combined(covariances: Sequence[Covariance]) -> Covariance:
+        pairs = zip(covariances, factor, strict=True)
+        return reduce(Covariance.__add__, [v.stretched(c) for v, c in pairs])
+
+    return {
+        "A": 1.0,
+        "offset": 0.0,
+        "t": np.sum([c * (q.t - q.offset) for c, q in zip(factor, parts, strict=True)], axis=0),
+        "V": lambda p: combined([part.V(p) for part in parts]),
+        "weights": precision.sum(axis=0),
+    }
+
+
+# -- What single reports say of the true category: the basis of every weighted estimate -----------
+# The decoded report phi of a respondent is unbiased for the indicator of her true category.
+# Weighted totals of phi are then unbiased for the weighted totals of the truth, whatever the
+# weights, and what her randomisation adds to their variance is the covariance C_x of phi given her
+# category x, which is known.
+
+
+Codes = npt.NDArray[np.int64]
+
+_LISTED = 1 << 16  # numbers that keys may have, up to which they are counted and not sorted
+_ROUNDING_decoding = 1e-14  # of a covariance, of which those of the truth were taken away
+_KEY = 8  # bytes of packed reports up to which equal ones are merged
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding(ABC):
+    """The reports of one variable, each decoded.
+
+    Parameters
+    ----------
+    phi : array, shape (u, k)
+        The estimate that each distinct report is on its own.
+    place : array of int64, shape (n,)
+        Row of `phi` of each report.
+    """
+
+    phi: Array
+    place: Codes
+
+    @property
+    def k(self) -> int:
+        """Number of categories, or of candidates."""
+        return int(self.phi.shape[1])
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether `phi` is the same in every domain, as it does not depend on the weights."""
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other answers than the listed ones are possible."""
+        return False
+
+    @property
+    def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
+        """The distinct reports whose randomisation has one law: their rows of `phi`, and it.
+
+        `noise` of each holds for respondents with these reports; that of the whole holds for all
+        respondents together.
+        """
+        return ((slice(None), self),)
+
+    @abstractmethod
+    def noise_at(self, q: Array) -> Array:
+        """``sum_x q_x C_x``, (k, k), for shares q >= 0 of the categories, shape (k,).
+
+        Where the list is open, what is missing to a sum of one are shares of other answers.
+        """
+
+    def noise(self, t: Array, total: float | None = None) -> Array:
+        """``sum_x t_x C_x``, shape (k, k): the randomisation covariance of weighted categories.
+
+        With t the sum of ``v_i phi_i`` this is the unbiased estimate of what the randomisation adds
+        to the variance of a total whose squared weights are v_i.
+
+        Parameters
+        ----------
+        t : array, shape (k,)
+            Of any sign.
+        total : float, optional
+            The sum of the v_i, of use where other answers than those listed are possible: their
+            share is what t lacks of it. By default nobody gave another answer.
+        """
+        rest = total - float(np.sum(t)) if self.is_open and total is not None else 0.0
+        every, found = np.append(t, rest), np.zeros((self.k, self.k))
+        for sign in (1.0, -1.0):
+            part = np.maximum(sign * every, 0.0)
+            size = float(part.sum())
+            if size > 0.0:
+                found += sign * size * self.noise_at(part[:-1] / size)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDecoding(Decoding):
+    """Reports that all obey the same equations, ``phi = G (t - offset)``."""
+
+    equations: Equations
+
+    def noise_at(self, q: Array) -> Array:
+        # the covariance of phi is that of the truth, diag(q) - q q', and the noise
+        whole = self.equations.covariance(q).matrix() * self.equations.nobs
+        found = whole - np.diag(q) + np.outer(q, q)
+        # without noise only rounding is left, which may be negative
+        return np.where(
+            np.abs(found) <= _ROUNDING_decoding * np.abs(whole).max(initial=0.0), 0.0, found
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CohortDecoding(Decoding):
+    """Hashed reports, whose equations ``E[b] = offset + A_c p`` differ by cohort.
+
+    One cohort does not determine p, so that single reports are decoded around the weighted estimate
+    of all, ``phi_i = p + M^-1 A_c' D (b_i - offset - A_c p)`` with D the precision of the equations
+    and M the weighted mean of ``A_c' D A_c``. Their weighted mean is p, by weighted least squares,
+    and phi - p is its linearised score. Both are those of the domain that the weights are of.
+    """
+
+    distinct: Reports
+    moments: CohortMoments
+    p: Array
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        return self.moments.is_open
+
+    def noise_at(self, q: Array) -> Array:
+        source, p, W = self.moments.sources[0], self.p, self.moments.sources[0].reports
+        inverse = self.moments.inverse * W.sum()
+        off = source.design.by_cohort(source.precision * source.design.times(q - p))
+        # noise_weights are D^2 times the weight of each cohort
+        squares = source.noise.spread(source, q) + (off.T * W) @ off
+        truth = np.diag(q) - np.outer(q, p) - np.outer(p, q) + q.sum() * np.outer(p, p)
+        rest = (1.0 - q.sum()) * np.outer(p, p)
+        return np.asarray(inverse @ (squares / W.sum()) @ inverse - truth - rest)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedDecoding(Decoding):
+    """Reports of a device of cohorts, each decoded by the device of the respondent's own cohort.
+
+    `shares` are the weighted shares of the cohorts, of use for the noise of all together; how many
+    respondents a cohort has says nothing of their answers.
+    """
+
+    parts: tuple[tuple[Codes, Decoding], ...]
+    shares: Array
+
+    @property
+    def is_fixed(self) -> bool:
+        return False  # the shares are those of the domain
+
+    @property
+    def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
+        return self.parts
+
+    def noise_at(self, q: Array) -> Array:
+        found = zip(self.shares, self.parts, strict=True)
+        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in found))
+
+
+@dataclass(frozen=True, eq=False)
+class PooledDecoding(Decoding):
+    """Reports of a device of cohorts of which one alone does not determine the frequencies.
+
+    As hashed ones they are decoded around the weighted estimate p of all,
+    ``phi = p + M^-1 (L_c[:, y] - L_c Q_c' p)`` with L_c the channel Q_c of cohort c over the law of
+    its reports at the uniform p, and M the weighted mean of ``L_c Q_c'``. The weighted mean of phi
+    is p.
+
+    Parameters
+    ----------
+    p : array, shape (k,)
+    Q : array, shape (k, l)
+        The probabilities of all reports of the cohorts, times the weighted share of each cohort.
+    off : array, shape (l, k)
+        The phi of each less p.
+    """
+
+    p: Array
+    Q: Array
+    off: Array
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
+    def noise_at(self, q: Array) -> Array:
+        truth = np.diag(q) - np.outer(q, self.p) - np.outer(self.p, q)
+        truth += q.sum() * np.outer(self.p, self.p)
+        return np.asarray((self.off.T * (q @ self.Q)) @ self.off - truth)
+
+
+def decode(reports: Reports, weights: Array | None = None, candidates: Any = None) -> Decoding:
+    """Decode reports of one mechanism.
+
+    Parameters
+    ----------
+    reports : Reports
+        Of n respondents, or of n groups of respondents with equal reports.
+    weights : array, shape (n,), optional
+        Weight of each, zero outside the domain; they matter for hashed reports only, see
+        `CohortDecoding`. All alike by default.
+    candidates : sequence of str, optional
+        Where any string is an answer.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports do not determine the frequencies.
+    """
+    distinct, place = distinct_reports(reports)
+    given = np.ones(len(reports)) if weights is None else weights
+    if reports.mechanism.cohort_parts:
+        return _by_cohort(distinct, place, np.bincount(place, given, len(distinct)))
+    moments = reports.mechanism.moments(each_once(distinct), candidates)
+    if not isinstance(moments, CohortMoments):
+        return LinearDecoding(single_estimates(distinct, moments), place, moments)
+    return _decoded(distinct, place, moments, np.bincount(place, given, len(distinct)))
+
+
+def each_once(distinct: Reports) -> Counts:
+    """Counts of one of each, whose equations are those of any reports."""
+    n = np.ones(len(distinct), dtype=np.int64)
+    return Counts(distinct.y, n, distinct.mechanism, cohort=distinct.cohort)
+
+
+def _by_cohort(distinct: Reports, place: Codes, weights: Array) -> Decoding:
+    """Decoded reports of a device of cohorts, from the weights of the distinct ones, (u,)."""
+    mechanism = distinct.mechanism
+    mechanism.moments(each_once(distinct))  # refuses reports that no cohort can make
+    shares, parts = np.zeros(len(mechanism.cohort_parts)), []
+    for c, part in enumerate(mechanism.cohort_parts):
+        code = np.full(mechanism.n_outputs, -1)
+        code[part.places] = np.arange(part.places.size)
+        rows = np.flatnonzero(code[distinct.y] >= 0)
+        shares[c] = weights[rows].sum() / weights.sum()
+        if rows.size:
+            parts.append((rows, Reports(code[distinct.y[rows]], part.mechanism)))
+    try:
+        decoded = tuple((rows, decode(own)) for rows, own in parts)
+    except NotIdentified:
+        return _pooled(distinct, place, shares, weights)
+    phi = np.empty((len(distinct), mechanism.k))
+    for rows, one in decoded:
+        phi[rows] = one.phi[one.place]
+    return GroupedDecoding(phi, place, decoded, shares[shares > 0.0])
+
+
+def _pooled(distinct: Reports, place: Codes, shares: Array, weights: Array) -> PooledDecoding:
+    """`PooledDecoding` from the weighted shares of all cohorts."""
+    mechanism, k = distinct.mechanism, distinct.mechanism.k
+    Q, L = np.zeros((2, k, mechanism.n_outputs))
+    M, B = np.zeros((k, k)), []
+    for share, part in zip(shares, mechanism.cohort_parts, strict=True):
+        own = np.asarray(part.mechanism.channel().matrix())
+        Q[:, part.places] = share * own
+        L[:, part.places] = own / own.mean(axis=0)
+        B.append(L[:, part.places] @ own.T)
+        M += share * B[-1]
+    if np.linalg.matrix_rank(M, hermitian=True) < k:
+        raise NotIdentified(
+            f"the cohorts with reports do not determine the {k} frequencies together: collect "
+            "reports of more cohorts, or merge categories that give the same reports"
+        )
+    inverse = np.linalg.inv(M)
+    t = np.bincount(distinct.y, weights, mechanism.n_outputs) / weights.sum()
+    p = inverse @ (L @ t)
+    for part, own in zip(mechanism.cohort_parts, B, strict=True):
+        L[:, part.places] -= (own @ p)[:, None]
+    off = L.T @ inverse
+    return PooledDecoding(p + off[distinct.y], place, p, Q, off)
+
+
+def _decoded(
+    distinct: Reports, place: Codes, moments: CohortMoments, weights: Array
+) -> CohortDecoding:
+    """`CohortDecoding` from the weights of the distinct reports, (u,)."""
+    weighted = replace(moments, sources=(_weighted(distinct, moments.sources[0], weights),))
+    source, p = weighted.sources[0], weighted.estimate()[0]
+    mean = source.design.by_cohort(source.precision * source.design.times(p))
+    scores = linear_features(distinct, weighted).values - mean[distinct.cohort]
+    phi = p + scores @ (weighted.inverse * weights.sum())
+    return CohortDecoding(phi, place, distinct, weighted, p)
+
+
+def _weighted(distinct: Reports, source: CohortSource, weights: Array) -> CohortSource:
+    """The equations of weighted frequencies, whose cohorts count by their weights."""
+    C, m, cohort = source.design.n_cohorts, source.design.n_cells, distinct.cohort
+    assert cohort is not None
+    ones = np.zeros((C, m))
+    for c in np.unique(cohort):
+        here = np.flatnonzero(cohort == c)
+        ones[c] = weights[here] @ indicators(distinct[here])
+    return replace(source, ones=ones, reports=np.bincount(cohort, weights, C))
+
+
+def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
+    """The distinct reports, one cohort after the other, and which of them each report is, (n,).
+
+    Patterns of more than 64 bits hardly ever repeat and are not merged.
+    """
+    y, keys = reports.y, np.arange(len(reports))
+    if y.ndim == 1:
+        keys = y.astype(np.int64)
+    elif y.shape[1] <= _KEY:
+        words = np.zeros((len(y), _KEY), dtype=np.uint8)
+        words[:, : y.shape[1]] = y
+        keys = words.view(np.int64)[:, 0]
+    if reports.cohort is not None:
+        if y.ndim > 1:  # number the patterns first
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        keys = reports.cohort * (keys.max(initial=0) + 1) + keys
+    first, place = _first_of_each(keys)
+    return replace(reports[first], ids=None), place
+
+
+def _first_of_each(keys: Codes) -> tuple[Codes, Codes]:
+    """Where each distinct key is first, in ascending order, and its number for each key."""
+    size = int(keys.max(initial=-1)) + 1
+    if keys.min(initial=0) < 0 or size > max(_LISTED, 4 * keys.size):
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        return first, place.astype(np.int64)
+    at = np.full(size, -1)  # by counting, which is quicker than sorting
+    at[keys[::-1]] = np.arange(keys.size)[::-1]
+    there = at >= 0
+    return at[there], (np.cumsum(there) - 1)[keys]

@@ -1,0 +1,895 @@
+"""Likelihoods of the reports on several variables together, kept variable by variable.
+
+The mechanisms of the variables draw their noise independently, so that the likelihood of a joint
+report is the Kronecker product of its parts: ``W[i, (x, y)] = W1[i, x] W2[i, y]``, cells row-major.
+The products below never form it. Where the distinct reports of the variables are few, as with
+k-RR, they go through the table of all their combinations; else from block to block of reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.likelihood.hashed import HashDesign, least_squares
+from ldpstats.likelihood.rows import (
+    Rows,
+    add_grams,
+    along_each,
+    contracted,
+    contracted_pairs,
+    dense_if_small,
+    gram_of_two,
+    khatri_rao,
+    log_noise,
+    n_pairs,
+    pairs,
+    unpacked,
+)
+from ldpstats.likelihood.tallies import project_simplex
+
+__all__ = [
+    "BloomRows",
+    "Factor",
+    "FixedEntry",
+    "JointRows",
+    "LabelRows",
+    "StackedRows",
+    "WithOther",
+]
+
+
+Array = npt.NDArray[Any]
+
+_BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
+_THIN = 32  # reports in a block below which products of pairs are not worth it
+_QUICK = 4  # multiplications of a large product in the time that one by blocks takes
+_TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One variable's part of joint rows.
+
+    Parameters
+    ----------
+    W : array, shape (u_v, k_v)
+        Likelihoods, up to a factor per row; float64, float32 or integers, negative ones included.
+    index : array of int, shape (u,), or None
+        Row of W that belongs to each joint report; None where W has one row per joint report.
+    scale : array, shape (u_v,), or None
+        Natural logarithm of the factor taken out of each row of W; None for zeros.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a shape is wrong or an index out of range.
+
+    Examples
+    --------
+    >>> Factor(np.array([[3, 1], [1, 3]]), index=np.array([1, 1, 0])).rows(slice(0, 3))
+    array([[1., 3.],
+           [1., 3.],
+           [3., 1.]])
+    """
+
+    W: Array
+    index: Array | None = None
+    scale: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.W.ndim != 2:
+            raise InvalidArgument("W", self.W.shape, "must have shape (u_v, k_v)")
+        if self.scale is not None and self.scale.shape != self.W.shape[:1]:
+            raise InvalidArgument("scale", self.scale.shape, "must hold one number per row of W")
+        if self.index is not None and not (
+            self.index.ndim == 1
+            and np.issubdtype(self.index.dtype, np.integer)
+            and (self.index.size == 0 or 0 <= self.index.min() <= self.index.max() < len(self.W))
+        ):
+            remedy = f"must be integers from 0 to {len(self.W) - 1}, one per joint report"
+            raise InvalidArgument("index", self.index, remedy)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of joint reports u and of categories k_v."""
+        return (len(self.W) if self.index is None else self.index.size), self.W.shape[1]
+
+    @property
+    def log_scale(self) -> Array:
+        """Natural logarithm, shape (u,), of the factor taken out of each report's row."""
+        if self.scale is None:
+            return np.zeros(self.shape[0])
+        return self.scale if self.index is None else self.scale[self.index]
+
+    def rows(self, part: slice) -> Array:
+        """The rows of the joint reports in `part`, float64."""
+        chosen = part if self.index is None else self.index[part]
+        return np.asarray(self.W[chosen], dtype=np.float64)
+
+    def select(self, keep: Array | slice) -> Factor:
+        """The part of the joint reports in `keep`; a slice copies nothing."""
+        if self.index is not None:
+            return replace(self, index=self.index[keep])
+        return Factor(self.W[keep], scale=None if self.scale is None else self.scale[keep])
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows(Rows):
+    """Rows whose entries are products over variables: row i is the Kronecker product of theirs.
+
+    Parameters
+    ----------
+    factors : tuple of Factor
+        Two or more, over the same joint reports.
+
+    Raises
+    ------
+    InvalidArgument
+        Where there are fewer than two factors, or their numbers of reports differ.
+
+    Examples
+    --------
+    >>> flip = np.array([[3.0, 1.0], [1.0, 3.0]])
+    >>> rows = JointRows((Factor(flip, np.array([0, 1])), Factor(flip, np.array([0, 0]))))
+    >>> rows.dense()
+    array([[9., 3., 3., 1.],
+           [3., 1., 9., 3.]])
+    >>> rows.mix(np.full(4, 0.25))
+    array([4., 4.])
+    """
+
+    factors: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        sizes = [factor.shape[0] for factor in self.factors]
+        if len(sizes) < 2 or len(set(sizes)) > 1:
+            raise InvalidArgument(
+                "factors", sizes, "must be two or more, with the same number of joint reports"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories k_1, ..., k_d of the variables."""
+        return tuple(factor.shape[1] for factor in self.factors)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.factors[0].shape[0], prod(self.sizes)
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @property
+    def is_joint(self) -> bool:
+        return True
+
+    @property
+    def is_table(self) -> bool:
+        return self._table is not None
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return np.asarray(np.sum([factor.log_scale for factor in self.factors], axis=0))
+
+    def mix(self, p: Array) -> Array:
+        if self.is_table:
+            return contracted(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
+        out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
+        for part, left, right in self._halves():
+            out[part] = np.einsum("ij,ij->i", left @ P, right)
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        if self.is_table:
+            return contracted(self._tally(v), self._matrices, 0).reshape(-1)
+        total = np.zeros(self._half_sizes)
+        for part, left, right in self._halves():
+            total += left.T @ (v[part, None] * right)
+        return total.reshape(-1)
+
+    def mix_each(self, p: Array) -> Array:
+        if not self.is_table:
+            return super().mix_each(p)
+        tables: Array = along_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        return np.asarray(tables.reshape(len(p), -1)[:, self._table])
+
+    def adjoint_each(self, v: Array) -> Array:
+        if not self.is_table:
+            return super().adjoint_each(v)
+        assert self._table is not None
+        extent = [len(factor.W) for factor in self.factors]
+        places = self._table + prod(extent) * np.arange(len(v))[:, None]
+        tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
+        tables = tables.reshape(len(v), *extent)
+        return np.asarray(along_each(tables, self._matrices, 0).reshape(len(v), -1))
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        if self.is_table:
+            squares = [W * W for W in self._matrices]
+            return self.adjoint(v), contracted(self._tally(v), squares, 0).reshape(-1)
+        first, second = np.zeros(self._half_sizes), np.zeros(self._half_sizes)
+        for part, left, right in self._halves():
+            weighted = v[part, None] * right
+            first += left.T @ weighted
+            second += (left * left).T @ (weighted * right)
+        return first.reshape(-1), second.reshape(-1)
+
+    def gram(self, v: Array) -> Array:
+        """W' diag(v) W, shape (k, k).
+
+        An entry depends on the two categories of each variable without their order: the products of
+        equal pairs are made once. Where those of the variable with most categories are too many, it
+        takes a dense product for each pair of the others.
+        """
+        if self.is_table:
+            return self._table_gram(self._tally(v))
+        sizes = self._half_sizes
+        lengths = [n_pairs(size) for size in sizes]
+        if sum(lengths) <= _BLOCK // _THIN:
+            total = np.zeros(lengths)
+            for part, left, right in self._halves(sum(lengths)):
+                total += pairs(left).T @ (pairs(right) * v[part, None])
+            return unpacked(total, sizes, (0, 1))
+        less, more = np.argsort(sizes, kind="stable").tolist()
+        total = np.zeros((lengths[less], sizes[more], sizes[more]))
+        for part, *halves in self._halves(lengths[less] + sizes[more]):
+            add_grams(total, pairs(halves[less]) * v[part, None], halves[more], _BLOCK)
+        return unpacked(total, sizes, (less, more))
+
+    def rough_gram(self, v: Array) -> Array:
+        sizes = self._half_sizes
+        lengths = [n_pairs(size) for size in sizes]
+        if self.is_table or sum(lengths) > _BLOCK // _THIN:
+            return self.gram(v)
+        total = np.zeros(lengths)
+        for part, *halves in self._halves(sum(lengths)):
+            # rows with a largest entry of one stay in the range of float32
+            tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
+            left, right = (
+                pairs((half / top).astype(np.float32))
+                for half, top in zip(halves, tops, strict=True)
+            )
+            weights = v[part, None] * (tops[0] * tops[1]) ** 2
+            total += left.T @ (right * weights.astype(np.float32))
+        return unpacked(total, sizes, (0, 1))
+
+    def mix_squares(self, p: Array) -> Array:
+        if self.is_table:
+            squares = [W * W for W in self._matrices]
+            return contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
+        out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
+        for part, left, right in self._halves():
+            out[part] = np.einsum("ij,ij->i", (left * left) @ P, right * right)
+        return out
+
+    def take(self, start: int, stop: int) -> Array:
+        return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
+
+    def select(self, keep: Array | slice) -> JointRows:
+        """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
+        return JointRows(tuple(factor.select(keep) for factor in self.factors))
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        return [
+            (part.W, n if part.index is None else np.bincount(part.index, n, len(part.W)))
+            for part in self.factors
+        ]
+
+    # ---- through the table of all combinations of the variables' distinct reports
+
+    @cached_property
+    def _table(self) -> Array | None:
+        """Cell of the table that each joint report is in, (u,); None where blocks are quicker."""
+        indices = [factor.index for factor in self.factors]
+        extent = [len(factor.W) for factor in self.factors]
+        if any(index is None for index in indices) or prod(extent) > _TABLE:
+            return None
+        work = 0
+        for i, size in enumerate(self.sizes):
+            work += prod(extent[: i + 1]) * size * prod(self.sizes[i + 1 :])
+        if work > _QUICK * prod(self.shape):
+            return None
+        return np.asarray(np.ravel_multi_index(indices, extent))  # type: ignore[arg-type]
+
+    @cached_property
+    def _matrices(self) -> list[Array]:
+        return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
+
+    def _tally(self, v: Array) -> Array:
+        """The sum of v over the joint reports of each cell of the table, shape (u_1, ..., u_d)."""
+        extent = [len(factor.W) for factor in self.factors]
+        return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
+
+    def _table_gram(self, table: Array) -> Array:
+        """`gram` for the sums of v in each cell of the table."""
+        W, sizes = self._matrices, self.sizes
+        growth = [n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
+        *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
+        table = table.transpose(order)
+        for axis in first:
+            table = contracted_pairs(table, W[axis], _BLOCK)
+        packed = np.zeros((*table.shape[1:], sizes[last], sizes[last]))
+        weights = table.reshape(len(table), -1)
+        add_grams(packed.reshape(-1, sizes[last], sizes[last]), weights, W[last], _BLOCK)
+        return unpacked(packed, sizes, order)
+
+    # ---- from block to block of reports
+
+    @property
+    def _half_sizes(self) -> tuple[int, int]:
+        """Categories of the first variable and of the others together."""
+        return self.sizes[0], prod(self.sizes[1:])
+
+    def _halves(self, width: int = 0) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of reports: the rows of the first variable and of the others together.
+
+        `width` is how many numbers a report takes, if more than these rows.
+        """
+        step = max(1, _BLOCK // max(width, sum(self._half_sizes)))
+        for start in range(0, self.shape[0], step):
+            part = slice(start, min(start + step, self.shape[0]))
+            left, *others = (factor.rows(part) for factor in self.factors)
+            yield part, left, reduce(khatri_rao, others)
+
+
+# -- Rows made of others: of several groups, with an entry of p held fixed, with one category more -
+
+
+@dataclass(frozen=True, eq=False)
+class StackedRows(Rows):
+    """The rows of several groups of respondents (mechanisms, cohorts), one after the other."""
+
+    parts: tuple[Rows, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return np.concatenate([part.log_scale for part in self.parts])
+
+    @property
+    def is_structured(self) -> bool:
+        return any(part.is_structured for part in self.parts)
+
+    @property
+    def is_joint(self) -> bool:
+        return all(part.is_joint for part in self.parts)
+
+    @property
+    def is_table(self) -> bool:
+        return all(part.is_table for part in self.parts)
+
+    @cached_property
+    def _ends(self) -> Array:
+        return np.cumsum([0] + [part.shape[0] for part in self.parts])
+
+    def mix(self, p: Array) -> Array:
+        return np.concatenate([part.mix(p) for part in self.parts])
+
+    def adjoint(self, v: Array) -> Array:
+        return np.asarray(np.sum([part.adjoint(w) for part, w in self.groups(v)], axis=0))
+
+    def mix_each(self, p: Array) -> Array:
+        return np.concatenate([part.mix_each(p) for part in self.parts], axis=1)
+
+    def adjoint_each(self, v: Array) -> Array:
+        pieces = np.split(v, self._ends[1:-1], axis=1)
+        found = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(found, axis=0))
+
+    def take(self, start: int, stop: int) -> Array:
+        found = []
+        for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):
+            if first < stop and last > start:
+                found.append(part.take(max(start - first, 0), min(stop, last) - first))
+        return np.concatenate(found) if found else np.empty((0, self.shape[1]))
+
+    def select(self, keep: Array) -> StackedRows:
+        return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))
+
+    def gram(self, v: Array) -> Array:
+        return np.asarray(sum(part.gram(w) for part, w in self.groups(v)))
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        first, second = np.sum([part.adjoints(w) for part, w in self.groups(v)], axis=0)
+        return first, second
+
+    def mix_squares(self, p: Array) -> Array:
+        return np.concatenate([part.mix_squares(p) for part in self.parts])
+
+    def groups(self, v: Array) -> list[tuple[Rows, Array]]:
+        return list(zip(self.parts, np.split(v, self._ends[1:-1]), strict=True))
+
+    def prepared(self) -> Rows:
+        return StackedRows(tuple(part.prepared() for part in self.parts))
+
+    def start(self, n: Array) -> Array:
+        starts = [part.start(m) * m.sum() for part, m in self.groups(n)]
+        return np.asarray(np.sum(starts, axis=0) / n.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEntry(Rows):
+    """The rows seen by the other k - 1 categories when ``p[index] = value`` is held fixed.
+
+    For r on the simplex of the others, ``mix(r)`` is the base's ``mix`` of the distribution that
+    has `value` at `index` and ``(1 - value) r`` elsewhere: a profile likelihood is then an
+    ordinary one.
+    """
+
+    base: Rows
+    index: int
+    value: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.base.shape[0], self.base.shape[1] - 1
+
+    @property
+    def log_scale(self) -> Array:
+        return self.base.log_scale
+
+    @property
+    def is_structured(self) -> bool:
+        return self.base.is_structured
+
+    @cached_property
+    def _column(self) -> Array:
+        one = np.zeros(self.base.shape[1])
+        one[self.index] = 1.0
+        return self.base.mix(one)
+
+    def mix(self, p: Array) -> Array:
+        others = np.insert((1.0 - self.value) * p, self.index, self.value * p.sum())
+        return self.base.mix(others)
+
+    def adjoint(self, v: Array) -> Array:
+        others = np.delete(self.base.adjoint(v), self.index)
+        return np.asarray((1.0 - self.value) * others + self.value * (self._column @ v))
+
+    def take(self, start: int, stop: int) -> Array:
+        block = np.delete(self.base.take(start, stop), self.index, axis=1)
+        return (1.0 - self.value) * block + self.value * self._column[start:stop, None]
+
+    def select(self, keep: Array) -> FixedEntry:
+        return replace(self, base=self.base.select(keep))
+
+    def prepared(self) -> Rows:
+        return replace(self, base=self.base.prepared())
+
+    def closed_form(self, n: Array) -> Array | None:
+        return self.base.closed_form_beside(n, self.index, self.value)
+
+    def start(self, n: Array) -> Array:
+        others = np.delete(self.base.start(n), self.index)
+        return others / others.sum() if others.sum() > 0.0 else super().start(n)
+
+    def gram(self, v: Array) -> Array:
+        G, i = self.base.gram(v), self.index
+        others, own = np.delete(np.delete(G, i, 0), i, 1), np.delete(G[i], i)
+        f, g = self.value, 1.0 - self.value
+        return np.asarray(g * g * others + f * g * (own[:, None] + own) + f * f * G[i, i])
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        first, second = (np.delete(part, self.index) for part in self.base.adjoints(v))
+        cross = np.delete(self.base.adjoint(v * self._column), self.index)
+        f, g = self.value, 1.0 - self.value
+        return (
+            g * first + f * (self._column @ v),
+            g * g * second + 2.0 * f * g * cross + f * f * (self._column**2 @ v),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WithOther(Rows):
+    """Rows with one more category, the last: what its likelihood is, a number a row.
+
+    Parameters
+    ----------
+    base : Rows
+        Likelihoods of the other categories, shape (u, k).
+    other : array, shape (u,)
+        Likelihood of each report under the last category, divided by ``exp(base.log_scale)``.
+
+    Raises
+    ------
+    InvalidArgument
+        Where `other` has another shape, or entries that are negative or not finite.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.rows import DenseRows
+    >>> rows = WithOther(DenseRows(np.array([[3.0], [0.5]])), np.ones(2))
+    >>> rows.dense()
+    array([[3. , 1. ],
+           [0.5, 1. ]])
+    """
+
+    base: Rows
+    other: Array
+
+    def __post_init__(self) -> None:
+        if self.other.shape != self.base.shape[:1]:
+            remedy = f"must be of shape {self.base.shape[:1]}: a number a report"
+            raise InvalidArgument("other", self.other.shape, remedy)
+        if not np.all(np.isfinite(self.other)) or self.other.min(initial=0.0) < 0.0:
+            raise InvalidArgument("other", self.other, "must hold likelihoods: finite, from 0 on")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.base.shape[0], self.base.shape[1] + 1
+
+    @property
+    def log_scale(self) -> Array:
+        return self.base.log_scale
+
+    def mix(self, p: Array) -> Array:
+        return np.asarray(self.base.mix(p[:-1]) + p[-1] * self.other)
+
+    def adjoint(self, v: Array) -> Array:
+        return np.append(self.base.adjoint(v), v @ self.other)
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        first, second = self.base.adjoints(v)
+        return np.append(first, v @ self.other), np.append(second, v @ self.other**2)
+
+    def gram(self, v: Array) -> Array:
+        total = np.empty((self.shape[1],) * 2)
+        total[:-1, :-1] = self.base.gram(v)
+        total[-1, :-1] = total[:-1, -1] = self.base.adjoint(v * self.other)
+        total[-1, -1] = v @ self.other**2
+        return total
+
+    def take(self, start: int, stop: int) -> Array:
+        return np.column_stack([self.base.take(start, stop), self.other[start:stop]])
+
+    def select(self, keep: Array) -> WithOther:
+        return WithOther(self.base.select(keep), self.other[keep])
+
+
+# -- Likelihoods of hashed reports: labels and Bloom filters in cohorts, over candidate strings ---
+# Both are rows W in the sense of `ldpstats.likelihood.rows`, one a distinct report and a column a
+# candidate, in memory that does not grow with their product.
+
+
+_LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
+_FEW = 0.35  # share of set bits up to which few candidates have both of theirs
+_ROUGH = 1e-2  # a start need not be more accurate than the step that follows
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows(Rows):
+    """Rows ``b + a [y_i is x's label in cohort c_i]``: k-RR of a hashed value (KBR16 section 5.1).
+
+    Parameters
+    ----------
+    cells : array of uint16 or uint32, shape (C, S, 1)
+        Label of each candidate in each cohort.
+    cohort, y : arrays of int, shape (u,)
+        Cohort and label of each report.
+    a : float
+        Probability of the label of one's own value, less b. Not 0.
+    b : float
+        Probability of each other label.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a shape is wrong, a cohort or label out of range, or a is 0.
+
+    Examples
+    --------
+    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
+    >>> rows = LabelRows(cells, cohort=np.array([0, 1]), y=np.array([1, 1]), a=0.5, b=0.25)
+    >>> rows.dense()
+    array([[0.25, 0.75, 0.75],
+           [0.25, 0.25, 0.75]])
+    """
+
+    cells: Array
+    cohort: Array
+    y: Array
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if self.cells.ndim != 3 or self.cells.shape[2] != 1:
+            raise InvalidArgument("cells", self.cells.shape, "must have shape (C, S, 1)")
+        if self.a == 0.0:
+            raise InvalidArgument("a", self.a, "must not be 0: the reports would say nothing")
+        _check_cohort(self.cohort, self.cells.shape[0])
+        if self.y.shape != self.cohort.shape or (self.y.size and self.y.min() < 0):
+            raise InvalidArgument("y", self.y, "must be labels >= 0, as many as cohorts")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.y.size, self.cells.shape[1]
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @cached_property
+    def design(self) -> HashDesign:
+        """The likelihoods of all labels of all cohorts, of which the rows are some."""
+        n_cells = 1 + max(int(self.cells.max(initial=0)), int(self.y.max(initial=0)))
+        return HashDesign(self.cells, n_cells, slope=self.a, background=-self.b / self.a)
+
+    @cached_property
+    def _position(self) -> Array:
+        """Row of `design` of each report, shape (u,)."""
+        return self.cohort.astype(np.int64) * self.design.n_cells + self.y
+
+    @cached_property
+    def _complete(self) -> bool:
+        """Whether the rows are those of `design`, each once and in order."""
+        size = self.design.shape[0]
+        return self.y.size == size and bool(np.all(self._position == np.arange(size)))
+
+    def tally(self, v: Array) -> Array:
+        """The sum of v, shape (u,), over the reports of each label of each cohort, (C m,)."""
+        if self._complete:
+            return np.asarray(v, dtype=np.float64)
+        return np.bincount(self._position, v, self.design.shape[0])
+
+    def mix(self, p: Array) -> Array:
+        every = self.design.times(p)
+        return every if self._complete else every[self._position]
+
+    def adjoint(self, v: Array) -> Array:
+        return self.design.adjoint(self.tally(v))
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        own, rest = self.design.owners(self.tally(v)), self.b * float(np.sum(v))
+        return self.a * own + rest, (self.a + 2.0 * self.b) * self.a * own + self.b * rest
+
+    def gram(self, v: Array) -> Array:
+        return self.design.gram(self.tally(v))
+
+    def take(self, start: int, stop: int) -> Array:
+        labels = self.cells[self.cohort[start:stop], :, 0]
+        return np.where(labels == self.y[start:stop, None], self.a + self.b, self.b)
+
+    def select(self, keep: Array) -> LabelRows:
+        return replace(self, cohort=self.cohort[keep], y=self.y[keep])
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        m = self.design.n_cells
+        counts = self.tally(n).reshape(-1, m)
+        reports = counts.sum(axis=1)
+        owned = (counts / np.maximum(reports, 1.0)[:, None] - self.b) / self.a
+        return _decoded(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
+
+
+@dataclass(frozen=True, eq=False)
+class BloomRows(Rows):
+    """Rows of noisy Bloom filters: candidate x sets its own bits with p1, every other with p0.
+
+    Up to the factor ``prod_j p0^y_j (1-p0)^(1-y_j)`` of the row, which `log_scale` holds, W[i, x]
+    is a product over the distinct bits j that x owns: p1/p0 where report i has the bit set, else
+    (1-p1)/(1-p0). It is the exact likelihood of a whole report, however its bits hang together.
+
+    Parameters
+    ----------
+    packed : array of uint8, shape (u, ceil(n_bits/8))
+        Bit j of a report in byte j // 8 at position j % 8.
+    cohort : array of int, shape (u,)
+        Cohort of each report.
+    cells : array of uint16 or uint32, shape (C, S, h)
+        Distinct bits of each candidate in each cohort, n_bits where a hash repeats another.
+    n_bits : int
+        Bits of a report.
+    p1, p0 : float
+        Probabilities, within (0, 1), that a bit of one's own value and that another is reported
+        set.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a shape is wrong, a cohort or bit out of range, or a probability is 0 or 1.
+
+    Examples
+    --------
+    >>> cells = np.array([[[0, 1], [1, 2]]], dtype=np.uint16)   # 1 cohort, 2 candidates, 2 hashes
+    >>> packed = np.array([[0b011], [0b100]], dtype=np.uint8)
+    >>> BloomRows(packed, np.array([0, 0]), cells, n_bits=3, p1=0.75, p0=0.25).dense().round(3)
+    array([[9.   , 1.   ],
+           [0.111, 1.   ]])
+    """
+
+    packed: npt.NDArray[np.uint8]
+    cohort: Array
+    cells: Array
+    n_bits: int
+    p1: float
+    p0: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("p1", self.p1), ("p0", self.p0)):
+            if not 0.0 < value < 1.0:
+                raise InvalidArgument(name, value, "must lie in (0, 1), for example 0.25")
+        u, width = self.cohort.size, -(-self.n_bits // 8)
+        if self.packed.shape != (u, width) or self.packed.dtype != np.uint8:
+            form = f"{self.packed.dtype} of shape {self.packed.shape}"
+            raise InvalidArgument("packed", form, f"must be uint8 of shape {(u, width)}")
+        _check_cohort(self.cohort, self.design.n_cohorts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.cohort.size, self.cells.shape[1]
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @cached_property
+    def design(self) -> HashDesign:
+        """Which candidate owns which bit, less the share of candidates that own it on average."""
+        h = self.cells.shape[-1]
+        return HashDesign(self.cells, self.n_bits, background=1.0 - (1.0 - 1.0 / self.n_bits) ** h)
+
+    @property
+    def present(self) -> float:
+        """Likelihood ratio of an own bit that is set."""
+        return self.p1 / self.p0
+
+    @property
+    def absent(self) -> float:
+        """Likelihood ratio of an own bit that is not set."""
+        return (1.0 - self.p1) / (1.0 - self.p0)
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return log_noise(self.packed, self.p0, self.n_bits)
+
+    def mix(self, p: Array) -> Array:
+        out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])
+        if out.size * p.size < _LARGE:
+            for part, block in self.blocks():
+                out[part] = block @ p
+            return out
+        from ldpstats.kernels.cells import bloom_mix, bloom_two_mix
+
+        held = np.flatnonzero(p)  # most candidates are absent where a maximum is
+        cells, p, table = np.ascontiguousarray(self._two[:, held]), p[held], self._table
+        if cells.shape[2] > 2:
+            bloom_mix(self.packed, self.cohort, cells, self.n_bits, table, p, out)
+        else:
+            table = np.concatenate([table, np.ones((1, 8))])
+            bloom_two_mix(self.packed, *self._eights, cells, self.n_bits, table, p, out)
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        return self.adjoints(v)[0]
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        u, k = self.shape
+        if u * k < _LARGE:
+            return super().adjoints(v)
+        v = np.asarray(v, dtype=np.float64).reshape(u)
+        if self.cells.shape[2] <= 2:
+            return self._adjoints_of_two(v)
+        from ldpstats.kernels.cells import bloom_sums
+
+        first, second, table = np.zeros(k), np.zeros(k), self._table
+        bloom_sums(self.packed, self.cohort, self.cells, self.n_bits, table, v, first, second)
+        return first, second
+
+    def _adjoints_of_two(self, v: Array) -> tuple[Array, Array]:
+        """`adjoints` where a candidate owns at most two bits a and b.
+
+        A likelihood is ``(absent + gain a) (absent + gain b)``, or one such factor: with the sums
+        of v over the reports of a cohort, over those with a set, and over those with both, all sums
+        are known.
+        """
+        from ldpstats.kernels.cells import bloom_two_sums
+
+        C, S, _ = self.cells.shape
+        single, pair, m = np.zeros((C, self.n_bits)), np.zeros(S), self.n_bits
+        bloom_two_sums(self.packed, *self._eights, self._two, m, v, single, pair)
+        totals, first, second = np.bincount(self.cohort, v, C), np.zeros(S), np.zeros(S)
+        squares = self.absent**2, self.present**2
+        for c, own in enumerate(self._two):
+            one = np.append(single[c], 0.0)[own].sum(axis=1)
+            both = own[:, 1] < m
+            for sums, (low, high) in ((first, (self.absent, self.present)), (second, squares)):
+                factor = np.where(both, low, 1.0)
+                sums += factor * (low * totals[c] + (high - low) * one)
+        gain, gains = self.present - self.absent, squares[1] - squares[0]
+        return first + gain**2 * pair, second + gains**2 * pair
+
+    def gram(self, v: Array) -> Array:
+        u, k = self.shape
+        ones = np.bitwise_count(self.packed).sum(dtype=np.int64)
+        if u * k < _LARGE or self.cells.shape[2] > 2 or ones > _FEW * u * self.n_bits:
+            return super().gram(v)
+        ratios, v = (self.absent, self.present), np.asarray(v, dtype=np.float64)
+        return gram_of_two(self.packed, self.cohort, self._two, self.n_bits, ratios, v)
+
+    @cached_property
+    def _two(self) -> Array:
+        """The cells; of candidates with a single bit a second one that stands for none."""
+        if self.cells.shape[2] > 1:
+            return self.cells
+        none = np.full(self.cells.shape, self.n_bits, dtype=self.cells.dtype)
+        return np.concatenate([self.cells, none], axis=2)
+
+    @cached_property
+    def _eights(self) -> tuple[Array, Array]:
+        """Places, (g, 8), of the reports of a cohort by eights, -1 for none; and the cohorts."""
+        sizes = np.bincount(self.cohort, minlength=self.design.n_cohorts)
+        groups = -(-sizes // 8)
+        gaps = 8 * groups - sizes  # places without a report, before those of the next cohort
+        order = np.argsort(self.cohort, kind="stable")
+        place = np.full(8 * groups.sum(), -1)
+        place[np.arange(order.size) + np.repeat(np.cumsum(gaps) - gaps, sizes)] = order
+        return place.reshape(-1, 8), np.repeat(np.arange(sizes.size), groups)
+
+    @property
+    def _table(self) -> Array:
+        """Likelihood ratios of the eight bits of each byte, shape (256, 8)."""
+        bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+        return np.where(bits, self.present, self.absent)
+
+    def take(self, start: int, stop: int) -> Array:
+        part, cohort = self.packed[start:stop], self.cohort[start:stop]
+        bits = np.full((len(part), self.n_bits + 1), 2, np.uint8)  # the last stands for no bit
+        bits[:, :-1] = np.unpackbits(part, axis=1, count=self.n_bits, bitorder="little")
+        ratio = np.array([self.absent, self.present, 1.0])
+        out = np.empty((len(bits), self.shape[1]))
+        order = np.argsort(cohort, kind="stable")
+        ends = np.searchsorted(cohort[order], np.arange(self.design.n_cohorts + 1))
+        for c in np.flatnonzero(np.diff(ends)):  # of one cohort all reports own the same columns
+            rows = order[ends[c] : ends[c + 1]]
+            own = bits[rows]
+            first, *others = self.cells[c].T.astype(np.intp)
+            block = ratio[own[:, first]]
+            for columns in others:
+                block *= ratio[own[:, columns]]
+            out[rows] = block
+        return out
+
+    def select(self, keep: Array) -> Self:
+        return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        if self.p1 == self.p0:
+            return super().start(n)
+        from ldpstats.kernels.bits import bit_sums
+
+        reports = np.bincount(self.cohort, n, self.design.n_cohorts)
+        order = np.argsort(self.cohort, kind="stable")
+        ends = np.cumsum(np.bincount(self.cohort, minlength=reports.size))[:-1]
+        packed, counts = np.split(self.packed[order], ends), np.split(n[order], ends)
+        ones = [bit_sums(y, c, self.n_bits) for y, c in zip(packed, counts, strict=True)]
+        means = np.array(ones) / np.maximum(reports, 1.0)[:, None]
+        return _decoded(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
+
+
+def _decoded(design: HashDesign, reports: Array, owned: Array) -> Array:
+    """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
+    weights = np.repeat(reports, design.n_cells)
+    rhs = owned.reshape(-1) - design.background
+    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50).p)
+
+
+def _check_cohort(cohort: Array, n_cohorts: int) -> None:
+    if cohort.ndim != 1 or (cohort.size and not 0 <= cohort.min() <= cohort.max() < n_cohorts):
+        raise InvalidArgument("cohort", cohort, f"must be one of 0 to {n_cohorts - 1} per report")

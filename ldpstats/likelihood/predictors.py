@@ -1,0 +1,687 @@
+"""The likelihood of a regression whose devices have unknown parameters.
+
+Respondent i of group g makes the report y with probability ``f_i = pi_i(beta) Q_g(theta)[:, y]``;
+theta are probabilities, and beta the parameters of the law pi of the true answer. With private
+predictors beta are those of their law too, and ``f_i = sum_c B_ic rho_ic(beta) pi_ic(beta)
+Q_g(theta)[:, y]`` as in `likelihood`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import lgamma
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.likelihood.joint import decode
+from ldpstats.likelihood.parametric import PolynomialMatrix
+from ldpstats.likelihood.regression import (
+    Binary,
+    Categorical,
+    Multinomial,
+    Normal,
+    Ordered,
+    Parallel,
+    Poisson,
+    Predictors,
+    RegressionLikelihood,
+    Scaled,
+    Seen,
+)
+from ldpstats.reports.single import Reports
+
+__all__ = [
+    "EvenLevel",
+    "ParametricRegression",
+    "constant_column",
+    "constant_combination",
+    "scores_at",
+    "stacked_indicators",
+    "start",
+    "unbiased_indicators",
+    "units",
+]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ParametricRegression:
+    """Log-likelihood of x, shape (p + m,): the parameters beta of the regression, then theta.
+
+    Parameters
+    ----------
+    base : RegressionLikelihood
+        Of u distinct rows. The table of `seen` is not used: ``seen.at`` is the report of each row,
+        among those of all groups one after the other.
+    matrices : tuple of PolynomialMatrix
+        The channel of each group, in the same m parameters.
+    """
+
+    base: RegressionLikelihood
+    matrices: tuple[PolynomialMatrix, ...]
+
+    @property
+    def m(self) -> int:
+        """Number of unknown parameters of the devices."""
+        return self.matrices[0].shape[0]
+
+    @property
+    def p(self) -> int:
+        """Number of parameters of the regression."""
+        return self.base.size
+
+    @property
+    def size(self) -> int:
+        """p + m."""
+        return self.p + self.m
+
+    @cached_property
+    def start(self) -> Array:
+        """Where iterations start, (p + m,): no effects, and parameters of one half."""
+        return np.append(start(self.base), np.full(self.m, 0.5))
+
+    @cached_property
+    def units(self) -> Array:
+        """x from standardised coefficients and theta, (p + m, p + m)."""
+        found = np.eye(self.size)
+        found[: self.p, : self.p] = units(self.base)
+        return found
+
+    @cached_property
+    def group(self) -> Codes:
+        """The group of each row, shape (u,)."""
+        ends = np.cumsum([Q.shape[2] for Q in self.matrices])
+        return np.asarray(np.searchsorted(ends, self.base.seen.at, side="right"), dtype=np.int64)
+
+    @cached_property
+    def _whole(self) -> PolynomialMatrix:
+        """The matrices beside each other, (m, k, reports of all groups)."""
+        terms, before = [], np.cumsum([0, *(Q.shape[2] for Q in self.matrices)])
+        for Q, at in zip(self.matrices, before, strict=False):
+            own = np.zeros((len(Q.exponents), Q.shape[1], before[-1]))
+            own[:, :, at : at + Q.shape[2]] = Q.coefficients
+            terms.append(own)
+        exponents, place = np.unique(
+            np.concatenate([Q.exponents for Q in self.matrices]), axis=0, return_inverse=True
+        )
+        coefficients = np.zeros((len(exponents), *terms[0].shape[1:]))
+        np.add.at(coefficients, place.ravel(), np.concatenate(terms))
+        return PolynomialMatrix(exponents, coefficients)
+
+    @cached_property
+    def _bends(self) -> list[list[PolynomialMatrix]]:
+        """Its second derivatives, by pairs of parameters."""
+        first = [_slope(self._whole, a) for a in range(self.m)]
+        return [[_slope(own, b) for b in range(self.m)] for own in first]
+
+    def known(self, theta: Array) -> RegressionLikelihood:
+        """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
+        table = np.swapaxes(self._whole.at(theta), -1, -2)
+        return replace(self.base, seen=Seen(table, self.base.seen.at))
+
+    def slopes(self, theta: Array) -> Array:
+        """Derivatives of P(report | category) by theta, shape (..., m, reports, k)."""
+        return np.swapaxes(self._whole.derivatives(theta), -1, -2)
+
+    def value(self, x: Array) -> float:
+        """The log-likelihood; minus infinity beyond [0, 1] and where a report is impossible."""
+        theta = x[self.p :]
+        if np.any((theta < 0.0) | (theta > 1.0)):
+            return -np.inf
+        with np.errstate(all="ignore"):
+            return self.known(theta).value(x[: self.p])
+
+    def evaluate(self, x: Array) -> tuple[float, Array, Array]:
+        """Value, score, shape (p + m,), and Hessian, (p + m, p + m)."""
+        beta, theta = x[: self.p], x[self.p :]
+        p, slopes = self.p, self.slopes(theta)
+        bends = [[Q.at(theta).T for Q in row] for row in self._bends]
+        score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
+        value, score[:p], hessian[:p, :p] = self.known(theta).evaluate(beta)
+        for part in self.known(theta).blocks():
+            law, w, at = _Answers(part, beta), part.weights, part.seen.at
+            f = (part.seen[:] * law.h).sum(axis=1)
+            own = part.score_obs(beta)
+            t = np.column_stack([(slope[at] * law.h).sum(axis=1) / f for slope in slopes])
+            score[p:] += w @ t
+            hessian[p:, p:] -= (t * w[:, None]).T @ t
+            crossed = -(own * w[:, None]).T @ t
+            for a, slope in enumerate(slopes):
+                crossed[:, a] += law.adjoint(slope[at] * (w / f)[:, None])
+                hessian[p + a, p:] += [w @ ((d[at] * law.h).sum(axis=1) / f) for d in bends[a]]
+            hessian[:p, p:] += crossed
+        hessian[p:, :p] = hessian[:p, p:].T
+        return value, score, hessian
+
+    def scores_at(self, xs: Array) -> tuple[Array, Array]:
+        """Values, shape (c,), and scores, (c, p + m), at several points (c, p + m)."""
+        betas, thetas = xs[:, : self.p], xs[:, self.p :]
+        known = self.known(thetas)
+        values, by_beta = scores_at(known, betas)
+        by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
+        for part in known.blocks():
+            h = _answers_at(part, betas)
+            ratio = h * (part.weights / (part.seen[:] * h).sum(axis=2))[:, :, None]
+            which = np.zeros((part.n, by_report.shape[1]))
+            which[np.arange(part.n), part.seen.at] = 1.0
+            by_report += (ratio.transpose(0, 2, 1) @ which).transpose(0, 2, 1)
+        by_theta = np.einsum("cmyk,cyk->cm", self.slopes(thetas), by_report)
+        return values, np.concatenate([by_beta, by_theta], axis=1)
+
+    def expected(self, x: Array) -> Array:
+        """Expected information of all reports, shape (p + m, p + m).
+
+        Over the reports of the response, given those on private predictors.
+        """
+        beta, theta = x[: self.p], x[self.p :]
+        total, ends = np.zeros((self.size, self.size)), 0
+        known, slopes = self.known(theta), self.slopes(theta)
+        for g, Q in enumerate(self.matrices):
+            own = np.flatnonzero(self.group == g)
+            columns = range(ends, ends + Q.shape[2])
+            ends += Q.shape[2]
+            if not own.size:
+                continue
+            part = known.take(own)
+            law = _Answers(part, beta)
+            weight = part.weights / law.h.sum(axis=1)
+            for y in columns:
+                seen = known.seen.table[y]
+                f = law.h @ seen
+                if not f.any():
+                    continue
+                rows = law.rows(np.broadcast_to(seen, law.h.shape))
+                D = np.column_stack([rows, *(law.h @ slope[y] for slope in slopes)])
+                total += (D * (weight / np.maximum(f, 1e-300))[:, None]).T @ D
+        return total
+
+
+class _Answers:
+    """P(category and reports on predictors) of each row, `h` of shape (n, k), and its slopes."""
+
+    def __init__(self, part: RegressionLikelihood, beta: Array) -> None:
+        self._part, self._beta = part, beta[: part.n_outcome]
+        self._gamma, self._rho = beta[part.n_outcome :], part.law(beta)
+        self._u = self._rho if part.B is None else part.B[:] * self._rho
+        each = [part.outcome.mean_jacobian(one.eta(self._beta)) for one in part.designs]
+        self._means, self._jacobians = zip(*each, strict=True)
+        pairs = zip(self._u.T, self._means, strict=True)
+        self.h = np.asarray(sum(u[:, None] * mean for u, mean in pairs))
+
+    def adjoint(self, G: Array) -> Array:
+        """The sum over rows of the derivative by beta of ``sum_k G[i, k] h[i, k]``, (p,)."""
+        return self._derivative(G, "adjoint")
+
+    def rows(self, G: Array) -> Array:
+        """The derivative of each row, (n, p)."""
+        return self._derivative(G, "rows")
+
+    def _derivative(self, G: Array, how: str) -> Array:
+        part, found = self._part, 0.0
+        for design, u, jacobian in zip(part.designs, self._u.T, self._jacobians, strict=True):
+            by_eta = np.einsum("nk,nkq->nq", G, jacobian) * u[:, None]
+            found = found + getattr(design, how)(self._beta, by_eta)
+        if part.marginal is None:
+            return np.asarray(found)
+        each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
+        away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
+        return np.concatenate([found, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
+
+
+def _answers_at(part: RegressionLikelihood, betas: Array) -> Array:
+    """P(category and reports on predictors) of each row at c points, (c, n, k)."""
+    m, outcome = part.n_outcome, part.outcome
+    u = np.ones((len(betas), part.n, 1))
+    if part.marginal is not None:
+        assert part.B is not None
+        u = part.B[:] * Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, m:]))
+    found: Any = 0.0
+    for c, design in enumerate(part.designs):
+        eta = design.etas(betas[:, :m])
+        mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
+        found = found + u[:, :, c : c + 1] * mean
+    return np.asarray(found)
+
+
+def _slope(Q: PolynomialMatrix, a: int) -> PolynomialMatrix:
+    """The derivative of a matrix by parameter a, as polynomials."""
+    lower = Q.exponents.copy()
+    lower[:, a] = np.maximum(lower[:, a] - 1, 0)
+    return PolynomialMatrix(lower, Q.coefficients * Q.exponents[:, a, None, None])
+
+
+# -- The likelihood of a regression and its score at many parameter vectors at once ---------------
+
+
+_BLOCK = 1 << 17  # numbers of the largest array that is made at a time: it stays in the cache
+
+
+def scores_at(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
+    """Log-likelihood and score at c parameter vectors.
+
+    Parameters
+    ----------
+    likelihood : RegressionLikelihood
+    thetas : array, shape (c, size)
+
+    Returns
+    -------
+    values : array, shape (c,)
+        Minus infinity, or nan, where the likelihood is not defined.
+    scores : array, shape (c, size)
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.regression import Seen
+    >>> from ldpstats.likelihood.regression import Binary
+    >>> from ldpstats.likelihood.regression import Separate
+    >>> warner = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> seen = Seen(warner, np.array([0, 1, 1]))
+    >>> plain = RegressionLikelihood(Binary(), (Separate(np.ones((3, 1)), 1),), seen, np.ones(3))
+    >>> values, scores = scores_at(plain, np.array([[0.0], [1.0]]))
+    >>> values.round(3)
+    array([-2.079, -1.926])
+    """
+    values = np.full(len(thetas), likelihood.constant)
+    scores = np.zeros((len(thetas), likelihood.size))
+    mixed = likelihood.marginal is not None
+    for part in _blocks(likelihood, len(thetas)):
+        value, score = (_mixed if mixed else _plain)(part, thetas)
+        values += value
+        scores += score
+    return values, scores
+
+
+def _blocks(likelihood: RegressionLikelihood, chains: int) -> Iterator[RegressionLikelihood]:
+    """Parts of the rows that fit in the cache."""
+    width = chains * len(likelihood.designs) * (likelihood.outcome.q + 1)
+    step = max(256, _BLOCK // width)
+    if step >= likelihood.n:
+        yield likelihood
+        return
+    for start in range(0, likelihood.n, step):
+        yield likelihood.take(slice(start, start + step))
+
+
+def _plain(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
+    """Values (c,) and scores (c, size) where no predictor is private."""
+    design, w = likelihood.designs[0], likelihood.weights
+    value, first = likelihood.outcome.slopes(design.etas(thetas), likelihood.seen[:])
+    return value @ w, design.adjoints(thetas, first * w[:, None])
+
+
+def _mixed(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
+    """The same, summed over the configurations of private predictors."""
+    marginal, w, m = likelihood.marginal, likelihood.weights, likelihood.n_outcome
+    assert marginal is not None
+    assert likelihood.B is not None
+    betas, gammas, seen = thetas[:, :m], thetas[:, m:], likelihood.seen[:]
+    each = [likelihood.outcome.slopes(one.etas(betas), seen) for one in likelihood.designs]
+    logarithms = np.stack([value for value, _ in each], axis=2)  # (c, n, C)
+    top = np.nan_to_num(logarithms.max(axis=2), neginf=0.0)
+    law = Multinomial(len(each)).mean(marginal.etas(gammas))
+    joint = likelihood.B[:] * law * np.exp(logarithms - top[:, :, None])
+    total = joint.sum(axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        posterior = joint / total[:, :, None]
+        values = (np.log(total) + top) @ w
+    scores = np.zeros(thetas.shape)
+    for c, (design, (_, first)) in enumerate(zip(likelihood.designs, each, strict=True)):
+        weighted = first * (posterior[:, :, c] * w)[:, :, None]
+        scores[:, :m] += design.adjoints(betas, weighted)
+    away = (posterior[:, :, 1:] - law[:, :, 1:]) * w[:, None]
+    scores[:, m:] = marginal.adjoints(gammas, away)
+    return values, scores
+
+
+# -- The law of linear predictors under which probabilities are uniform, and its derivatives ------
+
+
+@dataclass(frozen=True, eq=False)
+class EvenLevel:
+    """The prior of a level: all category probabilities at one place are as likely as any others.
+
+    The probabilities have the flat Dirichlet law, as the frequencies of a survey without
+    covariates. The density is that of the parameters: the Jacobian from the probabilities to the
+    linear predictors, and from these to the parameters, is included. It is `slope` for two
+    categories, the product of the probabilities for a multinomial logit, and the product of
+    logistic densities at the thresholds for ordered categories.
+
+    Parameters
+    ----------
+    outcome : Categorical
+    design : Predictors
+        Of one row: the covariates of the place, such as their means.
+    constant : int, optional
+        The covariate that is the constant; none where thresholds stand for it.
+    """
+
+    outcome: Categorical
+    design: Predictors
+    constant: int | None = None
+
+    def evaluate(self, thetas: Array) -> tuple[Array, Array]:
+        """Log density, (c,), and gradient, (c, size), at c parameter vectors."""
+        value, first, _ = self._bent(self.design.etas(thetas))
+        _, volume = self.design.stretch(thetas[0])  # its logarithm is linear
+        return value[:, 0] + thetas @ volume, self.design.adjoints(thetas, first) + volume
+
+    def hessian(self, theta: Array) -> Array:
+        """Second derivatives of the log density, (size, size); `stretch` is linear."""
+        _, first, second = self._bent(self.design.eta(theta))
+        return self.design.hessian(theta, second, first)
+
+    def _bent(self, eta: Array) -> tuple[Array, Array, Array]:
+        """Log of the volume, its first and second derivatives by eta, shape (..., q)."""
+        if isinstance(self.outcome, Multinomial):
+            k, p = self.outcome.k, self.outcome.mean(eta)
+            with np.errstate(divide="ignore"):
+                value = np.log(p).sum(axis=-1)
+            second = k * p[..., 1:, None] * p[..., None, 1:]
+            own = np.einsum("...aa->...a", second)
+            own -= k * p[..., 1:]
+            return value, 1.0 - k * p[..., 1:], second
+        value, first, curved = _LOG_SLOPES[getattr(self.outcome, "link", "logit")](eta)
+        return value.sum(axis=-1), first, curved[..., None] * np.eye(eta.shape[-1])
+
+    @property
+    def log_scale(self) -> float:
+        """What `evaluate` leaves out of the logarithm of the density of linear predictors."""
+        missing = (
+            0.5 * np.log(2.0 * np.pi) if getattr(self.outcome, "link", "") == "probit" else 0.0
+        )
+        return float(lgamma(self.outcome.k) - missing)
+
+    @property
+    def linear(self) -> Array:
+        """Linear predictors of the place as combinations of parameters (or their steps), (q, size).
+
+        `stretch` is what turns steps between thresholds into parameters, and part of `evaluate`.
+        """
+        q, x = self.design.q, self.design.X
+        if isinstance(self.design, Parallel):
+            return np.hstack([np.repeat(-x, q, axis=0), np.tri(q)])
+        return np.asarray(np.kron(np.eye(q), x))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Linear predictors of the place, shape (size, q)."""
+        from scipy.special import logit, ndtri
+
+        if isinstance(self.outcome, Multinomial):
+            logarithms = np.log(rng.dirichlet(np.ones(self.outcome.k), size))
+            return logarithms[:, 1:] - logarithms[:, :1]
+        u = np.sort(rng.random((size, self.outcome.q)), axis=1)
+        link = self.outcome.link if isinstance(self.outcome, Binary) else "logit"
+        if link == "cloglog":
+            return np.log(-np.log1p(-u))
+        return np.asarray(ndtri(u) if link == "probit" else logit(u))
+
+    def parameters(self, theta: Array, eta: Array) -> Array:
+        """Parameters with the slopes of theta, (m, size), and these linear predictors, (m, q)."""
+        found, p = np.array(theta), self.design.p
+        x = self.design.X[0]
+        if isinstance(self.design, Parallel):
+            cuts = eta + (found[:, :p] @ x)[:, None]
+            found[:, p] = cuts[:, 0]
+            found[:, p + 1 :] = np.log(np.diff(cuts, axis=1))
+            return found
+        at = self.constant
+        assert at is not None
+        table = found.reshape(len(found), self.design.q, p)
+        table[:, :, at] = 0.0
+        table[:, :, at] = (eta - table @ x) / x[at]
+        return table.reshape(len(found), -1)
+
+
+def _logit(eta: Array) -> tuple[Array, Array, Array]:
+    from scipy.special import expit, log_expit
+
+    p = expit(eta)
+    return log_expit(eta) + log_expit(-eta), 1.0 - 2.0 * p, -2.0 * p * expit(-eta)
+
+
+def _probit(eta: Array) -> tuple[Array, Array, Array]:
+    return -0.5 * eta**2, -eta, np.full(eta.shape, -1.0)
+
+
+def _cloglog(eta: Array) -> tuple[Array, Array, Array]:
+    rate = np.exp(np.minimum(eta, 700.0))
+    return eta - rate, 1.0 - rate, -rate
+
+
+_LOG_SLOPES = {"logit": _logit, "probit": _probit, "cloglog": _cloglog}
+
+
+# -- Unbiased indicators of the true category, which estimating equations take for the answer -----
+
+
+_FREE = 1e-9  # variance of a sum of indicators, relative to theirs, from which on it is random
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Decoded reports of one variable.
+
+    Parameters
+    ----------
+    phi : array, shape (u, k)
+        The estimate that each distinct report is on its own; each row sums to one.
+    place : array of int64, shape (n,)
+        Row of `phi` of each report.
+    noise : array, shape (k, k)
+        Estimate of the weighted sum over the reports of the covariances that the randomisation
+        gives to their rows.
+    is_open : bool
+        Whether other answers than those listed are possible. The listed ones are taken to be all.
+    unlisted : float
+        Estimated weighted share of other answers, over its standard error.
+    """
+
+    phi: Array
+    place: npt.NDArray[np.int64]
+    noise: Array
+    is_open: bool
+    unlisted: float
+
+    def rows(self) -> Array:
+        """The indicators of each report, shape (n, k)."""
+        return np.asarray(self.phi[self.place])
+
+
+def unbiased_indicators(
+    reports: Reports, weights: Array | None = None, candidates: Any = None
+) -> Indicators:
+    """Decode reports of one mechanism.
+
+    Indicators of a true category sum to one, while those of bits do so on average only. What the
+    sum lacks of one is handed out by the covariance of the indicators with their sum: this is the
+    unbiased estimate of smallest variance that sums to one, for every score of the categories.
+
+    Parameters
+    ----------
+    reports : Reports
+    weights : array, shape (n,), optional
+        Weights of the reports, not all zero.
+    candidates : sequence of str, optional
+        For mechanisms with an open alphabet; they are taken to be all answers.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports do not determine the answers.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> reports = ldp.KRR(("a", "b", "c"), epsilon=1.0).parse("answer", ["b", "a", "b"])
+    >>> unbiased_indicators(reports).rows()[0].round(3).tolist()
+    [-0.582, 2.164, -0.582]
+    """
+    given = np.ones(len(reports)) if weights is None else weights
+    decoded = decode(reports, given, candidates)
+    seen = np.bincount(decoded.place, given, len(decoded.phi))
+    spread: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
+    lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
+    share = float(given @ lacking / given.sum())
+    se = float(np.sqrt(given**2 @ (lacking - share) ** 2) / given.sum())
+    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), spread)
+    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
+    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
+
+
+def _summed_to_one(phi: Array, noise: Array) -> tuple[Array, Array]:
+    """Indicators whose rows sum to one, and their covariance."""
+    with_sum = noise.sum(axis=1)
+    size = float(with_sum.sum())
+    if size <= _FREE * float(np.trace(noise)):
+        return phi, noise  # they do
+    share = with_sum / size
+    found = phi + np.outer(1.0 - phi.sum(axis=1), share)
+    return found, noise - size * np.outer(share, share)
+
+
+def stacked_indicators(
+    groups: Sequence[Reports], weights: Array, candidates: Any = None
+) -> tuple[Array, Array, bool]:
+    """The indicators of all respondents of several groups, shape (n, k); their noise; is_open.
+
+    Those of a group without weight are zero.
+    """
+    parts: list[Array] = []
+    noise: Array | float = 0.0
+    start, is_open = 0, False
+    for group in groups:
+        own = weights[start : start + len(group)]
+        start += len(group)
+        if own.any():
+            one = unbiased_indicators(group, own, candidates)
+            parts.append(one.rows())
+            noise, is_open = noise + one.noise, is_open or one.is_open
+        else:
+            parts.append(np.zeros((len(group), len(group.mechanism.labels(candidates)))))
+    return np.concatenate(parts), np.asarray(noise), is_open
+
+
+def crossed_indicators(each: Sequence[Array]) -> Array:
+    """Indicators of the combinations of variables that were randomised independently.
+
+    Parameters
+    ----------
+    each : sequence of arrays, shape (n, k_v)
+
+    Returns
+    -------
+    array, shape (n, C)
+        Products, the last variable fastest, as `answers.crossed` has them.
+    """
+    found = each[0]
+    for other in each[1:]:
+        found = (found[:, :, None] * other[:, None, :]).reshape(len(found), -1)
+    return found
+
+
+# -- Parameters of a regression: where iterations start, and in which units they are measured -----
+
+
+_PART = 1e-6  # of the length of a constant, what is none of it
+
+
+def constant_column(designs: Sequence[Array]) -> int | None:
+    """The first column that is the same for all, and not zero, if there is one."""
+    first = designs[0][0]
+    for j in np.flatnonzero(first):
+        if all(np.all(X[:, j] == first[j]) for X in designs):
+            return int(j)
+    return None
+
+
+def constant_combination(designs: Sequence[Array]) -> Array | None:
+    """Coefficients of the covariates whose sum is one for all, (p,), if there are such.
+
+    As of a constant, or of dummies of all levels of a factor.
+    """
+    at, p = constant_column(designs), designs[0].shape[1]
+    if at is not None:
+        return np.asarray(np.eye(p)[at] / designs[0][0, at])
+    size = np.sqrt(sum((X**2).sum(axis=0) for X in designs))
+    size = np.where(size > 0.0, size, 1.0)
+    gram = np.asarray(sum(X.T @ X for X in designs)) / np.outer(size, size)
+    total = np.asarray(sum(X.sum(axis=0) for X in designs)) / size
+    found = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
+    length = np.sqrt(sum(len(X) for X in designs))
+    found = np.where(np.abs(found) > _PART * length, found, 0.0) / size
+    off = max(float(np.abs(X @ found - 1.0).max()) for X in designs)
+    return found if off < _PART else None
+
+
+def start(likelihood: RegressionLikelihood) -> Array:
+    """No effects: thresholds, means and spreads as in the whole."""
+    theta = np.zeros(likelihood.size)
+    design, outcome, w = likelihood.designs[0], likelihood.outcome, likelihood.weights
+    p = design.p
+    if isinstance(outcome, Ordered):
+        cuts = np.log(np.arange(1, outcome.k) / (outcome.k - np.arange(1, outcome.k)))
+        theta[p : p + outcome.q] = np.append(cuts[0], np.log(np.diff(cuts)))
+    elif isinstance(outcome, Normal):
+        y = likelihood.seen
+        off = 0.0 if design.offset is None else design.offset
+        X = sum(one.X for one in likelihood.designs) / len(likelihood.designs)
+        root = np.sqrt(w)[:, None]
+        slopes = np.linalg.lstsq(X * root, (y - off) * root[:, 0], rcond=None)[0]
+        theta[:p] = slopes
+        spread = float(w @ (y - off - X @ slopes) ** 2 / w.sum())
+        theta[p] = 0.5 * np.log(max(spread, 1e-300))
+    elif isinstance(outcome, Poisson):
+        at = constant_column([one.X for one in likelihood.designs])
+        if at is not None:
+            mean = float(w @ likelihood.seen / w.sum())
+            theta[at] = np.log(max(mean, 1e-3)) / design.X[0, at]
+    return theta
+
+
+def units(likelihood: RegressionLikelihood) -> Array:
+    """Parameters from standardised ones, (size, size): slopes of standardised covariates."""
+    found = np.zeros((likelihood.size, likelihood.size))
+    m = likelihood.n_outcome
+    found[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
+    if isinstance(likelihood.outcome, Normal):
+        found[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
+    if likelihood.marginal is not None:
+        found[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
+    return found
+
+
+def _of(design: Predictors, each: Sequence[Array]) -> Array:
+    """Units of the parameters of one kind of predictors."""
+    n = sum(len(X) for X in each)
+    mean = sum(X.sum(axis=0) for X in each) / n
+    spread = np.sqrt(sum(((X - mean) ** 2).sum(axis=0) for X in each) / n)
+    size = np.sqrt(sum((X**2).sum(axis=0) for X in each) / n)
+    varies = spread > 1e-12 * size
+    constant = constant_combination(each) if design.p else None
+    ordered = isinstance(design, Parallel)
+    own = np.diag(1.0 / np.where(size > 0.0, size, 1.0))
+    if ordered:
+        own = np.diag(1.0 / np.where(varies, spread, np.where(size > 0.0, size, 1.0)))
+    elif constant is not None:  # covariates that it is not made of are centred by it
+        others = np.flatnonzero(varies & (constant == 0.0))
+        own[:, others] = -np.outer(constant, mean[others] / spread[others])
+        own[others, others] = 1.0 / spread[others]
+    if not ordered:
+        whole = np.kron(np.eye(1 if isinstance(design, Scaled) else design.q), own)
+        if isinstance(design, Scaled):
+            return np.block(
+                [[whole, np.zeros((design.p, 1))], [np.zeros((1, design.p)), np.ones((1, 1))]]
+            )
+        return whole
+    whole = np.eye(design.size)
+    whole[: design.p, : design.p] = own
+    whole[design.p, : design.p] = np.where(varies, mean / np.where(varies, spread, 1.0), 0.0)
+    return whole

@@ -1,0 +1,1096 @@
+"""The likelihood matrix W of observed reports, kept in the form that its channel allows.
+
+Row i belongs to one distinct report y_i, column x to one category:
+``W[i, x] = Q[x, y_i] / exp(log_scale[i])``. A solver needs only the products below, so the matrix
+itself is formed for dense channels alone. The scale of a row leaves the maximum where it is, and
+keeps reports of many bits, whose probabilities underflow, in range.
+
+Rows also answer what a solver wants to know of their structure: which form has the fastest products
+(`prepared`), where iterations start (`start`), whether counts give the maximum (`closed_form`) or a
+smaller problem does (`reduced`), and which reports are noisy (`noise`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments import distribution, one_of
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import encode
+from ldpstats.likelihood.blocks import BlockDesign
+from ldpstats.likelihood.hashed import HashDesign
+from ldpstats.likelihood.tallies import project_simplex, water_filling
+from ldpstats.reports.single import Counts, Reports, cell_counts
+
+__all__ = [
+    "BlockRows",
+    "DenseRows",
+    "PackedRows",
+    "Rows",
+    "SensitiveRows",
+    "SubsetRows",
+    "UnaryRows",
+    "UniformRows",
+    "add_grams",
+    "along_each",
+    "contracted",
+    "contracted_pairs",
+    "dense_if_small",
+    "gram_of_two",
+    "khatri_rao",
+    "log_noise",
+    "n_pairs",
+    "other_law",
+    "other_rows",
+    "pairs",
+    "rows_of_law",
+    "unpacked",
+]
+
+
+Array = npt.NDArray[Any]
+
+_BLOCK = 1 << 21  # entries of W that are unpacked at a time (16 MB as float64)
+_SMALL = 1 << 21  # entries of W up to which the dense matrix is the fastest form
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A likelihood of fewer categories whose maximum q gives that of all, q[places] * shares.
+
+    Parameters
+    ----------
+    whole : Rows, shape (u, k)
+        The rows of all categories, `prepared`.
+    W, n : Rows, shape (u', k'), and array, shape (u',)
+        The smaller problem: its rows and counts.
+    places : array of int, shape (k,)
+        Which of the k' categories each of the k belongs to.
+    shares : array, shape (k,)
+        Its share of that category at the maximum.
+    """
+
+    whole: Rows
+    W: Rows
+    n: Array
+    places: Array
+    shares: Array
+
+    def expanded(self, q: Array) -> Array:
+        """The p, shape (k,), that belongs to q, shape (k',)."""
+        return np.asarray(q[self.places] * self.shares)
+
+
+class Rows(ABC):
+    """A (u, k) matrix of report likelihoods, known through its products."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of distinct reports u and of categories k."""
+
+    @property
+    def log_scale(self) -> Array:
+        """Natural logarithm, shape (u,), of the factor taken out of each row."""
+        return np.zeros(self.shape[0])
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether products with W are cheaper than a dense matrix makes them."""
+        return False
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether these are joint reports on several variables."""
+        return False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether products go through a table of the distinct reports, which makes them quick."""
+        return False
+
+    @abstractmethod
+    def mix(self, p: Array) -> Array:
+        """W p, shape (u,): the scaled probability of each report under p."""
+
+    @abstractmethod
+    def adjoint(self, v: Array) -> Array:
+        """W' v, shape (k,)."""
+
+    def mix_each(self, p: Array) -> Array:
+        """`mix` of several p, shape (c, k), at once: shape (c, u)."""
+        return np.stack([self.mix(one) for one in p])
+
+    def adjoint_each(self, v: Array) -> Array:
+        """`adjoint` of several v, shape (c, u), at once: shape (c, k)."""
+        return np.stack([self.adjoint(one) for one in v])
+
+    @abstractmethod
+    def take(self, start: int, stop: int) -> Array:
+        """Rows `start` to `stop` as a dense (stop - start, k) float64 array."""
+
+    @abstractmethod
+    def select(self, keep: Array) -> Rows:
+        """The rows where the boolean `keep`, shape (u,), is true, in the same form."""
+
+    # -- what a solver asks
+
+    def prepared(self) -> Rows:
+        """The same rows in the form whose products are fastest: dense if small, else compiled."""
+        return self
+
+    def groups(self, v: Array) -> list[tuple[Rows, Array]]:
+        """The rows of each group of respondents, with its part of v, shape (u,)."""
+        return [(self, v)]
+
+    def closed_form(self, n: Array) -> Array | None:
+        """The maximum of the likelihood for counts n, shape (u,), where a formula gives it."""
+        return None
+
+    def closed_form_beside(self, n: Array, index: int, value: float) -> Array | None:
+        """The shares of the other categories, (k - 1,), at the maximum where one is held fixed."""
+        return None
+
+    def reduced(self, n: Array) -> Reduction | None:
+        """A smaller problem that has the same maximum for counts n, where there is one."""
+        return None
+
+    def start(self, n: Array) -> Array:
+        """Where to start for counts n: a projected linear estimate, else the uniform p.
+
+        Solvers ask it of rows that are `prepared`; see also `margins`.
+        """
+        return np.full(self.shape[1], 1.0 / self.shape[1])
+
+    def linear(self, v: Array, total: float) -> Array | None:
+        """The linear estimate from weights v that sum to `total`; None where it is not quick."""
+        return None
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        """W and counts of the reports on each variable alone; none where there is but one."""
+        return []
+
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        """W' v and 1' v over noisy reports alone, if there are any, where W' v is `first`."""
+        return first, float(v.sum())
+
+    def pinned(self, p: Array) -> Array:
+        """Categories, bool of shape (k,), that are absent under p beyond doubt.
+
+        One respondent of such a category may make a report that no other can, and that has
+        probability zero under p: the information about its absence is infinite.
+        """
+        return np.zeros(self.shape[1], dtype=bool)
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        """W' v and (W * W)' v, both (k,); the latter is the diagonal of `gram`."""
+        first, second = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for part, block in self.blocks():
+            first += v[part] @ block
+            second += v[part] @ (block * block)
+        return first, second
+
+    def mix_squares(self, p: Array) -> Array:
+        """(W * W) p, shape (u,)."""
+        return np.concatenate([(block * block) @ p for _, block in self.blocks()])
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Dense blocks of rows, each of at most about 16 MB."""
+        u, k = self.shape
+        step = max(1, _BLOCK // max(k, 1))
+        for start in range(0, u, step):
+            stop = min(start + step, u)
+            yield slice(start, stop), self.take(start, stop)
+
+    def dense(self) -> Array:
+        """The whole scaled matrix, shape (u, k)."""
+        return self.take(0, self.shape[0])
+
+    def gram(self, v: Array) -> Array:
+        """W' diag(v) W, shape (k, k), for v >= 0."""
+        k = self.shape[1]
+        total = np.zeros((k, k))
+        root = np.sqrt(v)
+        for part, block in self.blocks():
+            weighted = block * root[part, None]
+            total += weighted.T @ weighted
+        return total
+
+    def rough_gram(self, v: Array) -> Array:
+        """`gram`, to about seven digits where that is quicker: enough to steer iterations."""
+        return self.gram(v)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows(Rows):
+    """An explicit matrix, shape (u, k), with an optional scale per row."""
+
+    W: Array
+    scale: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.W.shape[0], self.W.shape[1]
+
+    @property
+    def log_scale(self) -> Array:
+        return np.zeros(self.W.shape[0]) if self.scale is None else self.scale
+
+    def mix(self, p: Array) -> Array:
+        return np.asarray(self.W @ p)
+
+    def adjoint(self, v: Array) -> Array:
+        return np.asarray(v @ self.W)
+
+    def mix_each(self, p: Array) -> Array:
+        return np.asarray(p @ self.W.T)
+
+    def adjoint_each(self, v: Array) -> Array:
+        return np.asarray(v @ self.W)
+
+    def take(self, start: int, stop: int) -> Array:
+        return self.W[start:stop]
+
+    def select(self, keep: Array) -> DenseRows:
+        return DenseRows(self.W[keep], None if self.scale is None else self.scale[keep])
+
+
+@dataclass(frozen=True, eq=False)
+class UniformRows(Rows):
+    """Rows ``b_y + a [x == y]``, y = codes[i], of a channel a I + 1 b' (k-RR, uRR), in O(u) memory.
+
+    `b` is a number where all reports are alike (k-RR), else of shape (k,).
+    """
+
+    codes: Array
+    a: float
+    b: float | Array
+    k: int
+
+    @cached_property
+    def background(self) -> Any:
+        """What all categories share of each row: a number, or shape (u,)."""
+        return self.b if np.ndim(self.b) == 0 else np.asarray(self.b)[self.codes]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.codes.size, self.k
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    def mix(self, p: Array) -> Array:
+        return np.asarray(self.a * p[self.codes] + self.background * p.sum())
+
+    def adjoint(self, v: Array) -> Array:
+        own = np.bincount(self.codes, weights=v, minlength=self.k)
+        return np.asarray(self.a * own + (self.background * v).sum())
+
+    def mix_each(self, p: Array) -> Array:
+        totals = p.sum(axis=1, keepdims=True)
+        return np.asarray(self.a * p[:, self.codes] + self.background * totals)
+
+    def adjoint_each(self, v: Array) -> Array:
+        places = self.codes + self.k * np.arange(len(v))[:, None]
+        own = np.bincount(places.ravel(), weights=v.ravel(), minlength=self.k * len(v))
+        common = (v * self.background).sum(axis=1, keepdims=True)
+        return np.asarray(self.a * own.reshape(len(v), self.k) + common)
+
+    def take(self, start: int, stop: int) -> Array:
+        codes = self.codes[start:stop]
+        block = np.empty((codes.size, self.k))
+        block.T[:] = np.broadcast_to(self.background, self.codes.shape)[start:stop]
+        block[np.arange(codes.size), codes] += self.a
+        return block
+
+    def select(self, keep: Array) -> UniformRows:
+        return replace(self, codes=self.codes[keep])
+
+    def closed_form(self, n: Array) -> Array | None:
+        """By water-filling (KBR16 Proposition 6), unless reports contradict their label."""
+        if not self.a > 0.0:
+            return None
+        return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
+
+    def closed_form_beside(self, n: Array, index: int, value: float) -> Array | None:
+        """By water-filling too: the other categories have reports as from a smaller a."""
+        if not self.a > 0.0:
+            return None
+        counts = np.delete(np.bincount(self.codes, n, self.k), index)
+        if not counts.any():
+            return np.full(self.k - 1, 1.0 / (self.k - 1))
+        b = self.b if np.ndim(self.b) == 0 else np.delete(self.b, index)
+        return water_filling(counts, self.a * (1.0 - value), b)
+
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        if not np.any(self.background):
+            return super().noise(v, first)
+        noisy = np.where(self.background > 0.0, v, 0.0)
+        return self.adjoint(noisy), float(noisy.sum())
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        b = self.background
+        tally = np.bincount(self.codes, weights=v, minlength=self.k)
+        twice = np.bincount(self.codes, weights=(self.a + 2.0 * b) * v, minlength=self.k)
+        return self.a * tally + (b * v).sum(), self.a * twice + (b * b * v).sum()
+
+
+def dense_if_small(W: Rows) -> Rows:
+    """W as a dense matrix where that is its fastest form, else W itself."""
+    return DenseRows(W.dense(), W.log_scale) if W.shape[0] * W.shape[1] <= _SMALL else W
+
+
+def log_noise(packed: npt.NDArray[np.uint8], p0: float | Array, n_bits: int) -> Array:
+    """Log-probability, (u,), of packed reports whose bits are 1 with probability p0, or (k,)."""
+    if np.ndim(p0):
+        odds, clear = np.log(p0) - np.log1p(-p0), float(np.log1p(-p0).sum())
+        parts = np.array_split(packed, 1 + 8 * packed.size // _BLOCK)
+        bits = (np.unpackbits(part, axis=1, count=n_bits, bitorder="little") for part in parts)
+        return np.concatenate([part @ odds for part in bits]) + clear
+    parts = np.array_split(packed, 1 + packed.size // _BLOCK)
+    ones = np.concatenate([np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts])
+    return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))
+
+
+# -- Likelihoods of unary (RAPPOR-like) reports: a bit a category ---------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class UnaryRows(Rows):
+    """Rows of a unary channel: category x sets bit x with p1, every other bit with p0 < p1.
+
+    Where bits differ in their noise p1 and p0 are arrays, shape (k,).
+
+    Up to the factor ``prod_j p0^y_j (1-p0)^(1-y_j)`` of the row, which `log_scale` holds,
+    ``W[i, x] = absent + (present - absent) * bit x of report i`` with present = p1/p0 and
+    absent = (1-p1)/(1-p0): the exact likelihood of a whole report (KBR16's Proposition 7 multiplies
+    the bits as if they were independent given p, which they are not).
+
+    `packed` has shape (u, ceil(k/8)), bit j of a report in byte j // 8 at position j % 8.
+    """
+
+    packed: npt.NDArray[np.uint8]
+    p1: float | Array
+    p0: float | Array
+    k: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.packed.shape[0], self.k
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @property
+    def present(self) -> float | Array:
+        """Scaled likelihood of the categories whose bit is set."""
+        return self.p1 / self.p0
+
+    @property
+    def absent(self) -> float | Array:
+        """Scaled likelihood of the categories whose bit is not set."""
+        return (1.0 - self.p1) / (1.0 - self.p0)
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return log_noise(self.packed, self.p0, self.k)
+
+    def mix(self, p: Array) -> Array:
+        out = np.empty(self.shape[0])
+        for part, block in self.blocks():
+            out[part] = block @ p
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        out = np.zeros(self.k)
+        for part, block in self.blocks():
+            out += v[part] @ block
+        return out
+
+    def take(self, start: int, stop: int) -> Array:
+        bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
+        block = bits.astype(np.float64)
+        block *= self.present - self.absent
+        block += self.absent
+        return block
+
+    def select(self, keep: Array) -> Self:
+        return replace(self, packed=self.packed[keep])
+
+    def prepared(self) -> Rows:
+        return PackedRows(np.ascontiguousarray(self.packed), self.p1, self.p0, self.k).prepared()
+
+
+@dataclass(frozen=True, eq=False)
+class PackedRows(UnaryRows):
+    """`UnaryRows` with compiled products: by bytes, or along the set bits where these are few.
+
+    Examples
+    --------
+    >>> rows = PackedRows(np.array([[0b01], [0b10]], dtype=np.uint8), p1=0.75, p0=0.25, k=2)
+    >>> rows.mix(np.array([1.0, 0.0])).round(3)   # 3 where the bit is set, else 1/3
+    array([3.   , 0.333])
+    """
+
+    @cached_property
+    def _listed(self) -> tuple[Array, Array] | None:
+        from ldpstats.kernels.bits import listed
+
+        return listed(self.packed)
+
+    def mix(self, p: Array) -> Array:
+        from ldpstats.kernels.bits import bit_mix, list_mix
+
+        gain = (self.present - self.absent) * p
+        owned = list_mix(*self._listed, gain) if self._listed else bit_mix(self.packed, gain)
+        return np.asarray(np.sum(self.absent * p) + owned)
+
+    def adjoint(self, v: Array) -> Array:
+        return self.adjoints(v)[0]
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        one, zero, total, sums = self.present, self.absent, float(v.sum()), self._sums(v)
+        return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
+
+    def gram(self, v: Array) -> Array:
+        if not self._listed:
+            return super().gram(v)
+        from ldpstats.kernels.bits import list_gram
+
+        zero, gain = self.absent, self.present - self.absent
+        gain, zero = np.broadcast_to(gain, self.k), np.broadcast_to(zero, self.k)
+        cross = np.outer(gain * self._sums(v), zero)
+        pairs = np.outer(gain, gain) * list_gram(*self._listed, v, self.k)
+        return np.asarray(pairs + cross + cross.T + np.outer(zero, zero) * v.sum())
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        return project_simplex(self.linear(n / n.sum(), 1.0))
+
+    def linear(self, v: Array, total: float) -> Array:
+        """``(m - p0 total) / (p1 - p0)`` for the weight m of the reports that have each bit set."""
+        sums, _ = self.adjoints(v)  # absent times total + (present - absent) m
+        m = (sums - self.absent * total) / (self.present - self.absent)
+        return np.asarray((m - self.p0 * total) / (self.p1 - self.p0))
+
+    def _sums(self, v: Array) -> Array:
+        """Weighted sums of the bits, shape (k,)."""
+        from ldpstats.kernels.bits import bit_sums, list_sums
+
+        if self._listed:
+            return list_sums(*self._listed, v, self.k)
+        return bit_sums(self.packed, v, self.k)
+
+
+# -- The Hessian of a likelihood of Bloom filters whose candidates own at most two bits each ------
+
+
+_BLOCK_two_bits = 1 << 19  # bits of reports that are taken as numbers at a time (4 MB)
+
+
+def gram_of_two(
+    packed: npt.NDArray[np.uint8],
+    cohort: Array,
+    cells: Array,
+    n_bits: int,
+    ratios: tuple[float, float],
+    v: Array,
+) -> Array:
+    """W' diag(v) W, shape (S, S), of `BloomRows` with cells of shape (C, S, 2).
+
+    A likelihood is ``(absent + gain y_a) (absent + gain y_b)``: what is linear in the bits, B'(y,
+    1), and gain^2 where both are set, which few candidates have. The squares of the former take
+    the products of all bits of a cohort, the others lists of few.
+
+    Parameters
+    ----------
+    ratios : tuple of float
+        Likelihood ratios of an own bit that is not set, and of one that is.
+    """
+    from ldpstats.kernels.two_bits import pair_gram
+
+    S, (absent, present) = cells.shape[1], ratios
+    gain, half, both = present - absent, np.zeros((S, S)), np.zeros((S, S))
+    for c, own in enumerate(cells):
+        products, cross = np.zeros((n_bits + 1,) * 2), np.zeros((S, n_bits + 1))
+        members = np.flatnonzero(cohort == c)
+        for rows in np.array_split(members, 1 + members.size * n_bits // _BLOCK_two_bits):
+            pair_gram(packed[rows], v[rows], own, n_bits, both, cross)
+            products += _products(packed[rows], n_bits, v[rows])
+        B = _linear(own, n_bits, absent, gain)
+        half += B.T @ (products @ B / 2.0 + gain**2 * cross.T)
+    half += gain**4 * np.triu(both, 1)
+    half[np.diag_indices(S)] += gain**4 * both.diagonal() / 2.0
+    return half + half.T
+
+
+def _linear(own: Array, n_bits: int, absent: float, gain: float) -> Array:
+    """Coefficients, (n_bits + 1, S), of the bits and of 1 in each candidate's likelihood."""
+    alone = own[:, 1] == n_bits
+    slope = gain * np.where(alone, 1.0, absent)
+    B = np.zeros((n_bits + 1, len(own)))
+    B[own, np.arange(len(own))[:, None]] = slope[:, None]
+    B[-1] = np.where(alone, absent, absent**2)
+    return B
+
+
+def _products(packed: npt.NDArray[np.uint8], n_bits: int, weights: Array) -> Array:
+    """Weighted sums of the products of the bits and 1, shape (n_bits + 1, n_bits + 1)."""
+    bits = np.ones((len(packed), n_bits + 1))
+    bits[:, :-1] = np.unpackbits(packed, axis=1, count=n_bits, bitorder="little")
+    return np.asarray((bits * weights[:, None]).T @ bits)
+
+
+# -- Likelihoods of reports that are subsets of the categories, all of one size -------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetRows(PackedRows):
+    """Rows of subset selection: ``W[i, x]`` is one where report i holds x, else `ratio`.
+
+    Parameters
+    ----------
+    packed : array of uint8, shape (u, ceil(k/8))
+        Bit j of a report in byte j // 8 at position j % 8.
+    p1, p0 : float
+        P(x in the report) of the category itself and of any other.
+    k : int
+        Number of categories.
+    ratio : float
+        Probability of a report under a category outside it, over that under one inside.
+    log_high : float
+        Natural logarithm of the latter, the scale of every row.
+
+    Examples
+    --------
+    >>> rows = SubsetRows(np.array([[0b001], [0b010]], np.uint8), 0.5, 0.25, 3, 0.5, np.log(0.5))
+    >>> rows.mix(np.array([0.5, 0.25, 0.25]))
+    array([0.75 , 0.625])
+    """
+
+    ratio: float
+    log_high: float
+
+    @property
+    def present(self) -> float:
+        return 1.0
+
+    @property
+    def absent(self) -> float:
+        return self.ratio
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return np.full(len(self.packed), self.log_high)
+
+    def prepared(self) -> Rows:
+        return dense_if_small(replace(self, packed=np.ascontiguousarray(self.packed)))
+
+
+# -- Likelihoods of labels that stand for blocks of categories ------------------------------------
+
+
+_MOST_PARTS = 128  # that a model of the Hessian keeps apart
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows(Rows):
+    """Rows of a block design: ``W[i, x]`` is one where the block of report i holds x, else `ratio`.
+
+    Products take one transform of the design, whatever the number of reports.
+
+    Parameters
+    ----------
+    codes : array of int, shape (u,)
+        Labels that were reported.
+    design : BlockDesign
+        Which categories a label stands for.
+    ratio : float
+        Probability of a label under a category outside its block, over that under one inside.
+    high : float
+        The latter, the scale of every row.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.blocks import HadamardDesign
+    >>> rows = BlockRows(np.array([0, 2]), HadamardDesign(3, 1, 4), ratio=0.5, high=1 / 3)
+    >>> rows.mix(np.array([0.5, 0.25, 0.25]))
+    array([1.  , 0.75])
+    """
+
+    codes: Array
+    design: BlockDesign
+    ratio: float
+    high: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.codes.size, self.design.k
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return np.full(self.codes.size, np.log(self.high))
+
+    def mix(self, p: Array) -> Array:
+        inside = self.design.masses(p)[self.codes]
+        return np.asarray(self.ratio * p.sum() + (1.0 - self.ratio) * inside)
+
+    def mix_squares(self, p: Array) -> Array:
+        inside, square = self.design.masses(p)[self.codes], self.ratio**2
+        return np.asarray(square * p.sum() + (1.0 - square) * inside)
+
+    def adjoint(self, v: Array) -> Array:
+        return np.asarray(self.ratio * v.sum() + (1.0 - self.ratio) * self._inside(v))
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        inside, total, square = self._inside(v), float(v.sum()), self.ratio**2
+        first = self.ratio * total + (1.0 - self.ratio) * inside
+        return first, square * total + (1.0 - square) * inside
+
+    def _inside(self, v: Array) -> Array:
+        """Weighted number of the reports that hold each category, shape (k,)."""
+        return self.design.tallies(
+            np.bincount(self.codes, weights=v, minlength=self.design.n_labels)
+        )
+
+    def take(self, start: int, stop: int) -> Array:
+        return np.where(self.design.holds(self.codes[start:stop]), 1.0, self.ratio)
+
+    def select(self, keep: Array) -> BlockRows:
+        return replace(self, codes=self.codes[keep])
+
+    def groups(self, v: Array) -> list[tuple[Rows, Array]]:
+        """The reports of each part of the design, which tell of other categories each."""
+        part = self.design.label_parts(self.codes)
+        members = [part == i for i in np.unique(part)]
+        if not 1 < len(members) <= _MOST_PARTS:
+            return super().groups(v)
+        return [(self.select(own), v[own]) for own in members]
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        return project_simplex(self.linear(n / n.sum(), 1.0))
+
+    def linear(self, v: Array, total: float) -> Array:
+        """The tallies of the own labels, without what other answers add on average.
+
+        Those add alike where two categories have as many labels in common whichever they are, else
+        about so.
+        """
+        design = self.design
+        l, s = design.n_labels, design.size  # noqa: E741
+        common = design.common if design.common is not None else s * s / l
+        Z = s + (l - s) * self.ratio
+        own, other = s / Z, (common + (s - common) * self.ratio) / Z
+        return np.asarray((self._inside(v) - other * total) / (own - other))
+
+
+# -- Likelihood rows of reports whose bits are noised for sensitive categories only (uRAP) --------
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveRows(Rows):
+    """Rows of reports that are bits of the sensitive categories, or reveal another category.
+
+    A protected report has the likelihood of its bits under each sensitive category, and the same
+    likelihood `leftover` times that of noise under all others. An invertible report has likelihood
+    `told` under the category that it reveals, and none under any other.
+
+    Parameters
+    ----------
+    bits : Rows, shape (u_P, S)
+        Protected reports under the sensitive categories, scaled by the probability of noise.
+    protected : array of bool, shape (u,)
+        Which reports are protected.
+    revealed : array of int, shape (u - u_P,)
+        Category that each of the others reveals.
+    sensitive : array of bool, shape (k,)
+        Which categories are sensitive, in the order of the columns of `bits`.
+    told : float
+        Probability that a category that is not sensitive is revealed.
+    """
+
+    bits: Rows
+    protected: npt.NDArray[np.bool_]
+    revealed: Array
+    sensitive: npt.NDArray[np.bool_]
+    told: float
+    leftover: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.protected.size, self.sensitive.size
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    @cached_property
+    def log_scale(self) -> Array:
+        out = np.zeros(self.protected.size)
+        out[self.protected] = self.bits.log_scale
+        return out
+
+    def mix(self, p: Array) -> Array:
+        out = np.empty(self.protected.size)
+        rest = self.leftover * p[~self.sensitive].sum()
+        out[self.protected] = self.bits.mix(p[self.sensitive]) + rest
+        out[~self.protected] = self.told * p[self.revealed]
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        noise, told = v[self.protected], self._tally(v)
+        out = self.told * told + self.leftover * noise.sum()
+        out[self.sensitive] = self.bits.adjoint(noise)
+        return np.asarray(out)
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        noise, told = v[self.protected], self._tally(v)
+        first = self.told * told + self.leftover * noise.sum()
+        second = self.told**2 * told + self.leftover**2 * noise.sum()
+        first[self.sensitive], second[self.sensitive] = self.bits.adjoints(noise)
+        return first, second
+
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        """Of the protected reports; what revealed its category counts only where none are."""
+        if not self.bits.shape[0]:
+            return super().noise(v, first)
+        total = float(v[self.protected].sum())
+        return np.where(self.sensitive, first, self.leftover * total), total
+
+    def _tally(self, v: Array) -> Array:
+        return np.bincount(self.revealed, weights=v[~self.protected], minlength=self.sensitive.size)
+
+    def take(self, start: int, stop: int) -> Array:
+        protected = self.protected[start:stop]
+        before = int(np.count_nonzero(self.protected[:start]))
+        within = int(np.count_nonzero(protected))
+        block = np.zeros((protected.size, self.sensitive.size))
+        block[np.ix_(protected, self.sensitive)] = self.bits.take(before, before + within)
+        block[np.ix_(protected, ~self.sensitive)] = self.leftover
+        revealed = self.revealed[start - before :][: protected.size - within]
+        block[np.flatnonzero(~protected), revealed] = self.told
+        return block
+
+    def gram(self, v: Array) -> Array:
+        noise, told = v[self.protected], self._tally(v)
+        S, N = self.sensitive, ~self.sensitive
+        out = np.full((S.size, S.size), self.leftover**2 * noise.sum())
+        out[np.diag_indices(S.size)] += self.told**2 * told
+        cross = self.leftover * self.bits.adjoint(noise)
+        out[np.ix_(S, N)], out[np.ix_(N, S)] = cross[:, None], cross
+        out[np.ix_(S, S)] = self.bits.gram(noise)
+        return out
+
+    def select(self, keep: Array) -> SensitiveRows:
+        return replace(
+            self,
+            bits=self.bits.select(keep[self.protected]),
+            protected=self.protected[keep],
+            revealed=self.revealed[keep[~self.protected]],
+        )
+
+    def pinned(self, p: Array) -> Array:
+        # what alone was never revealed is zero at the maximum, and only nearly so where EM stops
+        never = (self._tally(np.ones(self.protected.size)) == 0.0) & bool(self.revealed.size)
+        return np.asarray(~self.sensitive & ((p <= 0.0) | never))
+
+    def prepared(self) -> SensitiveRows:
+        return replace(self, bits=self.bits.prepared())
+
+    def start(self, n: Array) -> Array:
+        """The linear estimate; for sensitive categories from protected reports alone."""
+        noise, nobs = n[self.protected] / n.sum(), float(n.sum())
+        bits = self.bits.linear(noise, noise.sum())
+        if bits is None:
+            return super().start(n)
+        p = self._tally(n) / (nobs * self.told)
+        p[self.sensitive] = bits
+        return project_simplex(p)
+
+    def reduced(self, n: Array) -> Reduction:
+        """The sensitive categories and, last, all others together.
+
+        Given their total, the maximum gives the others shares in proportion to how often each was
+        revealed: the likelihood of who was revealed stands alone. Where none was, shares are even.
+        """
+        whole, sensitive = self.prepared(), self.sensitive
+        told = self._tally(n)
+        S, total = int(sensitive.sum()), float(told[~sensitive].sum())
+        if S == sensitive.size:
+            return Reduction(whole, whole.bits, n[self.protected], np.arange(S), np.ones(S))
+        others = told / total if total > 0.0 else np.full(told.size, 1.0 / (told.size - S))
+        if not self.bits.shape[0]:  # nobody made a protected report
+            places, shares = np.zeros(told.size, dtype=np.int64), np.where(sensitive, 0.0, others)
+            return Reduction(whole, DenseRows(np.ones((1, 1))), np.array([total]), places, shares)
+        some = int(total > 0.0)
+        rows = replace(
+            whole,
+            protected=np.arange(self.bits.shape[0] + some) < self.bits.shape[0],
+            revealed=np.full(some, S),
+            sensitive=np.arange(S + 1) < S,
+        )
+        counts = np.append(n[self.protected], total) if some else n[self.protected]
+        places = np.where(sensitive, np.cumsum(sensitive) - 1, S)
+        return Reduction(whole, rows, counts, places, np.where(sensitive, 1.0, others))
+
+
+# -- What is not among the categories of interest: the category "Other" of a likelihood -----------
+# Where the mechanism allows it "Other" is exact, see `ldpstats.mechanisms.lumped`. Here is what can
+# be said of it where answers are hashed: the law of each bit, or label, of the respondents whose
+# answer is none of the candidates, by subtraction of what the candidates explain.
+
+
+_LEAST_SHARE = 1e-6  # of Other, below which there is nothing to estimate its law from
+_PRINTED_CLIP = 1e-6  # of probabilities, in google/rappor's association.R
+_LARGEST_LOG = 700.0  # of a likelihood ratio that a double holds
+
+
+def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
+    """Likelihood of "Other", one number a report, for answers outside the list of candidates.
+
+    Bits: as if they were independent in reports of "Other", each with the probability that is left
+    over once the candidates' part is taken off (FPE16 section III-B). Labels (O-RR) have a law that
+    is left over in the same way, and need no such assumption.
+    """
+    left = _LeftOver.of(data, candidates, p, form)
+    if form == "fpe16":
+        return rows_of_law(left.printed(), data)
+    return rows_of_law(left.law(1), data, left.law(0))
+
+
+def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) -> Array:
+    """Likelihood of reports, (u,), under a law of each cohort's cells, as `other_law` gives it.
+
+    It is in the scale of the candidates' own rows, see `other_rows`. `unset` is the law of cells
+    that are not the report's label, or of bits that are not set, where it differs.
+    """
+    assert data.cohort is not None
+    if not data.mechanism.n_bits:
+        return np.asarray(law[data.cohort, data.y])
+    unset = law if unset is None else unset
+    p0, p1 = data.mechanism.p0, data.mechanism.p1
+    if not (0.0 < p0 < 1.0 and 0.0 < p1 < 1.0):
+        raise NotAvailable(f"a bit of {data.mechanism} may lack noise: a product of bits has none")
+    clear = np.log1p(-unset) - np.log1p(-p0)
+    log = clear.sum(axis=1)[data.cohort]
+    change = np.log(law) - np.log(p0) - clear  # gained by a bit that is set
+    patterns = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    for j in range(data.y.shape[1]):  # byte by byte: a table of its 256 patterns in each cohort
+        part = change[:, 8 * j : 8 * j + 8]
+        log += (part @ patterns[:, : part.shape[1]].T)[data.cohort, data.y[:, j]]
+    if log.max(initial=0.0) > _LARGEST_LOG:
+        raise NotAvailable(
+            f"reports of {data.mechanism} are too telling for a product of bits: use fewer bits"
+        )
+    return np.asarray(np.exp(log))
+
+
+def other_law(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
+    """Law of the reports of "Other" in each cohort, of bits or labels, shape (C, n_cells).
+
+    Arguments and errors are those of `other_rows`. What is left over of a cell is shrunk towards
+    that of answers that hash evenly, by the share of its variance that is noise (empirical Bayes:
+    the variance over all cells, less that of privacy). Bits: P(bit = 1), kept between p* and q*,
+    which are what an answer can give. Labels: probabilities that sum to one, each at least that of
+    a label that is not the answer's own; the nearest such law.
+    """
+    left = _LeftOver.of(data, candidates, p, form)
+    return left.printed() if form == "fpe16" else left.law()
+
+
+@dataclass(frozen=True, eq=False)
+class _LeftOver:
+    """Tallies of cells, (C, m), and what the candidates account for.
+
+    `own` is the mass of the candidates that own a cell, `p_sum` that of all of them; `high` and
+    `low` are the probabilities of a cell that the answer owns, and that it does not; `even` is the
+    share of answers that own a cell where they hash evenly.
+    """
+
+    ones: Array
+    reports: Array
+    own: Array
+    p_sum: float
+    high: float
+    low: float
+    n_bits: int
+    even: float
+
+    @classmethod
+    def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
+        form = one_of("form", form, ("product", "fpe16"))
+        # a check of what a caller may pass, reports or their counts
+        counts = data.tally() if isinstance(data, Reports) else data
+        if not isinstance(counts, Counts):
+            raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
+        mechanism = data.mechanism
+        if not mechanism.n_cohorts:
+            raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
+        if form == "fpe16" and not mechanism.n_bits:
+            raise NotAvailable('form="fpe16" is a product of bits; O-RR reports labels')
+        cells = mechanism.cells(candidates) if mechanism.is_open else _some(mechanism, candidates)
+        p = distribution("p", p, cells.shape[1], partial=True)
+        if 1.0 - p.sum() < _LEAST_SHARE:
+            raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
+        ones, reports = cell_counts(counts)
+        own, law = HashDesign(cells, mechanism.n_cells).owned(p), mechanism.cell_law
+        total, n_bits = float(p.sum()), mechanism.n_bits
+        return cls(ones, reports, own, total, law.high, law.low, n_bits, law.shared)
+
+    def printed(self) -> Array:
+        """FPE16 III-B as printed: the noise of all reports is taken off those of Other."""
+        seen = self._seen(self.ones, self.reports)
+        left = (seen - self.high * self.own - self.low * (1.0 - self.own)) / (1.0 - self.p_sum)
+        return np.asarray(np.clip(left, _PRINTED_CLIP, 1.0 - _PRINTED_CLIP))
+
+    def law(self, without: int | None = None) -> Array:
+        """Law of each cell, from all reports or all but one: that has 1 or 0, `without`, there."""
+        ones, reports = self.ones, self.reports
+        if without is not None:
+            ones, reports = np.maximum(ones - without, 0), np.maximum(reports - 1, 0)
+        owned = self._shrunken(ones, reports)
+        if not self.n_bits:  # shares add up to one
+            owned -= self._excess[:, None]
+        return np.asarray(self.low + (self.high - self.low) * np.clip(owned, 0.0, 1.0))
+
+    def _shrunken(self, ones: Array, reports: Array) -> Array:
+        """Share of the answers in Other that own a cell, shrunk towards `even`."""
+        return np.asarray(self.even + self._weight * (self._owned(ones, reports) - self.even))
+
+    @cached_property
+    def _excess(self) -> Array:
+        """What the projection onto the simplex takes off each share, (C,)."""
+        owned = self._shrunken(self.ones, self.reports)
+        return np.array([v.max() - project_simplex(v).max() for v in owned])
+
+    def _seen(self, ones: Array, reports: Array) -> Array:
+        none = np.full(ones.shape, self.low)
+        return np.asarray(np.divide(ones, reports[:, None], out=none, where=reports[:, None] > 0))
+
+    def _owned(self, ones: Array, reports: Array) -> Array:
+        """The same by subtraction alone; `even` where there is no report."""
+        rest, slope = 1.0 - self.p_sum, self.high - self.low
+        left = self._seen(ones, reports) - self.high * self.own - self.low * (self.p_sum - self.own)
+        share = (left / rest - self.low) / slope
+        return np.asarray(np.where(reports[:, None] > 0, share, self.even))
+
+    @cached_property
+    def _weight(self) -> Array:
+        """Share of the variance of what is left over that is not noise, (C, m)."""
+        rest, slope = 1.0 - self.p_sum, self.high - self.low
+        level = self.low + slope * (self.own + rest * self.even)
+        precision = self.reports[:, None] * (rest * slope) ** 2 / (level * (1.0 - level))
+        if not precision.any():
+            return precision
+        square = (self._owned(self.ones, self.reports) - self.even) ** 2
+        # moments: squares beyond those that noise has, weighted by precision
+        excess = float((precision * square).sum()) - np.count_nonzero(precision)
+        variance = max(excess / float(precision.sum()), 0.0)
+        return np.asarray(variance * precision / (1.0 + variance * precision))
+
+
+def _some(mechanism: Any, labels: Any) -> Array:
+    """Cells of some labels of a known alphabet."""
+    cells = mechanism.cells()
+    if labels is None:
+        return np.asarray(cells)
+    return np.ascontiguousarray(cells[:, encode("candidates", labels, mechanism.categories)[0]])
+
+
+# -- Products of the rows of several variables, and of pairs of their categories ------------------
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Row by row Kronecker products, shape (b, k_1 k_2)."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
+
+
+def contracted(table: Array, matrices: Any, axis: int) -> Array:
+    """The table summed with the given axis of a matrix along each of its own axes."""
+    for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
+        table = np.tensordot(table, W, axes=(0, axis))
+    return table
+
+
+def along_each(tables: Array, matrices: Any, axis: int) -> Array:
+    """`contracted` of several tables at once, shape (c, ...)."""
+    for W in matrices:
+        tables = np.tensordot(tables, W, axes=(1, axis))
+    return tables
+
+
+def pairs(rows: Array) -> Array:
+    """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
+    k = rows.shape[1]
+    columns = np.ascontiguousarray(rows.T)
+    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
+    end = 0
+    for i in range(k):
+        start, end = end, end + k - i
+        np.multiply(columns[i], columns[i:], out=out[start:end])
+    return out.T
+
+
+def n_pairs(k: int) -> int:
+    """Columns of `pairs`."""
+    return k * (k + 1) // 2
+
+
+def contracted_pairs(table: Array, W: Array, block: int) -> Array:
+    """The table summed along its first axis with `pairs` of W, which are put last."""
+    total = np.zeros((*table.shape[1:], n_pairs(W.shape[1])))
+    step = max(1, block // total.shape[-1])
+    for start in range(0, len(W), step):
+        rows = slice(start, start + step)
+        total += np.tensordot(table[rows], pairs(W[rows]), axes=(0, 0))
+    return total
+
+
+def add_grams(total: Array, weights: Array, W: Array, block: int) -> None:
+    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
+    b, k = W.shape
+    step = max(1, block // (b * k))
+    columns = np.ascontiguousarray(W.T)
+    for start in range(0, len(total), step):
+        some = slice(start, start + step)
+        weighted = weights.T[some, None, :] * columns
+        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
+
+
+def unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+    """The (k, k) matrix, k = k_1 ... k_d, whose cells are found in `packed`.
+
+    Its axes are the variables in the given order, each a cell per `pairs`; but where there is one
+    more, the last two are the categories of the last variable.
+    """
+    d, cells = len(sizes), []
+    for axis in order:
+        size = sizes[axis]
+        first, second = np.indices((size, size))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        whole = packed.ndim > d and axis == order[-1]
+        at = [1] * (2 * d)
+        at[axis] = at[d + axis] = size
+        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
+            cells.append(cell.reshape(at))
+    k = prod(sizes)
+    return np.asarray(packed[tuple(cells)].reshape(k, k))

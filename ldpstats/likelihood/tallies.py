@@ -1,0 +1,770 @@
+"""An estimate with its covariance, and the share of answers that candidates leave over.
+
+What is known of their law is in `exact_counts`, `tallies` and `report_law`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments import (
+    array_from_json,
+    array_to_json,
+    html_lines,
+    level,
+    number_from_json,
+    number_to_json,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.likelihood.covariance import Covariance
+
+__all__ = [
+    "ExactForm",
+    "OwnTally",
+    "Pair",
+    "PathLaw",
+    "PooledTallies",
+    "ReportLaw",
+    "ReportPart",
+    "Tallies",
+    "Uncertain",
+    "Unexplained",
+    "answer_moments",
+    "bit_moments",
+    "bit_reach",
+    "label_moments",
+    "label_reach",
+    "own_reach",
+    "picked",
+    "project_simplex",
+    "project_subsimplex",
+    "spectral_norm",
+    "water_filling",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An estimate of shape (k,) and its covariance, None where it was not computed.
+
+    Where only some categories were estimated, `at` holds their positions, shape (s,), and the
+    covariance, of size s, is theirs. `variances`, shape (k,), stand alone where the covariance is
+    too large to form.
+    """
+
+    estimate: Array
+    covariance: Covariance | None
+    at: Array | None = None
+    variances: Array | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether there are standard errors at all."""
+        return self.covariance is not None or self.variances is not None
+
+    def bse(self) -> Array:
+        """Standard errors, shape (k,); nan where there are none."""
+        if self.variances is not None:
+            return np.sqrt(self.variances)
+        found = np.full(self.estimate.size, np.nan)
+        if self.covariance is not None:
+            found[self.places] = np.sqrt(self.covariance.variances())
+        return found
+
+    def every_bse(self) -> Array:
+        """Standard errors, shape (k,); refused, saying why, where some were not computed."""
+        se = self.bse()
+        if np.isnan(se).any():
+            self.known()
+        return se
+
+    @property
+    def places(self) -> Any:
+        """Index of the entries that the covariance is of."""
+        return slice(None) if self.at is None else self.at
+
+    def known(self) -> Covariance:
+        """The covariance; refused where it was not computed."""
+        if self.covariance is None:
+            if self.variances is not None:
+                raise NotAvailable(
+                    f"covariances of {self.estimate.size} frequencies at once were not computed: "
+                    "use fewer categories (other=True of associations merges them)"
+                )
+            raise NotAvailable(
+                f"standard errors of {self.estimate.size} frequencies were not computed: use fewer "
+                "categories, fewer candidates, or a method that selects among them"
+            )
+        return self.covariance
+
+    def restricted(self, R: Array) -> tuple[Array, Array, Covariance]:
+        """Contrasts R of shape (q, k) on the entries that have a covariance: R, estimate, V."""
+        V = self.known()
+        if self.at is None:
+            return R, self.estimate, V
+        others = np.delete(R, self.at, axis=1)
+        if np.any(others != 0.0):
+            raise NotAvailable("the hypothesis is about candidates that were not selected")
+        return R[:, self.at], self.estimate[self.at], V
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        V, at = self.covariance, self.at
+        document: dict[str, Any] = {
+            "estimate": array_to_json(self.estimate),
+            "covariance": None if V is None else V.to_dict(),
+            "at": None if at is None else at.tolist(),
+        }
+        if self.variances is not None:
+            document["variances"] = array_to_json(self.variances)
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Uncertain:
+        """Inverse of `to_dict`."""
+        estimate, V = array_from_json(document["estimate"]), document["covariance"]
+        at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
+        alone = document.get("variances")
+        return cls(
+            estimate,
+            None if V is None else Covariance.from_dict(V),
+            at,
+            None if alone is None else array_from_json(alone),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """Share of the respondents whose answer is not among the candidates.
+
+    Parameters
+    ----------
+    estimate : float
+        One minus the sum of the linear estimates; it may leave [0, 1].
+    bse : float
+        Its standard error; nan where none was computed.
+
+    Examples
+    --------
+    >>> share = Unexplained(0.2, 0.01)
+    >>> print(share)
+    share not among the candidates: 0.2 (std err 0.01), 95% interval [0.1804, 0.2196]
+    >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
+    (0.2, [0.1804, 0.2196])
+    >>> f"{share:.1%} of the answers", round(share, 1)
+    ('20.0% of the answers', 0.2)
+    """
+
+    estimate: float
+    bse: float
+
+    def __float__(self) -> float:
+        return self.estimate
+
+    def __round__(self, ndigits: int | None = None) -> float:
+        """The estimate, rounded."""
+        return round(self.estimate, ndigits)
+
+    def __format__(self, form: str) -> str:
+        """The estimate in a format of numbers, such as ".3f"; all of it in words without one."""
+        return format(self.estimate, form) if form else str(self)
+
+    def __str__(self) -> str:
+        text = f"share not among the candidates: {self.estimate:.4g}"
+        if np.isnan(self.bse):
+            return text
+        lower, upper = self.conf_int()
+        return f"{text} (std err {self.bse:.4g}), 95% interval [{lower:.4g}, {upper:.4g}]"
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
+
+    def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
+        """Wald interval of the share, cut to [0, 1] unless `clip` is False."""
+        from scipy.special import ndtri
+
+        if np.isnan(self.bse):
+            raise NotAvailable("no standard error of the unexplained share was computed")
+        reach = float(-ndtri(level(alpha) / 2.0)) * self.bse
+        ends = self.estimate - reach, self.estimate + reach
+        return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends
+
+    def is_positive(self, alpha: float) -> bool:
+        """Whether a one-sided test of level `alpha` rejects that all answers are listed."""
+        from scipy.special import ndtri
+
+        return bool(self.estimate > -ndtri(level(alpha)) * self.bse)  # False where that is nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"estimate": self.estimate, "bse": number_to_json(self.bse)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Unexplained:
+        """Inverse of `to_dict`."""
+        return cls(document["estimate"], number_from_json(document["bse"]))
+
+
+# -- Raw moments of what a linear estimate makes of single reports: of labels, and of bits --------
+# A report y counts for category i with a weight. Each function returns two arrays of shape (3, k),
+# the means of the weight, of its square and of its cube: over the reports of those who hold
+# category i, and over all reports if the frequencies are p.
+
+
+def label_moments(Q: Array, weights: Array, p: Array) -> tuple[Array, Array]:
+    """Of labels with the channel Q, shape (k, l), and weights of shape (k, l)."""
+    own = np.array([np.einsum("iy,iy->i", Q, weights**j) for j in (1, 2, 3)])
+    return own, np.array([weights**j @ (p @ Q) for j in (1, 2, 3)])
+
+
+def bit_moments(noise: Array, slope: Any, weights: Array, p: Array) -> tuple[Array, Array]:
+    """Of k bits that are independent given the category, of sums with weights of shape (k, k).
+
+    A bit is set with probability `noise`, shape (k,), in the reports of the other categories, and
+    ``noise + slope`` in those of its own.
+    """
+    raw = answer_moments(noise, slope, weights)
+    return np.array([np.diagonal(m) for m in raw]), np.array([m @ p for m in raw])
+
+
+def answer_moments(noise: Array, slope: Any, weights: Array) -> tuple[Array, Array, Array]:
+    """The same, raw moments of each row i of weights if x is the category, three times (q, k)."""
+    owned = noise + slope
+    # cumulants of row i if x is the category: those of noise, with another law of bit x
+    first, second, third = (
+        (law(noise) @ (weights**j).T)[:, None] + weights**j * (law(owned) - law(noise))
+        for j, law in enumerate((_mean, _variance, _third), start=1)
+    )
+    return first, second + first**2, third + 3.0 * first * second + first**3
+
+
+def _mean(m: Array) -> Array:
+    return m
+
+
+def _variance(m: Array) -> Array:
+    return np.asarray(m * (1.0 - m))
+
+
+def _third(m: Array) -> Array:
+    return np.asarray(m * (1.0 - m) * (1.0 - 2.0 * m))
+
+
+# -- The law of label reports, as contrasts of the frequencies move it ----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPart:
+    """What an estimate makes of the reports of one source that are labels.
+
+    Parameters
+    ----------
+    weights : array, shape (l,) or (k, l)
+        Number with which a report counts for each category; shape (l,) for a diagonal.
+    slopes : array, shape (l,) or (k, l)
+        Growth of the probability of each report with each frequency; shape (l,) for a diagonal.
+    law : array, shape (l,)
+        Probabilities of the reports.
+    nobs : int
+    """
+
+    weights: Array
+    slopes: Array
+    law: Array
+    nobs: int
+
+    def contrasts(self, R: Array) -> Array:
+        """Number with which a report counts for each contrast, shape (q, l), R of shape (q, k)."""
+        return np.asarray(R * self.weights if self.weights.ndim == 1 else R @ self.weights)
+
+    def moved(self, change: Array) -> ReportPart:
+        """The part where the frequencies differ by `change`, shape (k,), which sums to zero.
+
+        A report that is left with less than half a report's share gets that, or what it had.
+        """
+        law = np.maximum(self._led(change), np.minimum(self.law, 0.5 / self.nobs))
+        return ReportPart(self.weights, self.slopes, law / law.sum(), self.nobs)
+
+    def can_move(self, change: Array) -> bool:
+        """Whether no report becomes twice as likely, or half as; a tenth of one is no change."""
+        led, slack = self._led(change), 0.1 / self.nobs
+        return bool(np.all((led >= 0.5 * self.law - slack) & (led <= 2.0 * self.law + slack)))
+
+    def _led(self, change: Array) -> Array:
+        step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
+        return np.asarray(self.law + step)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        names = ("weights", "slopes", "law")
+        return {name: array_to_json(getattr(self, name)) for name in names} | {"nobs": self.nobs}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportPart:
+        """Inverse of `to_dict`."""
+        weights, slopes, law = (
+            array_from_json(document[name]) for name in ("weights", "slopes", "law")
+        )
+        return cls(weights, slopes, law, int(document["nobs"]))
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """The law of a linear estimate from label reports, which can be moved to where a null holds.
+
+    Tests of the estimate are then score tests: with its variance, and its skewness, under the null.
+    The variance at the estimate itself is too small where a channel is ill-conditioned or reports
+    are few.
+
+    Parameters
+    ----------
+    parts : tuple of ReportPart
+        The sources.
+    """
+
+    parts: tuple[ReportPart, ...]
+
+    def moved(self, change: Array) -> ReportLaw:
+        """The law where the frequencies differ by `change`, shape (k,)."""
+        return ReportLaw(tuple(part.moved(change) for part in self.parts))
+
+    def covariance(self, R: Array) -> Array:
+        """Covariance of the contrasts R p, shape (q, q), for R of shape (q, k)."""
+        total = np.zeros((len(R), len(R)))
+        for part in self.parts:
+            u = part.contrasts(R)
+            centred = u - (u @ part.law)[:, None]
+            total += (centred * part.law) @ centred.T / part.nobs
+        return total
+
+    def third_cumulants(self, R: Array) -> Array:
+        """Third cumulant of each contrast, shape (q,)."""
+        total = np.zeros(len(R))
+        for part in self.parts:
+            u = part.contrasts(R)
+            centred = u - (u @ part.law)[:, None]
+            total += centred * centred * centred @ part.law / part.nobs**2  # quicker than a power
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportLaw:
+        """Inverse of `to_dict`."""
+        return cls(tuple(ReportPart.from_dict(part) for part in document["parts"]))
+
+
+# -- Counts that estimates rest on: their variance and skewness as a frequency varies -------------
+
+
+_ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies(ABC):
+    """Counts that estimates rest on, few enough of them to make estimates skewed."""
+
+    everywhere: ClassVar[bool] = False  # whether the law is worth following away from the estimate
+
+    @abstractmethod
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        """Standard error and skewness at the frequencies p, and growth of the variance with p.
+
+        A share of reports counts as half a report at least, and at least half a report short of
+        all.
+        """
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        """Standard error and skewness, for tests, of k estimates whose frequency is zero."""
+        se, skewness, _ = self.law(np.zeros(k))
+        return se, skewness
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Tallies:
+        """Inverse of `to_dict`; the fields tell of which kind they are."""
+        known: dict[str, type[Tallies]] = {"share": PooledTallies, "own": PathLaw}
+        kind = next((known[name] for name in known if name in document), OwnTally)
+        values = (array_from_json(document[field.name]) for field in fields(kind))
+        return kind(*values)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledTallies(Tallies):
+    """What estimates from several sources rest on: a binomial count of each category in each.
+
+    The estimate is ``sum_s share_s (tally_s/nobs_s - offset_s)/scale_s`` with ``tally_s ~
+    Bin(nobs_s, offset_s + scale_s p)``. Few reports without noise make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    offset, scale : array, shape (S, k)
+        Law of the counts.
+    share : array, shape (S, k)
+        Weight of each source in the estimate; they sum to one.
+
+    Examples
+    --------
+    >>> tallies = PooledTallies(
+    ...     nobs=np.full((2, 1), 100.0),
+    ...     offset=np.array([[0.0], [0.2]]),
+    ...     scale=np.array([[0.5], [0.6]]),
+    ...     share=np.array([[0.8], [0.2]]),
+    ... )
+    >>> [v.round(4) for v in tallies.law(np.array([0.04]))]
+    [array([0.0264]), array([0.4401]), array([0.0127])]
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    share: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        half, unit = 0.5 / self.nobs, self.share / (self.scale * self.nobs)
+        m = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        spread = self.nobs * m * (1.0 - m)
+        variance = (unit**2 * spread).sum(axis=0)
+        third = (unit**3 * spread * (1.0 - 2.0 * m)).sum(axis=0)
+        rate = (unit * self.share * (1.0 - 2.0 * m)).sum(axis=0)
+        return np.sqrt(variance), third / variance**1.5, rate
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTally(Tallies):
+    """What estimates of hashed candidates rest on: the reports of their own cells.
+
+    To second order an estimate is ``(tally/nobs - offset)/scale`` with ``tally ~ Bin(nobs, offset +
+    scale p)``, plus noise from all other cells. Few reports a cell make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (s,)
+        Reports, once for each own cell of the candidate in their cohort.
+    offset : array, shape (s,)
+        Mean share of own cells among them if the candidate is absent.
+    scale : array, shape (s,)
+        Growth of that share with the frequency.
+    other : array, shape (s,)
+        Variance of the other noise.
+    excess : array, shape (s,)
+        Third cumulant by chance collisions with answers that are not listed; zero where the list is
+        complete. Tests allow for it; two-sided intervals of level .95 do not need it.
+    guard : array, shape (s,)
+        Variance that tests add where the cells of the candidate differ more than the average
+        collisions explain; zero where the list is complete.
+
+    Examples
+    --------
+    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0], [0.0]]))
+    >>> se, skewness, rate = tally.law(np.zeros(1))
+    >>> round(float(se[0]), 5), round(float(skewness[0]), 3)
+    (0.00885, 0.217)
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    other: Array
+    excess: Array
+    guard: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        own, tilt = self._own(p)
+        variance = self.other + own
+        return np.sqrt(variance), own * tilt / variance**1.5, tilt
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        own, tilt = self._own(np.zeros(k))
+        variance = self.other + own + self.guard
+        return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5
+
+    def _own(self, p: Array) -> tuple[Array, Array]:
+        """Variance of the own tally at the frequencies p, and its growth."""
+        half = 0.5 / self.nobs
+        share = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        tilt = (1.0 - 2.0 * share) / (self.scale * self.nobs)
+        return share * (1.0 - share) / (self.scale**2 * self.nobs), tilt
+
+
+@dataclass(frozen=True, eq=False)
+class PathLaw(Tallies):
+    """The law of each estimate if its frequency were another, the others in proportion.
+
+    An estimate is a mean over the reports of each source, added up over sources. Every report
+    counts for it with a number that has the moments `own` where its category is the answer, and
+    `others` where it is not; at the frequency v they are mixed with the shares v and 1 - v. The
+    first three cumulants follow: exactly for a linear estimate, to first order for one whose
+    weights were estimated too.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    own, others : array, shape (S, 3, k)
+        Means of the number, of its square and of its cube.
+
+    Examples
+    --------
+    Of 100 reports each tells the truth with probability 1/2, and nothing else:
+
+    >>> law = PathLaw(np.array([[100.0]]), np.array([[[1.0], [2.0], [4.0]]]), np.zeros((1, 3, 1)))
+    >>> [v.round(4) for v in law.law(np.array([0.04]))]
+    [array([0.028]), array([0.6857]), array([0.0192])]
+    """
+
+    everywhere: ClassVar[bool] = True
+
+    nobs: Array
+    own: Array
+    others: Array
+
+    @classmethod
+    def around(
+        cls, p: Array, nobs: Sequence[int], moments: Sequence[tuple[Array, Array]]
+    ) -> PathLaw:
+        """From the `own` moments of each source, and those of all of its reports at p."""
+        rest = 1.0 - p
+        some = rest > 1e-9  # else the others are nobody, and what they would report does not matter
+        others = [
+            np.where(some, (mean - p * own) / np.where(some, rest, 1.0), own)
+            for own, mean in moments
+        ]
+        reports = np.array([[float(n)] for n in nobs])
+        return cls(reports, np.array([own for own, _ in moments]), np.array(others))
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        v = np.clip(p, 0.0, 1.0)
+        first, second, third = np.moveaxis(self.others + v * (self.own - self.others), 1, 0)
+        rise = self.own - self.others
+        spread = second - first**2
+        spread = np.where(spread > _ROUNDING * second, spread, 0.0)  # what is certain has none
+        variance = (spread / self.nobs).sum(axis=0)
+        cumulant = ((third - 3.0 * first * second + 2.0 * first**3) / self.nobs**2).sum(axis=0)
+        rate = ((rise[:, 1] - 2.0 * first * rise[:, 0]) / self.nobs).sum(axis=0)
+        varies = variance > 0.0
+        skewness = np.where(varies, cumulant, 0.0) / np.where(varies, variance, 1.0) ** 1.5
+        return np.sqrt(variance), skewness, rate
+
+
+# -- Binomial counts of categories, whose law is known exactly ------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ExactForm:
+    """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
+
+    Every category has one under k-RR, binary designs and unary reports; under other channels only
+    some, and `offset` and `scale` are nan for the rest. Exact intervals, and the exact p-values of
+    `FrequencyResults.detected`, rest on them.
+    """
+
+    tally: Array
+    nobs: int
+    offset: Array
+    scale: Array
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Which categories have a count of their own, shape (k,)."""
+        return np.isfinite(self.scale)
+
+    def take(self, index: Array) -> ExactForm:
+        """The counts of some categories."""
+        return ExactForm(self.tally[index], self.nobs, self.offset[index], self.scale[index])
+
+    def cumulants(self, p: Array) -> tuple[Array, Array]:
+        """Variance and third cumulant, shape (k,), of ``(tally/nobs - offset)/scale`` at p."""
+        m = self.offset + self.scale * p
+        spread = m * (1.0 - m) / self.nobs
+        return spread / self.scale**2, spread * (1.0 - 2.0 * m) / self.nobs / self.scale**3
+
+    def apply(self, function: Any, *rest: Any) -> Array:
+        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count.
+
+        Categories of one law that were counted alike are looked at once.
+        """
+        at = self.known
+        tally, offset, scale = self.tally[at], self.offset[at], self.scale[at]
+        if tally.size and np.all(offset == offset[0]) and np.all(scale == scale[0]):
+            distinct, of = np.unique(tally, return_inverse=True)
+            return np.asarray(function(distinct, self.nobs, offset[0], scale[0], *rest))[of]
+        return np.asarray(function(tally, self.nobs, offset, scale, *rest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "tally": array_to_json(self.tally),
+            "nobs": self.nobs,
+            "offset": array_to_json(self.offset),
+            "scale": array_to_json(self.scale),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ExactForm:
+        """Inverse of `to_dict`."""
+        offset, scale = (array_from_json(document[name]) for name in ("offset", "scale"))
+        return cls(array_from_json(document["tally"], None), document["nobs"], offset, scale)
+
+
+# -- The probability simplex: projections onto it, and the likeliest point of it in closed form ---
+
+
+def project_simplex(v: Array, variances: Array | None = None) -> Array:
+    """Point of the simplex nearest to v, (k,), in the Euclidean distance.
+
+    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort (Wang and
+    Carreira-Perpinan 2013). With `variances` the distance is ``sum (p - v)^2 / variances``, and the
+    point ``max(v - mu variances, 0)``; an entry of variance zero stays where it is, or at zero.
+    """
+    if variances is not None:
+        return _project_weighted(v, variances)
+    largest_first = np.sort(v)[::-1]
+    mu = (np.cumsum(largest_first) - 1.0) / np.arange(1, v.size + 1)
+    positive = int(np.flatnonzero(largest_first > mu)[-1])
+    return np.asarray(np.maximum(v - mu[positive], 0.0))
+
+
+def _project_weighted(v: Array, variances: Array) -> Array:
+    some = np.flatnonzero(variances > 0.0)
+    rate = v[some] / variances[some]  # the mu at which each entry reaches zero
+    order = np.argsort(-rate)
+    held = np.maximum(np.delete(v, some), 0.0).sum()
+    mu = (np.cumsum(v[some][order]) + held - 1.0) / np.cumsum(variances[some][order])
+    positive = np.flatnonzero(rate[order] > mu)
+    if not positive.size:  # what may not move leaves nothing for the others
+        return project_simplex(v)
+    return np.asarray(np.maximum(v - mu[positive[-1]] * variances, 0.0))
+
+
+def project_subsimplex(v: Array) -> Array:
+    """Point with entries of at least zero and a sum of at most one that is nearest to v, (k,)."""
+    positive = np.maximum(v, 0.0)
+    return positive if positive.sum() <= 1.0 else project_simplex(v)
+
+
+def water_filling(counts: Array, a: float, b: float | Array) -> Array:
+    """Maximise ``sum_y c_y log(a p_y + b_y)`` over the simplex (KBR16 Proposition 6, eq. 28, 29).
+
+    The maximum is ``p_y = max(0, c_y / lam - b_y / a)``, with lam such that it sums to one. Once
+    the counts are sorted by ``c_y / b_y``, lam follows from each possible number of positive
+    entries at once. The channel is ``Q[x, y] = b_y + a [x == y]``: for k-RR b = 1 / (e^eps + k -
+    1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
+    uRR, and come first.
+    """
+    if not a > 0.0:
+        raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")
+    c = np.asarray(counts)
+    if not c.max() > 0.0:
+        raise InvalidArgument("counts", c.tolist(), "must hold at least one report")
+    ratio: Any = b / a
+    if np.ndim(ratio) == 0:
+        lam = _level(np.sort(c)[::-1].astype(np.float64), ratio)
+    else:
+        # counts without background are positive whatever the level; the others are sorted
+        some = np.flatnonzero(ratio)
+        order = some[np.argsort(-c[some] / ratio[some])]
+        lam = _level(c[order].astype(np.float64), ratio[order], float(c.sum() - c[some].sum()))
+    p = np.maximum(c / lam - ratio, 0.0)
+    return np.asarray(p / p.sum())
+
+
+def _level(c: Array, ratio: float | Array, certain: float = 0.0) -> float:
+    """The lam of `water_filling`; c / ratio falls, `certain` are the counts without background."""
+    if not c.size:
+        return certain
+    weight = ratio * np.arange(1, c.size + 1) if np.ndim(ratio) == 0 else np.cumsum(ratio)
+    lam = (certain + np.cumsum(c)) / (1.0 + weight)
+    positive = np.flatnonzero(c > lam * ratio)
+    return float(lam[positive[-1]]) if positive.size else certain
+
+
+# -- Singular values at the end of the spectrum, without the others -------------------------------
+
+
+_MOST_STEPS = 320
+_EVERY = 16  # steps between looks at what has been found
+_RESIDUAL = 1e-9  # relative; the error of the eigenvalue is about its square
+
+
+def spectral_norm(M: Array) -> float:
+    """The largest singular value of M, to rounding.
+
+    Lanczos' method for M'M, with all vectors kept orthogonal, from a vector that no structure of a
+    channel is orthogonal to. All singular values are computed where it does not converge.
+    """
+    size = M.shape[1]
+    most = min(_MOST_STEPS, size)
+    basis, diagonal, beside = np.empty((most, size)), np.empty(most), np.empty(most)
+    v = np.cos(np.arange(1.0, size + 1.0) ** 2)
+    v /= np.linalg.norm(v)
+    for i in range(most):
+        basis[i] = v
+        w = M.T @ (M @ v)
+        diagonal[i] = v @ w
+        for _ in range(2):  # twice is enough
+            w -= (basis[: i + 1] @ w) @ basis[: i + 1]
+        beside[i] = np.linalg.norm(w)
+        done = beside[i] <= 1e-14 * diagonal[: i + 1].max()
+        if done or (i + 1) % _EVERY == 0 or i + 1 == most:
+            T = np.diag(diagonal[: i + 1]) + np.diag(beside[:i], 1) + np.diag(beside[:i], -1)
+            values, vectors = np.linalg.eigh(T)
+            if done or beside[i] * abs(vectors[-1, -1]) <= _RESIDUAL * values[-1]:
+                return float(np.sqrt(values[-1]))
+        v = w / beside[i]
+    return float(np.linalg.norm(M, 2))
+
+
+# -- What a single report can make of the linear estimate: its least and largest values -----------
+
+
+Pair = tuple[int, int]  # positions of the two categories of a difference, the first less the second
+
+
+def picked(weights: Array, pair: Pair | None) -> Array:
+    """Rows of weights, (k, d), of the categories, or the row of a difference, (1, d)."""
+    return weights if pair is None else weights[[pair[0]]] - weights[[pair[1]]]
+
+
+def own_reach(
+    inverse: Any, offset: Any, k: int, bounds: tuple[float, float], pair: Pair | None
+) -> tuple[Array, Array]:
+    """Of one equation a category, ``inverse (t - offset)``, for reports with t within bounds.
+
+    Some report has the largest t of any category and the least of any other.
+    """
+    ends = [np.broadcast_to(inverse * (b - np.asarray(offset)), k) for b in bounds]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    if pair is None:
+        return low, high
+    first, second = pair
+    return low[[first]] - high[[second]], high[[first]] - low[[second]]
+
+
+def label_reach(weights: Array) -> tuple[Array, Array]:
+    """Of reports that set one column of the weights, (q, d)."""
+    return weights.min(axis=1), weights.max(axis=1)
+
+
+def bit_reach(weights: Array) -> tuple[Array, Array]:
+    """Of reports that set any columns of the weights, (q, d)."""
+    return np.minimum(weights, 0.0).sum(axis=1), np.maximum(weights, 0.0).sum(axis=1)

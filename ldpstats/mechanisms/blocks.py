@@ -1,0 +1,597 @@
+"""What mechanisms share whose reports are labels of blocks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments import counts_vector, positive_epsilon, positive_integer
+from ldpstats.channels.families import Blocks, Subsets
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import as_labels
+from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
+from ldpstats.likelihood.covariance import subset_bits
+from ldpstats.likelihood.moments import Equations, Moments, block_equations
+from ldpstats.mechanisms.base import Mechanism, sums_of_bits
+from ldpstats.reports.layout import BlockFormat, SubsetFormat
+from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.samplers import (
+    Words,
+    drawn_sums,
+    sample_labels,
+    sample_subsets,
+    simulation_words,
+)
+
+__all__ = [
+    "HadamardResponse",
+    "ProjectiveGeometryResponse",
+    "SubsetSelection",
+    "best_geometry",
+    "best_size",
+    "geometry_variance",
+]
+
+
+Array = npt.NDArray[Any]
+
+_USERS = 1 << 18  # whose reports are counted at a time
+_TOGETHER = 1 << 14  # whose reports are drawn at a time
+_LISTED = 1 << 20  # entries of Q that are drawn from row by row
+
+
+class BlockMechanism(Mechanism):
+    """A label y has probability ``e^eps / Z`` if its block holds the answer, else ``1 / Z``.
+
+    With s of l labels for each category, ``Z = s e^eps + l - s``. A subclass has a `design`.
+    """
+
+    n_bits = 0
+    n_cohorts = 0
+
+    @property
+    @abstractmethod
+    def design(self) -> BlockDesign:
+        """Which categories each label stands for."""
+
+    @property
+    def n_outputs(self) -> int:  # type: ignore[override]
+        return self.design.n_labels
+
+    @property
+    def format(self) -> BlockFormat:
+        return BlockFormat(self.n_outputs, self.design)
+
+    @property
+    def report_bits(self) -> int:
+        """Bits that a report takes."""
+        return (self.n_outputs - 1).bit_length()
+
+    def channel(self, candidates: Any = None) -> Blocks:
+        self._closed(candidates)
+        size, small = self.design.size, np.exp(-self.epsilon)
+        Z = size + (self.n_outputs - size) * small  # in powers of e^-eps, which cannot overflow
+        gain = -np.expm1(-self.epsilon) / Z
+        return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._closed(candidates)
+        self._own(counts)
+        Q = self.channel()
+        return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
+
+    def _keep(self) -> int:
+        # from the smaller of the chances of an own label and of another, see `KRR`
+        Q, size = self.channel(), self.design.size
+        if size * Q.high < 0.5:
+            return samplers.threshold(size * Q.high, "down")
+        other = min((self.n_outputs - size) * Q.low, 1.0)
+        return (1 << 64) - max(samplers.threshold(other, "up"), 1)
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        true = samplers.checked_codes(codes, self.k)
+        sizes, out = (self.design.size, self.n_outputs - self.design.size), np.empty_like(true)
+        for start in range(0, true.size, _TOGETHER):
+            code = true[start : start + _TOGETHER]
+            kept, number = sample_labels(code.size, *sizes, self._keep(), words)
+            own = self.design.own_label(code, np.where(kept, number, 0))
+            other = self.design.other_label(code, np.where(kept, 0, number))
+            out[start : start + _TOGETHER] = np.where(kept, own, other)
+        return out
+
+    def _draw_document(self) -> dict[str, Any]:
+        own, design = self.design.size, self.design.document()
+        others, keep = self.n_outputs - own, str(self._keep())
+        return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}
+
+    def _sampler_epsilon(self) -> float:
+        keep, size = self._keep(), self.design.size
+        others = self.n_outputs - size
+        return abs(realised.log_ratio(keep * others, ((1 << 64) - keep) * size))
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        self._closed(candidates)
+        true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
+        if self.k * l <= min(_LISTED, 4 * int(true.sum())):
+            return self.counts(rng.multinomial(true, self.channel().matrix()).sum(axis=0))
+        words, ends = simulation_words(rng), np.cumsum(true)
+        total = np.zeros(l, dtype=np.int64)
+        for start in range(0, int(ends[-1]), _USERS):
+            people = np.arange(start, min(start + _USERS, int(ends[-1])))
+            codes = np.searchsorted(ends, people, side="right")
+            total += np.bincount(self.sample(codes, words), minlength=l)
+        return self.counts(total)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
+        """Counts from a vector of counts of the labels.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (l,)
+            How often each label was reported, in their order.
+        nobs : None
+            Not used: the number of reports is ``sum(n)``.
+
+        Raises
+        ------
+        InvalidArgument
+            For a vector of another length, or entries that are negative or fractional.
+        """
+        if nobs is not None:
+            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
+        vector = counts_vector("n", n, (self.n_outputs,))
+        seen = np.flatnonzero(vector)
+        return Counts(seen, vector[seen], self)
+
+
+# -- Subset selection: the report is a set of categories of one size ------------------------------
+
+
+_ENTRIES = 1 << 22  # bits of reports that are drawn at a time
+_LISTED_subset = 1 << 16  # entries of Q that are drawn from row by row
+_FEW = 1 << 17  # reports that are drawn one by one in about the time that their sums take
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSelection(Mechanism):
+    """Subset selection (Ye and Barg 2018): the report is a set of `size` categories.
+
+    A set that holds the answer is e^eps times as probable as one that does not, and sets that agree
+    in this are equally probable: ``P(y | x) = e^eps / Z`` if x is in y, else ``1 / Z``, with
+    ``Z = C(k-1, size-1) e^eps + C(k-1, size)``. Size 1 is k-RR.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The k >= 2 categories; an int k means the labels 0 .. k-1.
+    epsilon : float
+        Privacy of one report, in nats.
+    size : int, optional
+        Categories in a report, from 1 to k - 1. By default the one with the smallest summed
+        variance at the uniform distribution, of the linear estimate and, which is the same there,
+        of the inverse information: the size whose odds ``size / (k - size)`` are nearest to
+        e^-eps, near ``k / (e^eps + 1)``.
+
+    Raises
+    ------
+    InvalidArgument
+        For an epsilon that is not positive, or a size outside 1 .. k - 1.
+
+    Notes
+    -----
+    A report is k bits, of which `size` are set. The number of reports that hold category x is
+    binomial: ``T_x ~ Bin(n, p0 + (p1 - p0) p_x)`` with ``p1 = P(x in y | x) = size e^eps / (size
+    e^eps + k - size)`` and ``p0 = P(x in y | another)``.
+
+    References
+    ----------
+    M. Ye and A. Barg, Optimal schemes for discrete distribution estimation under locally
+    differential privacy, IEEE Transactions on Information Theory 64 (2018), eq. 6 to 9.
+
+    Examples
+    --------
+    >>> subsets = SubsetSelection(("nurse", "teacher", "driver", "cook"), epsilon=np.log(3), size=2)
+    >>> subsets.p1, round(subsets.p0, 12)
+    (0.75, 0.416666666667)
+    >>> reports = subsets.privatize(["cook", "nurse"], np.random.default_rng(1))
+    >>> subsets.report_labels(reports).tolist()
+    ['1001', '0110']
+    """
+
+    categories: Any
+    epsilon: float
+    size: int | None = None
+    n_outputs = 0
+    n_cohorts = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        size = best_size(self.k, self.epsilon)
+        if self.size is not None:
+            size = positive_integer("size", self.size)
+            if size >= self.k:
+                remedy = f"must be from 1 to {self.k - 1}: a report leaves out a category at least"
+                raise InvalidArgument("size", self.size, remedy)
+        object.__setattr__(self, "size", size)
+
+    def _report_names(self, size: int) -> Array:
+        patterns = self.channel().patterns()
+        return self.format.text(np.packbits(patterns, axis=1, bitorder="little"))
+
+    @property
+    def d(self) -> int:
+        """Number of categories in a report."""
+        assert self.size is not None
+        return self.size
+
+    @property
+    def p1(self) -> float:
+        """P(bit x = 1), that is x in the report, if x is the answer."""
+        return self.channel().own
+
+    @property
+    def p0(self) -> float:
+        """P(bit x = 1) if x is not the answer."""
+        return self.channel().other
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        return self.k
+
+    @property
+    def format(self) -> SubsetFormat:
+        return SubsetFormat(self.k, self.d)
+
+    def channel(self, candidates: Any = None) -> Subsets:
+        self._closed(candidates)
+        k, d = self.k, self.d
+        away = (k - d) * np.exp(-self.epsilon)  # in powers of e^-eps, which cannot overflow
+        slope = -np.expm1(-self.epsilon) * d * (k - d) / ((k - 1) * (d + away))
+        return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._closed(candidates)
+        self._own(counts)
+        sums, Q = counts.bit_counts(), self.channel()
+        nobs, mean = sums.nobs, self.d / self.k
+        return Equations(
+            Q.slope,
+            Q.other,
+            sums.ones[0] / nobs,
+            V=lambda p: subset_bits(p, Q.size, Q.own, Q.left_out, nobs),
+            weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
+            nobs=nobs,
+            kind="subsets",
+        )
+
+    def _keep(self) -> int:
+        # from the smaller of the chances of keeping and of leaving out, see `KRR`
+        Q = self.channel()
+        if Q.own < 0.5:
+            return samplers.threshold(Q.own, "down")
+        return (1 << 64) - max(samplers.threshold(Q.left_out, "up"), 1)
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return sample_subsets(codes, self.k, self.d, self._keep(), words)
+
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "subset", "k": self.k, "size": self.d, "keep": str(self._keep())}
+
+    def _sampler_epsilon(self) -> float:
+        keep, k, d = self._keep(), self.k, self.d
+        return abs(realised.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> BitCounts:
+        self._closed(candidates)
+        true = np.asarray(true_counts, dtype=np.int64)
+        nobs, Q = int(true.sum()), self.channel()
+        if Q.k * Q.shape[1] <= min(_LISTED_subset, 16 * nobs):
+            ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
+        elif nobs > _FEW:
+            ones = drawn_sums(true, self.d, Q.own, rng)
+        else:
+            ones = self._reported(true, simulation_words(rng))
+        return BitCounts(ones[None, :], np.array([nobs]), self)
+
+    def _reported(self, true: Array, words: Words) -> Array:
+        """Sums of the bits of one report after another, shape (k,)."""
+        ones, ends = np.zeros(self.k, dtype=np.int64), np.cumsum(true)
+        step = max(1, _ENTRIES // self.k)
+        for start in range(0, int(ends[-1]), step):
+            people = np.arange(start, min(start + step, int(ends[-1])))
+            reports = self.sample(np.searchsorted(ends, people, side="right"), words)
+            ones += self.format.sum_bits(reports)[0]
+        return ones
+
+    def specimen(self) -> BitCounts:
+        return self.counts(np.repeat([1, 0], [self.d, self.k - self.d]), 1)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
+        """Counts from the sums of the k bits.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (k,) or (1, k)
+            How many reports hold each category, in category order.
+        nobs : int
+            Number of reports.
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing `nobs`, a wrong length, or sums that are not those of `nobs` reports of
+            `size` ones.
+        """
+        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
+
+
+def best_size(k: int, epsilon: float) -> int:
+    """The size of subsets of k categories with the smallest summed variance at the uniform p.
+
+    The sum is ``(k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2)`` with the odds ``u = size / (k -
+    size)``, which is smallest where ``|ln u + eps|`` is.
+
+    Examples
+    --------
+    >>> [best_size(8, epsilon) for epsilon in (0.1, 0.5, 1.0, 2.0)]
+    [4, 3, 2, 1]
+    """
+    centre = k * np.exp(-epsilon) / (1.0 + np.exp(-epsilon))
+    sizes = np.clip(np.floor(centre) + np.arange(2), 1, k - 1)
+    distance = np.abs(np.log(sizes / (k - sizes)) + epsilon)
+    return int(sizes[int(np.argmin(distance))])
+
+
+# -- Hadamard response ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HadamardResponse(BlockMechanism):
+    """Hadamard response (Acharya, Sun and Zhang 2019): labels in the rows of Hadamard matrices.
+
+    Each category has its own half of the labels of one of B Hadamard matrices of order b, of B b
+    labels in all; an own label is e^eps times as probable as any other. With B = 1, which a small
+    epsilon wants, the own labels of two categories agree by half and a report takes about log2 k
+    bits. More matrices make own labels rarer, as a larger epsilon wants them to be.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The k >= 2 categories; an int k means the labels 0 .. k-1.
+    epsilon : float
+        Privacy of one report, in nats.
+    order : int, optional
+        Order b of the matrices, a power of two. By default the one with the smallest variance; it
+        is part of the specification, so that a device and an analyst have the same matrices.
+
+    Raises
+    ------
+    InvalidArgument
+        If epsilon is not positive, or `order` is no power of two, or larger than twice k.
+
+    Notes
+    -----
+    Of all powers of two b, with as many matrices as the categories need, ``B = ceil(k / (b - 1))``,
+    the one is taken whose summed variance at the uniform distribution is the smallest. The paper's
+    ``B = 2^(ceil(log2 min(e^eps, 2k)) - 1)`` is of the right order, but may be several times too
+    large: at k = 100,000 and epsilon = 0.7 its variances are 41 % larger.
+
+    The linear estimate of p_x is half the share of own labels less that of the others of the same
+    matrix, over ``s (e^eps - 1) / (2 Z)``, with s = b/2 and Z = s (e^eps - 1) + B b. With B = 1
+    that is a binomial count.
+
+    References
+    ----------
+    J. Acharya, Z. Sun and H. Zhang, Hadamard response: estimating distributions privately,
+    efficiently, and with little communication, AISTATS 2019, sections 4 and 5.
+
+    Examples
+    --------
+    >>> hadamard = HadamardResponse(100_000, epsilon=0.5)
+    >>> hadamard.n_outputs, hadamard.report_bits
+    (131072, 17)
+    >>> HadamardResponse(("a", "b", "c"), epsilon=0.5).channel().matrix().round(4)
+    array([[0.3112, 0.1888, 0.3112, 0.1888],
+           [0.3112, 0.3112, 0.1888, 0.1888],
+           [0.3112, 0.1888, 0.1888, 0.3112]])
+    """
+
+    categories: Any
+    epsilon: float
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if self.order is None:
+            order = best_design(self.k, self.epsilon).order
+        else:
+            order = positive_integer("order", self.order, 2)
+            if order & (order - 1) or order > 2 * self.k:
+                remedy = f"must be a power of two from 2 to {1 << self.k.bit_length()}"
+                raise InvalidArgument("order", self.order, remedy)
+        object.__setattr__(self, "order", order)
+
+    @cached_property
+    def design(self) -> HadamardDesign:
+        assert self.order is not None
+        return _design(self.k, self.order)
+
+
+def _design(k: int, order: int) -> HadamardDesign:
+    """As many matrices as the categories need."""
+    return HadamardDesign(k, -(-k // (order - 1)), order)
+
+
+def best_design(k: int, epsilon: float) -> HadamardDesign:
+    """The design with the smallest summed variance, see `HadamardResponse`.
+
+    Examples
+    --------
+    >>> [best_design(1000, epsilon).parts for epsilon in (0.5, 1.0, 2.0, 4.0)]
+    [1, 1, 4, 33]
+    """
+    orders = [1 << i for i in range(1, k.bit_length() + 1)]
+    designs = [_design(k, order) for order in orders]
+    return min(designs, key=lambda design: summed_variance(design, epsilon))
+
+
+def summed_variance(design: HadamardDesign, epsilon: float) -> float:
+    """Sum of the variances of the linear estimates at the uniform p, times the number of reports.
+
+    Examples
+    --------
+    >>> round(summed_variance(HadamardDesign(3, 1, 4), 1.0), 2)
+    13.71
+    """
+    k, s, small = design.k, design.size, float(np.exp(-epsilon))
+    high = 1.0 / (s + (design.n_labels - s) * small)
+    gain = -float(np.expm1(-epsilon)) * high
+    inside = float(np.mean(design.part_masses(np.full(k, 1.0 / k))))
+    square = s * (2.0 * small * high + gain * inside) / 4.0
+    return k * square / (s * gain / 2.0) ** 2 - 1.0 / k
+
+
+# -- Projective geometry response -----------------------------------------------------------------
+
+
+_MOST_WORK = 1 << 25  # vectors q^t of a design, which its transform takes time for
+_CLOSE = 1.01  # factor by which variances may differ that are as good as equal
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectiveGeometryResponse(BlockMechanism):
+    """Projective geometry response (Feldman, Nelson, Nguyen and Talwar 2022).
+
+    Categories and labels are points of a projective space over a field of q elements, and a label
+    is e^eps times as probable where it is orthogonal to the answer, which about one in q is. Its
+    variance is nearly that of `SubsetSelection`, and a report takes about log2 k bits.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The k >= 2 categories; an int k means the labels 0 .. k-1.
+    epsilon : float
+        Privacy of one report, in nats.
+    q, t : int, optional
+        Size of the field, a prime, and length of its vectors, at least 2: both or neither. By
+        default those with nearly the smallest variance; they are part of the specification, so that
+        a device and an analyst have the same design.
+
+    Raises
+    ------
+    InvalidArgument
+        If epsilon is not positive, or q and t make no design with k labels or more and q^t at most
+        2^25 (t = 2 has no such limit).
+
+    Notes
+    -----
+    The prime q and the length t of the vectors are those with the smallest summed variance at the
+    uniform distribution, of all with ``k <= (q^t - 1) / (q - 1)`` labels and q^t at most 2^25,
+    which bounds time and memory; of those within 1 % of the smallest, the one with the fewest
+    labels. Where e^eps is about k or more, that is t = 2, of whose labels k are used: k-RR.
+    The number of reports with an own label of category x is binomial, ``Bin(n, other + (own -
+    other) p_x)``.
+
+    References
+    ----------
+    V. Feldman, J. Nelson, H. L. Nguyen and K. Talwar, Private frequency estimation via projective
+    geometry, ICML 2022, section 3.
+
+    Examples
+    --------
+    >>> projective = ProjectiveGeometryResponse(100_000, epsilon=2.0)
+    >>> projective.design
+    ProjectiveDesign(k=100000, q=7, t=7)
+    >>> projective.n_outputs, projective.report_bits
+    (137257, 18)
+    """
+
+    categories: Any
+    epsilon: float
+    q: int | None = None
+    t: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if self.q is None and self.t is None:
+            best = best_geometry(self.k, self.epsilon)
+            q, t = _next_prime(max(self.k - 2, 1)), 2
+            if isinstance(best, ProjectiveDesign):
+                q, t = best.q, best.t
+        else:
+            q, t = _checked(self.k, self.q, self.t)
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "t", t)
+
+    @cached_property
+    def design(self) -> BlockDesign:
+        assert self.q is not None and self.t is not None
+        return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
+
+
+def _checked(k: int, q: Any, t: Any) -> tuple[int, int]:
+    """The size of a field and the length of vectors that the caller asks for."""
+    field, length = positive_integer("q", q, 2), positive_integer("t", t, 2)
+    if length > 2 and (length > 25 or field**length > _MOST_WORK):
+        raise InvalidArgument("q, t", (field, length), f"q^t must be at most {_MOST_WORK}")
+    if field > _MOST_WORK or _next_prime(field - 1) != field:
+        raise InvalidArgument("q", q, f"must be a prime of at most {_MOST_WORK}, such as 2, 3 or 5")
+    if (field**length - 1) // (field - 1) < k:
+        remedy = f"have fewer than {k} labels: increase t, or q"
+        raise InvalidArgument("q, t", (field, length), remedy)
+    return field, length
+
+
+def best_geometry(k: int, epsilon: float) -> BlockDesign:
+    """The design with the smallest summed variance, see `ProjectiveGeometryResponse`."""
+    designs: list[BlockDesign] = [SingleDesign(k)]
+    q = 2
+    while q**3 <= _MOST_WORK:
+        t = 3
+        while q**t <= _MOST_WORK and (q**t - 1) // (q - 1) < k:
+            t += 1
+        if q**t <= _MOST_WORK:
+            designs.append(ProjectiveDesign(k, q, t))
+        q = _next_prime(q)
+    sums = np.array([geometry_variance(design, epsilon) for design in designs])
+    good = np.flatnonzero(sums <= _CLOSE * sums.min())
+    return min((designs[i] for i in good), key=lambda design: design.n_labels)
+
+
+def geometry_variance(design: BlockDesign, epsilon: float) -> float:
+    """Sum of the variances of the linear estimates at the uniform p, times the number of reports.
+
+    Examples
+    --------
+    >>> fano = ProjectiveDesign(7, 2, 3)   # 7 labels, of which each category has 3
+    >>> round(summed_variance(fano, 0.5), 2), round(summed_variance(SingleDesign(7), 0.5), 2)
+    (81.5, 119.16)
+    """
+    l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
+    assert common is not None
+    Z = s + (l - s) * small
+    slope = -np.expm1(-epsilon) * (s - common) / Z
+    mean = (common + (s - common) * small) / Z + slope / design.k
+    return float(design.k * mean * (1.0 - mean) / slope**2)
+
+
+def _next_prime(n: int) -> int:
+    """The smallest prime above n."""
+    n += 1
+    while any(n % d == 0 for d in range(2, int(n**0.5) + 1)):
+        n += 1
+    return n

@@ -1,0 +1,907 @@
+"""Mechanisms with few enough reports to list: the easy base for one's own, and any Q as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product as combinations
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import counts_vector, distribution, numbers, real_number, whole_below
+from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
+from ldpstats.clients.device import check_table, texts
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.labels import (
+    align,
+    as_labels,
+    encode,
+    missing_entries,
+    preview,
+    sensitive_codes,
+    sensitive_labels,
+)
+from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.rows import Rows
+from ldpstats.mechanisms.base import Array as Array_base
+from ldpstats.mechanisms.base import (
+    Mechanism,
+    check_document,
+    joined_labels,
+    label_moments,
+    made_of,
+    read_mechanism,
+)
+from ldpstats.reports.layout import LabelFormat
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.samplers import Words
+
+__all__ = [
+    "CustomMechanism",
+    "Enumerated",
+    "Product",
+    "combined",
+    "listed_mechanism",
+    "mixture",
+    "product",
+    "protected_by_all",
+    "same_answers",
+]
+
+
+# fields that are no part of the fingerprint, and what they say
+_UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
+_OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
+
+
+class Enumerated(Mechanism):
+    """A mechanism whose reports are labels from a list: its channel matrix can be written out.
+
+    This is the easy base for a mechanism of one's own. A subclass is a frozen dataclass whose
+    fields are its specification. It has `categories` and `epsilon`, as fields or properties, and
+    `channel`, which returns Q. Sampling with integer thresholds, clients, estimates and the audit
+    follow from Q. Reports are named like the categories unless the subclass has `outputs`.
+
+    `to_dict` writes the fields, so they must determine Q; `from_dict` of the subclass reads them. A
+    subclass with a ``__post_init__`` calls that of `Enumerated`, which checks all of this. For a
+    fixed Q, `CustomMechanism` is enough.
+
+    Raises
+    ------
+    InvalidArgument
+        If `categories`, `outputs`, `epsilon` and `channel()` do not fit together.
+
+    Examples
+    --------
+    Grades from 0 to 4, of which a report is wrong by as little as privacy allows (the exponential
+    mechanism):
+
+    >>> from dataclasses import dataclass
+    >>> from ldpstats.channels import Dense
+    >>> @dataclass(frozen=True, eq=False)
+    ... class NearbyGrade(Enumerated):
+    ...     rate: float                                  # in nats for each step away
+    ...     categories = pd.RangeIndex(5)
+    ...     @property
+    ...     def epsilon(self):
+    ...         return self.channel().epsilon()
+    ...     def channel(self, candidates=None):
+    ...         Q = np.exp(-self.rate * np.abs(np.subtract.outer(range(5), range(5))))
+    ...         return Dense(Q / Q.sum(axis=1, keepdims=True))
+    >>> mechanism = NearbyGrade(rate=0.5)
+    >>> audit = mechanism.audit()
+    >>> round(audit.declared, 3), audit.agrees
+    (2.0, True)
+    >>> reports = mechanism.privatize([3, 3, 4, 1], np.random.default_rng(1))
+    """
+
+    n_bits = 0
+    n_cohorts = 0
+
+    def __post_init__(self) -> None:
+        """Check a mechanism of one's own; the package's have checks of their own."""
+        if not isinstance(self.categories, pd.Index):
+            object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        channel: object = self.channel()
+        if not isinstance(channel, Channel):
+            raise InvalidArgument("channel()", channel, "must be a channel, such as Dense(Q)")
+        shape = len(self.categories), len(self.outputs)
+        if channel.shape != shape:
+            remedy = f"must be {shape}: a row a category, a column an output"
+            raise InvalidArgument("channel().shape", channel.shape, remedy)
+        epsilon = getattr(self, "epsilon", None)  # a field or property that the subclass owes
+        if not real_number("epsilon", epsilon, _OWN_EPSILON) >= 0.0:
+            raise InvalidArgument("epsilon", epsilon, _OWN_EPSILON)
+
+    @property
+    def outputs(self) -> pd.Index[Any]:
+        """What a report may be, in the order of Q's columns: the categories by default."""
+        return self.categories
+
+    @property
+    def n_outputs(self) -> int:  # type: ignore[override]
+        return len(self.outputs)
+
+    @property
+    def format(self) -> LabelFormat:
+        return LabelFormat(self.outputs)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
+        """Counts from a vector of output counts.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (l,)
+            How often each report was seen, in the order of `outputs`; a Series, such as
+            `value_counts` makes, is matched by label and need not hold reports never seen.
+        nobs : None
+            Not used: the number of reports is ``sum(n)``.
+
+        Raises
+        ------
+        InvalidArgument
+            For a vector of another length, or entries that are negative or fractional.
+        """
+        if nobs is not None:
+            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
+        vector = counts_vector("n", align("n", n, self.outputs, absent=0), (self.n_outputs,))
+        seen = np.flatnonzero(vector)
+        return Counts(seen, vector[seen], self)
+
+    def sample(self, codes: Array_base, words: Words) -> Array_base:
+        Q = self.channel().matrix()
+        if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
+            present, codes = np.unique(codes, return_inverse=True)
+            Q = Q[present] if present.size else Q
+        return samplers.sample_rows(codes, samplers.integer_rows(Q), words)
+
+    def _reports_document(self) -> Any:
+        return texts(self.outputs)
+
+    def _draw_document(self) -> dict[str, Any]:
+        if type(self).sample is not Enumerated.sample:  # of a subclass with a sampler of its own
+            return super()._draw_document()
+        check_table(self, self.k * self.n_outputs)
+        return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
+
+    def _sampler_epsilon(self) -> float:
+        return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+
+    def simulate_counts(
+        self, true_counts: Array_base, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        self._closed(candidates)
+        total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
+        return self.counts(total)
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._closed(candidates)
+        self._own(counts)
+        Q, n = self.channel().matrix(), counts.vector()
+        impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
+        if impossible.size:
+            raise InvalidArgument(
+                "counts",
+                self.outputs[impossible].tolist(),
+                f"were reported, but no category of {self} can make such a report",
+            )
+        return label_moments(Q, n)
+
+    def __rshift__(self, other: object) -> CustomMechanism:
+        """The mechanism whose report is processed, or privatised once more: ``Q R``.
+
+        Parameters
+        ----------
+        other : Mechanism, device, mapping, Series or DataFrame
+            What becomes of a report. A mechanism or device takes the report for its true answer. A
+            mapping or Series has the new label of each report, which several may share. A
+            DataFrame has ``R[y, z]``, the probability that report y becomes z: reports in rows, new
+            labels in columns. Rows and keys are matched by label.
+
+        Returns
+        -------
+        CustomMechanism
+            With these categories, and the new labels as outputs: in category order if they are the
+            categories, else in the order of `other`, for a mapping that of the reports. Epsilon is
+            at most that of the first mechanism, and of the second; if only some categories are
+            sensitive it is computed anew, and may be infinite where reports that reveal an answer
+            are mixed with others (`privacy.post_process` refuses that; MK19 Proposition 11). Where
+            both steps are random the first is `permanent`: a device may keep it. Its own client
+            keeps nothing.
+
+        Raises
+        ------
+        UnknownCategory, InvalidArgument
+            If a report has no new label or row, or something else has one.
+        NotAvailable
+            For a mechanism whose reports cannot be listed.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("nurse", "doctor", "driver"), epsilon=np.log(2))
+        >>> field = krr >> {"nurse": "health", "doctor": "health", "driver": "other"}
+        >>> field.outputs.tolist()
+        ['health', 'other']
+        >>> field.channel().matrix()
+        array([[0.75, 0.25],
+               [0.75, 0.25],
+               [0.5 , 0.5 ]])
+        >>> twice = krr >> ldp.KRR(krr.categories, epsilon=1.0)
+        >>> twice.epsilon < krr.epsilon
+        True
+        """
+        second = asked_of(other, self.outputs)
+        if isinstance(second, Mechanism):
+            (R, labels), after = _rows_of(second, self), made_of(second)
+        else:
+            R, labels = law_of_processing(second, self.outputs)
+            after = "a table" if isinstance(second, pd.DataFrame) else "recoded"
+        channel = self.channel()
+        if isinstance(channel, Uniformised):
+            Q = channel.a * R + channel.noise() @ R
+        else:
+            Q = channel.matrix() @ R
+        made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        if self.permanent is None and (_is_certain(R) or _is_certain(channel.matrix())):
+            return made
+        return replace(made, permanent=self.permanent or self.fingerprint)
+
+
+def _is_certain(Q: Array_base) -> bool:
+    """Whether nothing is random."""
+    return bool(np.all((Q == 0.0) | (Q == 1.0)))
+
+
+def listed_mechanism(name: str, mechanism: object) -> Enumerated:
+    """Return a mechanism whose reports are labels from a list; refuse anything else."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR, or a device")
+    if not isinstance(mechanism, Enumerated):
+        raise NotAvailable(
+            f"reports of {mechanism} are not labels from a list, which this needs: use a mechanism "
+            "whose reports can be listed, such as KRR"
+        )
+    if mechanism.unknown:
+        raise NotAvailable(
+            f"{name} depends on the unknown {', '.join(mechanism.unknown)}: combine the steps of "
+            "devices before mechanism(categories), or use at(...) for known values"
+        )
+    return mechanism
+
+
+def _rows_of(second: Mechanism, first: Enumerated) -> tuple[Array_base, pd.Index[Any]]:
+    """Rows of a second channel for the reports of a first, and its outputs."""
+    second = listed_mechanism("other", second)
+    places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
+    made = [places.get((type(label), label), -1) for label in first.outputs.tolist()]
+    if -1 in made:
+        label = first.outputs.tolist()[made.index(-1)]
+        remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
+        raise InvalidArgument("other", str(second), remedy)
+    return second.channel().matrix()[made], second.outputs
+
+
+def combined(
+    Q: Array_base,
+    categories: pd.Index[Any],
+    outputs: pd.Index[Any],
+    sensitive: Any,
+    description: str,
+) -> CustomMechanism:
+    """The mechanism of a computed Q, its reports in category order if they are the categories."""
+    order = category_order(outputs, categories)
+    if order is not None:
+        Q, outputs = Q[:, order], categories
+    return CustomMechanism(Q, categories, outputs, sensitive, description)
+
+
+@dataclass(frozen=True, eq=False)
+class CustomMechanism(Enumerated):
+    """A mechanism given by its channel matrix, square or rectangular.
+
+    Parameters
+    ----------
+    Q : array-like, shape (k, l)
+        ``Q[x, y] = P(report y | category x)``; rows sum to one. A DataFrame has the categories in
+        its index and the outputs in its columns, unless they are only numbered from 0.
+    categories : int, sequence of labels, or pandas Categorical, optional
+        The k categories; 0 .. k-1 by default. Rows of a DataFrame are matched by label.
+    outputs : int or sequence of labels, optional
+        The l reports; the categories if l = k, else 0 .. l-1, by default. Columns of a DataFrame
+        are matched by label.
+    sensitive : set or sequence of labels, optional
+        The categories that are protected, if not all are: epsilon is then that of utility-optimised
+        LDP (MK19 Definition 2), where a report may reveal one of the others.
+    description : str, optional
+        What the matrix is, on one line, for summaries: ``first >> second`` and `mixture` say what
+        they combine. It is in the specification, but not in its fingerprint.
+    permanent : str, optional
+        Name of the response that devices keep and report again with new noise, if they do; of
+        ``first >> second`` the fingerprint of the first. As `description` it is in the
+        specification, but not in its fingerprint.
+
+    Examples
+    --------
+    Two of three answers are protected, the third is reported as it is:
+
+    >>> mech = CustomMechanism([[.8, .2, 0], [.2, .8, 0], [.1, .1, .8]], ("a", "b", "c"))
+    >>> mech.epsilon
+    inf
+    >>> round(CustomMechanism(mech.Q, ("a", "b", "c"), sensitive=["a", "b"]).epsilon, 4)  # ln 8
+    2.0794
+
+    A table has its labels:
+
+    >>> table = pd.DataFrame([[0.8, 0.2], [0.3, 0.7]], ["ill", "well"], ["yes", "no"])
+    >>> CustomMechanism(table).outputs.tolist()
+    ['yes', 'no']
+    """
+
+    Q: Any
+    categories: Any = None
+    outputs: Any = None
+    sensitive: Any = None
+    description: str | None = None
+    permanent: str | None = None
+    _channel: ClassVar[Dense]  # as a field it would be part of the specification
+
+    def __post_init__(self) -> None:
+        table, rows, columns = ordered_table(self.Q, self.categories, self.outputs)
+        channel = Dense(table)
+        Q = channel.Q
+        k, l = Q.shape  # noqa: E741
+        categories = as_labels("categories", k if rows is None else rows)
+        default = categories if k == l else l
+        outputs = as_labels("outputs", default if columns is None else columns, least=1)
+        for name, labels, size in (("categories", categories, k), ("outputs", outputs, l)):
+            if len(labels) != size:
+                raise InvalidArgument(
+                    name, labels, f"Q of shape {Q.shape} needs {size} labels here"
+                )
+        for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_channel", channel)  # checked once: not for each report
+        if self.sensitive is not None:
+            codes = sensitive_codes(self.sensitive, categories)
+            object.__setattr__(self, "sensitive", sensitive_labels(codes, categories))
+        for name, what in _UNMARKED.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _one_line(name, what, getattr(self, name)))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        return self._channel_epsilon()
+
+    def _sampler_epsilon(self) -> float:
+        if self.sensitive is None:
+            return super()._sampler_epsilon()
+        rows = samplers.integer_rows(self._channel.Q)
+        weights = np.zeros(self._channel.Q.shape, dtype=object)  # of which 2^64 is one: no int64
+        for x, y in enumerate(rows.outputs):
+            weights[x, y] = realised.weights_of(rows, x)
+        codes = sensitive_codes(self.sensitive, self.categories)
+        kept = self._channel.output_classes().protected(codes)
+        return max(_ratio(column) for column in weights[:, kept].T) if kept.any() else 0.0
+
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        for name in _UNMARKED:  # two descriptions of one law are equal
+            del document[name]
+        if document["sensitive"] is None:  # as before there was a choice
+            del document["sensitive"]
+        return document
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in _UNMARKED}
+        return super().to_dict() | {name: text for name, text in told.items() if text is not None}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        absent = dict.fromkeys(("sensitive", *_UNMARKED))
+        return super().from_dict(absent | check_document(document))
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        return self._channel
+
+
+def _one_line(name: str, what: str, text: object) -> str:
+    """A description as text on one line that can be printed."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+
+
+def _ratio(weights: Array_base) -> float:
+    """Log ratio of the largest of some integers to the smallest."""
+    low = int(weights.min())
+    return realised.log_ratio(int(weights.max()), low) if low else float("inf")
+
+
+# -- Mechanisms of which a respondent uses one by chance ------------------------------------------
+
+
+def mixture(shares: Mapping[Any, float]) -> CustomMechanism:
+    """Each respondent uses one of several mechanisms by chance, and does not say which.
+
+    ``Q[x, y] = sum_i s_i Q_i[x, y]``: a respondent draws a card that says which question to answer,
+    or a share of the respondents misunderstands the device. If it is known which mechanism made a
+    report, fit the reports as groups instead: ``FrequencyModel([first, second])``, or ask with
+    `devices.cohorts`. The shares here are the law of the reports, which estimates rest on; those of
+    cohorts are not.
+
+    Parameters
+    ----------
+    shares : mapping
+        The probability of each mechanism; they sum to one. Mechanisms have the same categories, in
+        any order, and reports that can be listed. A device stands for its mechanism of the
+        categories of the first mechanism.
+
+    Returns
+    -------
+    CustomMechanism
+        With the categories of the first, and all reports as outputs: in category order if they are
+        the categories, else in order of first appearance. Its epsilon is computed from Q: at most
+        the largest of the parts, where they protect the same categories. Sensitive are those that
+        every part protects.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no mechanism, or the shares are no distribution.
+    MechanismMismatch
+        For other categories.
+    NotAvailable
+        For a mechanism whose reports cannot be listed.
+
+    Examples
+    --------
+    Four of five respondents follow the device; the others report at random:
+
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=np.log(4))
+    >>> coin = ldp.CustomMechanism([[0.5, 0.5], [0.5, 0.5]], ("no", "yes"))
+    >>> mixed = ldp.mixture({krr: 0.8, coin: 0.2})
+    >>> mixed.channel().matrix()
+    array([[0.74, 0.26],
+           [0.26, 0.74]])
+    >>> round(mixed.epsilon, 4)
+    1.046
+    """
+    remedy = "must be a dictionary from each mechanism to its share, such as {krr: 0.8, other: 0.2}"
+    if not isinstance(shares, Mapping) or not len(shares):
+        raise InvalidArgument("shares", shares, remedy)
+    categories, parts, channels = same_answers("shares", list(shares))
+    weights = distribution("shares", list(shares.values()), len(parts))
+    labels = [label for part in parts for label in part.outputs.tolist()]
+    outputs, places = distinct_labels("outputs", labels)
+    Q, start = np.zeros((len(channels[0]), len(outputs))), 0
+    for weight, own in zip(weights, channels, strict=True):
+        Q[:, places[start : start + own.shape[1]]] += weight * own
+        start += own.shape[1]
+    shown = [f"{100 * w:.3g}% {made_of(part)}" for part, w in zip(parts, weights, strict=True)]
+    sensitive = protected_by_all(parts, categories)
+    return combined(Q, categories, outputs, sensitive, f"mixture of {' and '.join(shown)}")
+
+
+# -- Several questions as one: an answer to each, a report of each --------------------------------
+
+
+Array = npt.NDArray[Any]
+
+_MOST = 1 << 20  # combinations of answers, or of reports, that get labels
+_QUESTIONS = "must be a dictionary from the name of each question, which is text, to its mechanism"
+
+
+class _Numbered(Kronecker):
+    """Several variables whose combinations of reports are numbered, the last changing fastest."""
+
+    def rows(self, y: Any) -> Rows:
+        sizes = [channel.shape[1] for channel in self.channels]
+        return super().rows(np.unravel_index(np.asarray(y, dtype=np.int64), sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Enumerated):
+    """Several questions as one, each privatised by its own mechanism.
+
+    A category is a combination of answers, a report one of reports, both joined by ", ":
+    ``"nurse, yes"``. Frequencies are then those of the joint table, in row-major order. Answers may
+    be given as a table with a column for each question too, or a respondent's as a dictionary.
+    `Questionnaire` privatises questions that are analysed one by one, or in pairs.
+
+    Parameters
+    ----------
+    questions : mapping from str to Mechanism
+        The mechanism of each question; their reports can be listed.
+
+    Raises
+    ------
+    InvalidArgument
+        For no questions, names that are no text, and combinations of labels that read alike.
+    NotAvailable
+        For mechanisms whose reports cannot be listed, and more than 2^20 combinations.
+
+    Notes
+    -----
+    Epsilon is the sum over the questions (the channel is their Kronecker product), and infinite if
+    that of one is. A mechanism that protects some categories only has, for the combinations, no
+    guarantee of that kind: an answer that reveals itself makes epsilon infinite.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> job = ldp.KRR(("nurse", "cook"), epsilon=1.0)
+    >>> both = ldp.product({"job": job, "late": ldp.Warner(epsilon=0.5)})
+    >>> both.categories.tolist()
+    ['nurse, no', 'nurse, yes', 'cook, no', 'cook, yes']
+    >>> both.epsilon
+    1.5
+    >>> people = pd.DataFrame({"late": ["no", "yes"], "job": ["cook", "nurse"]})
+    >>> reports = both.privatize(people, np.random.default_rng(1))
+    >>> [str(of.mechanism) for of in both.split(reports).values()]
+    ['KRR(k=2, epsilon=1)', 'Warner(epsilon=0.5)']
+    """
+
+    questions: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.questions, Mapping) or not len(self.questions):
+            raise InvalidArgument("questions", self.questions, _QUESTIONS)
+        made: dict[str, Enumerated] = {}
+        for name, mechanism in self.questions.items():
+            if not isinstance(name, str) or not name:
+                raise InvalidArgument("questions", name, _QUESTIONS)
+            made[str.__str__(name)] = listed_mechanism(f"questions[{name!r}]", mechanism)
+        object.__setattr__(self, "questions", MappingProxyType(made))
+        for sizes in (self._sizes, tuple(part.k for part in self._parts)):
+            if np.prod([float(size) for size in sizes]) > _MOST:
+                shown = " x ".join(map(str, sizes))
+                raise NotAvailable(
+                    f"{shown} combinations are too many to list: use Questionnaire, and "
+                    "AssociationModel for some of the questions"
+                )
+        self.categories, self.outputs  # noqa: B018  refuses labels that read alike
+
+    @property
+    def _parts(self) -> tuple[Enumerated, ...]:
+        return tuple(self.questions.values())
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """How many reports there are to each question."""
+        return tuple(part.n_outputs for part in self._parts)
+
+    @cached_property
+    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+        labels = (part.categories.tolist() for part in self._parts)
+        return joined_labels("categories", list(combinations(*labels)))
+
+    @cached_property
+    def outputs(self) -> pd.Index[Any]:
+        labels = (part.outputs.tolist() for part in self._parts)
+        return joined_labels("outputs", list(combinations(*labels)))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        return self.channel().epsilon()
+
+    @cached_property
+    def _channel(self) -> Channel:
+        return _Numbered([part.channel() for part in self._parts])
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        return self._channel
+
+    def to_labels(self, name: str, values: object) -> object:
+        """Answers as joined labels; a table, or dictionaries, has a column for each question."""
+        if isinstance(values, list | tuple) and values:
+            if all(isinstance(value, Mapping) for value in values):
+                values = _table_of(name, values, tuple(self.questions))
+        if not isinstance(values, pd.DataFrame):
+            return values
+        columns: list[Any] = values.columns.tolist()
+        if sorted(map(str, columns)) != sorted(self.questions) or not values.columns.is_unique:
+            raise InvalidArgument(
+                f"{name}.columns", columns, f"must be the questions {list(self.questions)}"
+            )
+        codes, absent = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
+        for question, part in self.questions.items():
+            place = f"{name}[{question!r}]"
+            answers = pd.Series(part.to_labels(place, values[question]))
+            answers = answers.reset_index(drop=True)
+            lacking = missing_entries(place, answers)
+            own = np.zeros(len(values), dtype=np.int64)
+            own[~lacking] = encode(place, answers, part.categories, "count")[0]
+            codes, absent = codes * part.k + own, absent | lacking
+        labels = self.categories.to_numpy(dtype=object, copy=True)[codes]
+        labels[absent] = None
+        return labels
+
+    def split(self, reports: Reports) -> dict[str, Reports]:
+        """The reports of each question, by its name: for `AssociationModel`, say.
+
+        Raises
+        ------
+        InvalidArgument
+            If `reports` are not of this mechanism.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> both = ldp.product({"a": ldp.KRR(2, epsilon=1.0), "b": ldp.KRR(3, epsilon=1.0)})
+        >>> reports = both.privatize(["0, 2", "1, 1"] * 500, np.random.default_rng(1))
+        >>> joint = ldp.AssociationModel(*both.split(reports).values()).fit()
+        >>> joint.table.shape
+        (2, 3)
+        """
+        if not isinstance(reports, Reports) or reports.mechanism != self:
+            raise InvalidArgument("reports", reports, f"must be Reports of {self}")
+        codes = np.unravel_index(reports.y.astype(np.int64), self._sizes)
+        return {
+            name: Reports(y, part, reports.n_missing, name=name, ids=reports.ids)
+            for (name, part), y in zip(self.questions.items(), codes, strict=True)
+        }
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        y = np.zeros(np.shape(codes), dtype=np.int64)
+        own = np.unravel_index(np.asarray(codes), [part.k for part in self._parts])
+        for part, answers in zip(self._parts, own, strict=True):
+            y = y * part.n_outputs + part.sample(answers, words)
+        return y
+
+    def _draw_document(self) -> dict[str, Any]:
+        parts = [
+            {"answers": part.k, "reports": part.n_outputs, "draw": part._draw_document()}
+            for part in self._parts
+        ]
+        return {"kind": "parts", "parts": parts}
+
+    def _sampler_epsilon(self) -> float:
+        return float(sum(part._sampler_epsilon() for part in self._parts))
+
+    def _specification(self) -> dict[str, Any]:
+        parts = [[name, part.to_dict()] for name, part in self.questions.items()]
+        head = {"format": "ldpstats-mechanism", "version": 1, "mechanism": type(self).__name__}
+        return head | {"questions": parts}  # a list: the order counts
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        given = dict(check_document(document))
+        remedy = 'must be a list of pairs: ["job", {"mechanism": ...}]'
+        parts = given.get("questions")
+        if not isinstance(parts, list):
+            raise InvalidArgument("questions", parts, remedy)
+        made: dict[str, Any] = {}
+        for pair in parts:
+            named = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+            if not named or pair[0] in made:
+                raise InvalidArgument("questions", pair, remedy)
+            part = check_document(pair[1])
+            made[pair[0]] = read_mechanism(part["mechanism"], part)
+        return super().from_dict(given | {"questions": made})
+
+    def __str__(self) -> str:
+        names = ", ".join(self.questions)
+        return f"Product({names}; k={self.k}, epsilon={self.epsilon:.6g})"
+
+    __repr__ = __str__
+
+
+def product(questions: Mapping[str, Any]) -> Product:
+    """The mechanism of several questions at once, see `Product`.
+
+    Parameters
+    ----------
+    questions : mapping from str to Mechanism
+        The mechanism of each question.
+
+    Raises
+    ------
+    InvalidArgument, NotAvailable
+        As of `Product`.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(3, epsilon=1.0)
+    >>> ldp.product({"before": krr, "after": krr})
+    Product(before, after; k=9, epsilon=2)
+    """
+    return Product(questions)
+
+
+def _table_of(name: str, values: Sequence[Any], questions: tuple[str, ...]) -> pd.DataFrame:
+    """Dictionaries of answers as a table with a row for each."""
+    for i, value in enumerate(values):
+        if set(value) != set(questions):
+            raise InvalidArgument(
+                f"{name}[{i}]",
+                sorted(map(str, value)),
+                f"must have the questions {list(questions)}",
+            )
+    return pd.DataFrame([dict(value) for value in values], columns=list(questions), dtype=object)
+
+
+# -- What happens to a report after it is made: labels in, probabilities of new labels out --------
+
+
+_KINDS = (
+    "must be what becomes of a report: a mechanism or a device, a dictionary or Series from each "
+    "report to its new label, or a DataFrame with a row of probabilities for each report"
+)
+
+
+@runtime_checkable
+class Randomiser(Protocol):
+    """What makes a mechanism of given categories, such as a device of `ldpstats.devices`."""
+
+    def mechanism(self, categories: Any) -> Any: ...
+
+
+def asked_of(other: object, categories: pd.Index[Any]) -> Any:
+    """The mechanism that a device makes of these categories; anything else as it is."""
+    if isinstance(other, pd.DataFrame | pd.Series | type) or not isinstance(other, Randomiser):
+        return other
+    return other.mechanism(categories) if callable(other.mechanism) else other
+
+
+def law_of_processing(other: object, outputs: pd.Index[Any]) -> tuple[Array, pd.Index[Any]]:
+    """Probabilities R of the new labels for each of l reports, shape (l, m), and the m labels.
+
+    Raises
+    ------
+    UnknownCategory
+        If a key or row is no report.
+    InvalidArgument
+        For a report without a key or row, one with two, and rows that do not sum to one.
+    """
+    if isinstance(other, pd.DataFrame):
+        return _table(other, outputs)
+    if isinstance(other, pd.Series):
+        return _recoded(other.index.tolist(), other.tolist(), outputs)
+    if isinstance(other, Mapping):
+        return _recoded(list(other), list(other.values()), outputs)
+    raise InvalidArgument("other", other, _KINDS)
+
+
+def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.Index[Any], Array]:
+    """Each of n labels once, in order of first appearance, and the places of the n among them."""
+    places: dict[Any, int] = {}
+    plain = [value.item() if isinstance(value, np.generic) else value for value in labels]
+    try:  # 1 and True are two labels, which `as_labels` refuses together
+        at = [places.setdefault((type(value), value), len(places)) for value in plain]
+    except TypeError:
+        remedy = "must hold labels: strings, integers, finite floats or booleans"
+        raise InvalidArgument(name, labels, remedy) from None
+    found = as_labels(name, [value for _, value in places], least)
+    return found, np.array(at, dtype=np.int64)
+
+
+def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array | None:
+    """The place of each category among the outputs; None unless they are the same labels."""
+    own, wanted = outputs.tolist(), categories.tolist()
+    if len(own) != len(wanted):
+        return None
+    places = {(type(value), value): y for y, value in enumerate(own)}
+    found = [places.get((type(value), value), -1) for value in wanted]
+    return None if -1 in found else np.array(found)
+
+
+def ordered_table(Q: object, categories: Any, outputs: Any) -> tuple[Any, Any, Any]:
+    """A DataFrame's numbers and labels: of its rows as categories, of its columns as outputs.
+
+    Rows and columns whose labels are given as well come in that order. Those that are only
+    numbered, as pandas does by itself, have no labels. Anything else is left as it is.
+
+    Raises
+    ------
+    InvalidArgument
+        If labels are given that are not those of the rows or columns.
+    """
+    if not isinstance(Q, pd.DataFrame):
+        return Q, categories, outputs
+    found = []
+    for axis, (name, given) in enumerate((("categories", categories), ("outputs", outputs))):
+        own, what = Q.axes[axis], ("index", "columns")[axis]
+        if not own.equals(pd.RangeIndex(len(own))):
+            if isinstance(own, pd.MultiIndex):
+                raise InvalidArgument(f"Q.{what}", own.tolist(), "must have one level of labels")
+            labels = as_labels(f"Q.{what}", own.tolist(), least=1)
+            wanted = labels if given is None else as_labels(name, given, least=1)
+            order = category_order(labels, wanted)
+            if order is None:
+                remedy = f"must be the labels of Q.{what}, {preview(labels)}; or pass Q.to_numpy()"
+                raise InvalidArgument(name, wanted.tolist(), remedy)
+            Q, given = Q.iloc[order] if axis == 0 else Q.iloc[:, order], wanted
+        found.append(given)
+    return Q, found[0], found[1]
+
+
+def _recoded(
+    keys: list[Any], labels: list[Any], outputs: pd.Index[Any]
+) -> tuple[Array, pd.Index[Any]]:
+    """R of zeros and ones, from the label that each report becomes."""
+    order = _one_each("other", keys, outputs, "new label")
+    new, places = distinct_labels("other", [labels[i] for i in order])
+    R = np.zeros((len(outputs), len(new)))
+    R[np.arange(len(outputs)), places] = 1.0
+    return R, new
+
+
+def _table(other: pd.DataFrame, outputs: pd.Index[Any]) -> tuple[Array, pd.Index[Any]]:
+    """R of a table: reports in rows, new labels in columns."""
+    if isinstance(other.index, pd.MultiIndex) or isinstance(other.columns, pd.MultiIndex):
+        raise InvalidArgument("other", other, "must have one label for each row and column")
+    order = _one_each("other.index", other.index.tolist(), outputs, "row")
+    new = as_labels("other.columns", other.columns.tolist(), least=1)
+    remedy = "must hold probabilities: a row for each report, a column for each new label"
+    R = numbers("other", other.to_numpy()[order], remedy, (len(outputs), len(new)))
+    for label, row in zip(outputs.tolist(), R, strict=True):
+        distribution(f"other.loc[{label!r}]", row, len(new))
+    return R, new
+
+
+def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> Array:
+    """Positions of the keys in the order of the reports, each of which has one."""
+    codes = encode(name, keys, outputs)[0] if keys else np.empty(0, dtype=np.int64)
+    times = np.bincount(codes, minlength=len(outputs))
+    if (times != 1).any():
+        label = outputs.tolist()[int(np.argmax(times != 1))]
+        remedy = (
+            f"each of the {len(outputs)} reports {preview(outputs)} needs one {what}, one that "
+            "stays as it is too"
+        )
+        many = "twice" if times.max() > 1 and times[outputs.tolist().index(label)] else "missing"
+        raise InvalidArgument(name, label, f"is {many}: {remedy}")
+    return np.argsort(codes)
+
+
+# -- Several mechanisms for the same answer -------------------------------------------------------
+
+
+def same_answers(
+    name: str, given: list[Any]
+) -> tuple[pd.Index[Any], list[Enumerated], list[Array]]:
+    """The categories, mechanisms, and their channels, (k, l_i), rows in category order.
+
+    The categories are those of the first mechanism; a device stands for its mechanism of them.
+    """
+    known = next((part for part in given if isinstance(part, Mechanism)), None)
+    if known is None:
+        raise InvalidArgument(name, given, "needs one mechanism at least, which has categories")
+    categories = listed_mechanism(name, known).categories
+    parts = [listed_mechanism(name, asked_of(part, categories)) for part in given]
+    return categories, parts, [_rows(part, categories) for part in parts]
+
+
+def protected_by_all(parts: list[Enumerated], categories: pd.Index[Any]) -> pd.Index[Any] | None:
+    """The categories that every part protects; None if each protects all."""
+    if all(part.sensitive is None for part in parts):
+        return None
+    kept = np.arange(len(categories))
+    for part in parts:
+        if part.sensitive is not None:
+            kept = np.intersect1d(kept, sensitive_codes(part.sensitive, categories))
+    return sensitive_labels(kept, categories)
+
+
+def _rows(mechanism: Enumerated, categories: pd.Index[Any]) -> Array:
+    """Q with its rows in the order of these categories."""
+    order = category_order(mechanism.categories, categories)
+    if order is None:
+        raise MechanismMismatch(
+            f"{mechanism} has the categories {preview(mechanism.categories)}, another "
+            f"{preview(categories)}: mechanisms for the same answer need the same labels"
+        )
+    return mechanism.channel().matrix()[order]

@@ -1,0 +1,977 @@
+"""What mechanisms share that hash the answers, in cohorts, before they randomise them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import (
+    as_array,
+    counts_vector,
+    named_only,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+    whole_below,
+)
+from ldpstats.channels.structured import Bits, Channel, Mapped, Stacked, Uniformised
+from ldpstats.clients.device import drawn_report, opened
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import as_labels, as_series, column_name, encode, missing_entries, place_of
+from ldpstats.likelihood.hashed import (
+    BitNoise,
+    CohortMoments,
+    CohortSource,
+    HashDesign,
+    LabelNoise,
+    Noise,
+    undetermined,
+)
+from ldpstats.likelihood.joint_rows import BloomRows, LabelRows, StackedRows
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import Rows
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.krr import KRR
+from ldpstats.reports.layout import BitFormat, NumberFormat
+from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.hashing import (
+    distinct_cells,
+    hash_strings,
+    hashed_cells,
+    md5_cells,
+    mix64,
+    own_cells,
+    permuted_cells,
+)
+from ldpstats.sampling.samplers import Words, simulation_words
+
+__all__ = [
+    "OLH",
+    "ORAPPOR",
+    "ORR",
+    "AnswerHash",
+    "CandidateMap",
+    "Hashed",
+    "HashedBits",
+    "MD5Hash",
+    "UnknownHash",
+    "listed_cells",
+    "most_different",
+]
+
+
+Array = npt.NDArray[Any]
+
+_MOST_CELLS = 1 << 31
+_MOST_RANKED = 1 << 10  # categories; more are permuted faster by numpy
+
+
+@dataclass(frozen=True)
+class CellLaw:
+    """Probabilities that a report shows a cell: a label, or a bit that is set.
+
+    Parameters
+    ----------
+    high, low : float
+        For an answer that owns the cell, and for one that does not.
+    shared : float
+        That an answer owns the cell, over random hashes.
+    """
+
+    high: float
+    low: float
+    shared: float
+
+    @property
+    def mean(self) -> float:
+        """For an answer that hashes anywhere."""
+        return self.low + (self.high - self.low) * self.shared
+
+
+class Hashed(Mechanism):
+    """A mechanism that hashes an answer to cells (labels or bits) of its respondent's cohort.
+
+    With an `alphabet` the categories are known and permutations take the place of hashes (KBR16
+    section 5.4); without one every string is an answer, and estimates need `candidates`.
+    """
+
+    alphabet: Any
+
+    @property
+    @abstractmethod
+    def n_cells(self) -> int:
+        """Labels or bits of a cohort."""
+
+    @property
+    @abstractmethod
+    def n_owned(self) -> int:
+        """Hashes of an answer, each of which names one of its cells."""
+
+    @abstractmethod
+    def _randomise(self, cells: Array, words: Words) -> Array:
+        """Reports of respondents whose answers own the cells, shape (n, h)."""
+
+    @abstractmethod
+    def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
+        """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
+
+    @abstractmethod
+    def _then_document(self) -> dict[str, Any]:
+        """How `_randomise` draws, as client documents say it."""
+
+    def _hash_document(self) -> dict[str, Any]:
+        """The cells of answers, as client documents say it."""
+        name = "permutation" if self.alphabet is not None else self.answer_hash.document_name
+        sizes = {"cohorts": self.n_cohorts, "cells": self.n_cells, "hashes": self.n_owned}
+        return sizes | {"hash": name}
+
+    def _draw_document(self) -> dict[str, Any]:
+        return {"kind": "hash", **self._hash_document(), "then": self._then_document()}
+
+    @cached_property
+    def _device(self) -> Any:
+        large = self.alphabet is not None and len(self.alphabet) > _MOST_RANKED
+        return None if large else opened(self._question_document)
+
+    def _single(self, value: object, words: Words) -> Any:
+        answer = value if self.alphabet is None else place_of(value, self.alphabet)
+        found = None if answer is None else self._sent(answer, words)
+        return super()._single(value, words) if found is None else found
+
+    def _sent(self, answer: Any, words: Words) -> Any:
+        text = answer if self.alphabet is None else str(self.alphabet[int(answer)])
+        return drawn_report(self._device, text, words)
+
+    @property
+    @abstractmethod
+    def cell_law(self) -> CellLaw:
+        """Probabilities that a report shows a cell."""
+
+    @abstractmethod
+    def _noise(self) -> Noise: ...
+
+    @abstractmethod
+    def _precision(self, mean: float) -> float:
+        """One over the variance, per report, of a cell of this mean."""
+
+    @abstractmethod
+    def _cohort_channel(self, cells: Array) -> Channel:
+        """The channel within one cohort, for values that own the cells, shape (S, h)."""
+
+    @abstractmethod
+    def worst_channel(self) -> Channel:
+        """Channel of two answers, over all that hashes can give, that differ the most."""
+
+    def _check_hashed(self) -> None:
+        """Check the fields that all such mechanisms have."""
+        object.__setattr__(self, "n_cohorts", positive_integer("n_cohorts", self.n_cohorts))
+        if self.n_cells * self.n_cohorts > _MOST_CELLS:
+            raise InvalidArgument(
+                "n_cohorts", self.n_cohorts, "gives more than 2**31 cells: use fewer cohorts"
+            )
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", as_labels("alphabet", self.alphabet))
+
+    # -- labels and cells --------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        return self.alphabet is None
+
+    @property
+    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+        """The alphabet; an open one has no list of categories."""
+        return self.labels()
+
+    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+        if self.alphabet is not None:
+            self._closed(candidates)
+            labels: pd.Index[Any] = self.alphabet
+            return labels
+        if candidates is None:
+            raise NotAvailable(
+                f"{self} has an open alphabet: pass candidates=, the strings to look for"
+            )
+        given = candidates.labels if isinstance(candidates, CandidateMap) else candidates
+        return candidate_labels(given)
+
+    def cells(self, candidates: Any = None) -> Array:
+        """Cells of the categories or candidates, shape (C, S, h).
+
+        A cell that a candidate owns twice counts once: the repetition is the number `n_cells`.
+        """
+        if isinstance(candidates, CandidateMap):
+            expected = (self.n_cohorts, len(candidates.labels), self.n_owned)
+            cells = candidates.cells
+            if cells.shape != expected or cells.min() < 0 or cells.max() >= self.n_cells:
+                raise InvalidArgument(
+                    "candidates",
+                    f"cells of shape {cells.shape}",
+                    f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
+                )
+            kind = np.uint16 if self.n_cells < 65535 else np.uint32
+            return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
+        labels = self.labels(candidates)
+        if self.alphabet is not None:
+            return self._permutations.table
+        hashed = self.answer_hash.table("candidates", labels)
+        return distinct_cells(hashed, self.n_cells)
+
+    @property
+    def answer_hash(self) -> AnswerHash:
+        """The hash of strings, where there is no alphabet."""
+        return AnswerHash(self.n_cohorts, self.n_owned, self.n_cells)
+
+    @cached_property
+    def _permutations(self) -> Permutations:
+        return Permutations(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def privatize(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        missing: str = "raise",
+        cohort: npt.ArrayLike | None = None,
+    ) -> Reports:
+        """Simulate the reports of many respondents.
+
+        For real collection use `client`, whose randomness comes from the operating system.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True answers.
+        rng : numpy.random.Generator
+            Source of randomness, for example ``np.random.default_rng(2024)``.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent who answers, where another variable's reports share it; drawn
+            evenly by default.
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is not in the alphabet, if there is one.
+        InvalidArgument
+            For missing values (unless counted), an `rng` that is not a Generator, or cohorts
+            that are too many, too few or do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> orr = ldp.ORR(n_outputs=8, n_cohorts=4, epsilon=2.0)
+        >>> first = orr.privatize(["a", "b", "a"], rng)
+        >>> orr.privatize(["x", "y", "x"], rng, cohort=first.cohort).cohort is not None
+        True
+        """
+        return self._report(values, simulation_words(rng), missing, cohort)
+
+    def _report(
+        self, values: object, words: Words, missing: str, given: npt.ArrayLike | None = None
+    ) -> Reports:
+        if self.alphabet is not None:
+            codes, n_missing = encode("values", values, self.alphabet, missing)
+            n = codes.size
+        else:
+            strings, n_missing = _answers(values, missing)
+            n = len(strings)
+        if given is None:  # a draw that never keeps its code is uniform
+            cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
+        else:
+            cohort = counts_vector("cohort", given, (n,))
+            if not whole_below(cohort, self.n_cohorts):
+                remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument("cohort", given, remedy)
+        if self.alphabet is not None:
+            own = self._permutations.own(codes, cohort)
+        else:
+            own = self.answer_hash.own(strings, cohort)
+        y = self._randomise(own, words)
+        return Reports(y, self, n_missing, cohort, column_name(values))
+
+    def cells_of_cohort(self, cohort: int) -> Array:
+        """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
+        return self._permutations.of_cohort(cohort)
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts | BitCounts:
+        cells, C = self.cells(candidates), self.n_cohorts
+        owners = np.zeros((C, self.n_cells + 1), dtype=np.int64)
+        reports, left = np.zeros(C, dtype=np.int64), np.asarray(true_counts, dtype=np.int64)
+        for c in range(C):  # the cohort is uniform: one binomial after the other is a multinomial
+            here = rng.binomial(left, 1.0 / (C - c))
+            left = left - here
+            reports[c] = here.sum()
+            for own in cells[c].T:
+                owners[c] += np.bincount(own, here, owners.shape[1]).astype(np.int64)
+        return self.counts(self._randomise_counts(owners[:, :-1], reports, rng), reports)
+
+    # -- problems ----------------------------------------------------------------------------
+
+    def channel(self, candidates: Any = None) -> Channel:
+        """The channel of the categories or candidates: uniform cohorts, one channel each."""
+        own = listed_cells(self.cells(candidates), self.n_cells)
+        return Stacked([self._cohort_channel(cells) for cells in own])
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:
+        self._own(counts)
+        ones, reports = cell_counts(counts)
+        cells, law = self.cells(candidates), self.cell_law
+        spread = law.shared if self.is_open else 0.0
+        slope = law.high - law.low
+        source = CohortSource(
+            HashDesign(cells, self.n_cells, slope, spread),
+            law.low + slope * spread,
+            ones,
+            reports,
+            self._precision(law.mean),
+            self._noise(),
+        )
+        return CohortMoments(
+            (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
+        )
+
+    def _indistinct(self, candidates: Any, cells: Array, reports: Array) -> str:
+        """Say which candidates cannot be told apart, and what would help."""
+        labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
+        S, bound = len(labels), used * (m - 1) + (0 if self.is_open else 1)
+        help_ = "use more cohorts or a larger hash range, or leave some of them out"
+        groups = _equal_cells(cells[reports > 0], m)
+        if groups:
+            shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
+            merge = "list one of each group, whose frequency is then that of the group together"
+            return f"candidates with the same hashes in every cohort: {shown}: {merge}; or {help_}"
+        if S > bound and self.n_owned == 1:
+            extra = " (and the share of other answers)" if self.is_open else ""
+            return (
+                f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
+                f"labels each, determine at most {bound}: {help_}"
+            )
+        if S > used * m:
+            return (
+                f"{S} candidates cannot be told apart: {used} cohorts with reports, of {m} bits "
+                f"each, determine at most {used * m}: {help_}"
+            )
+        design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
+        alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
+        shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
+        return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"
+
+    # -- privacy -----------------------------------------------------------------------------
+
+    def _channel_epsilon(self) -> float:
+        """That of the worst pair of answers."""
+        return self.worst_channel().epsilon()
+
+
+def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:
+    """The strings among answers, and how many were missing."""
+    missing = one_of("missing", missing, ("raise", "count"))
+    series = as_series("values", values)
+    absent = missing_entries("values", series)
+    n_missing = int(absent.sum())
+    if n_missing and missing == "raise":
+        first = int(np.argmax(absent))
+        raise InvalidArgument(
+            f"values[{first}]",
+            series.iloc[first],
+            f"is missing ({n_missing} of {len(series)} are): leave missing answers out yourself, "
+            "or pass missing='count' to have them counted and reported",
+        )
+    return (series[~absent].reset_index(drop=True) if n_missing else series), n_missing
+
+
+def _equal_cells(cells: Array, n_cells: int) -> list[list[int]]:
+    """Groups of candidates that own the same cells in every cohort."""
+    total = np.zeros(cells.shape[1], dtype=np.uint64)
+    for c, own in enumerate(cells):  # a sum over cells does not depend on their order
+        numbers = own.astype(np.uint64) + np.uint64(c * (n_cells + 1) + 1)
+        total += mix64(numbers).sum(axis=1, dtype=np.uint64)
+    groups = pd.Series(np.arange(total.size)).groupby(total).agg(list)
+    return [group for group in groups if len(group) > 1]
+
+
+# -- Which cells of a cohort an answer owns: by a hash of any string, or by permutations of a list -
+
+
+@dataclass(frozen=True)
+class AnswerHash:
+    """The package's own hash of strings; `ldpstats.sampling.hashing` computes it."""
+
+    n_cohorts: int
+    n_owned: int
+    n_cells: int
+    is_known: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = True  # whether the kernels compute it
+
+    @property
+    def document_name(self) -> str:
+        """Its name in client documents."""
+        return "ldpstats"
+
+    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+        """Cells of strings before repetitions are marked, shape (C, S, h)."""
+        hashes = hash_strings(name, labels)
+        return hashed_cells(hashes, self.n_cohorts, self.n_owned, self.n_cells)
+
+    def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        """Cells of answers in their respondents' cohorts, shape (n, h)."""
+        return own_cells(hash_strings("values", strings), cohort, self.n_owned, self.n_cells)
+
+
+class MD5Hash(AnswerHash):
+    """The hash of google/rappor's Python client."""
+
+    is_compiled = False
+
+    @property
+    def document_name(self) -> str:
+        return "md5"
+
+    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+        return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
+
+    def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        hash_strings("values", strings)  # names the first entry that is not a UTF-8 string
+        own = np.empty((len(strings), self.n_owned), dtype=np.int64)
+        by_cohort = np.argsort(cohort, kind="stable")
+        ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
+        for here in np.split(by_cohort, ends) if len(strings) else []:
+            codes, distinct = pd.factorize(strings.iloc[here])
+            only = int(cohort[here[0]])
+            cells = md5_cells(distinct, self.n_cohorts, self.n_owned, self.n_cells, only=only)
+            own[here] = cells[0, codes]
+        return own
+
+
+@dataclass(frozen=True)
+class UnknownHash(AnswerHash):
+    """A hash that only the clients know."""
+
+    mechanism: str
+    is_known = False
+    is_compiled = False
+
+    @property
+    def document_name(self) -> str:
+        raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
+
+    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+        raise self._refusal()
+
+    def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        raise self._refusal()
+
+    def _refusal(self) -> NotAvailable:
+        return NotAvailable(
+            f"the hash of {self.mechanism} is not known here: pass "
+            "candidates=CandidateMap(labels, cells)"
+        )
+
+
+@dataclass(frozen=True)
+class Permutations:
+    """Cells of a known alphabet (KBR16 section 5.4)."""
+
+    size: int  # categories of the alphabet
+    n_cohorts: int
+    n_owned: int
+    n_cells: int
+
+    @cached_property
+    def table(self) -> Array:
+        """Cells of all categories in all cohorts, repetitions marked, shape (C, S, h)."""
+        cells = permuted_cells(self.size, self.n_cohorts, self.n_owned, self.n_cells)
+        return distinct_cells(cells, self.n_cells)
+
+    def own(self, codes: Array, cohort: Array) -> Array:
+        """Cells of categories in their respondents' cohorts, shape (n, h)."""
+        return listed_cells(self.table[cohort, codes], self.n_cells)
+
+    def of_cohort(self, cohort: int) -> Array:
+        """Cells of all categories in one cohort, shape (S, h), for a device that has no other."""
+        cells = permuted_cells(self.size, self.n_cohorts, self.n_owned, self.n_cells, cohort)
+        return np.asarray(listed_cells(distinct_cells(cells, self.n_cells), self.n_cells)[0])
+
+
+def listed_cells(cells: Array, n_cells: int) -> Array:
+    """Cells, shape (..., h), with the first in place of each repetition."""
+    numbers = cells.astype(np.int64)
+    return np.where(numbers == n_cells, numbers[..., :1], numbers)
+
+
+# -- Optimised local hashing by its name in the literature ----------------------------------------
+
+
+_LEAST_COHORTS = 64
+_PER_ANSWER = 16  # free labels of all cohorts for each answer; fewer add to the variance
+
+
+def OLH(categories: Any, epsilon: float, n_cohorts: int | None = None) -> ORR:
+    """Optimised local hashing (Wang, Blocki, Li and Jha, USENIX Security 2017): a kind of `ORR`.
+
+    Answers are hashed to ``g = round(e^eps) + 1`` labels, of which one is reported by k-RR. In the
+    paper every respondent draws a hash function of her own. Here there are `n_cohorts` functions,
+    each a random permutation of the categories modulo g, so that counts of labels suffice and
+    estimates know which answers collide.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The k >= 2 categories; an int k means the labels 0 .. k-1.
+    epsilon : float
+        Privacy of one report, in nats.
+    n_cohorts : int, optional
+        Number of hash functions C. By default the smallest power of two, from 64 on, of at least
+        ``16 k / (g - 1)``: collisions then add about 6 % to the variances, about ``k / (C (g -
+        1))`` in general. Time and memory of estimates grow with C k; for more than some thousand
+        categories take `ProjectiveGeometryResponse`, whose variance is as small.
+
+    Returns
+    -------
+    ORR
+        With the categories as its alphabet. Where g is k or more, k-RR of the labels in one cohort,
+        which is better there.
+
+    Raises
+    ------
+    InvalidArgument
+        If the categories, epsilon or n_cohorts is invalid.
+
+    Examples
+    --------
+    >>> print(OLH(("nurse", "teacher", "driver", "cook", "clerk", "baker"), epsilon=1.0))
+    ORR(n_outputs=4, n_cohorts=64, epsilon=1, k=6)
+    """
+    labels, size = as_labels("categories", categories), positive_epsilon("epsilon", epsilon)
+    cohorts = None if n_cohorts is None else positive_integer("n_cohorts", n_cohorts)
+    g = round(min(float(np.exp(size)), float(len(labels)))) + 1
+    if g >= len(labels):
+        return ORR(len(labels), cohorts or 1, epsilon=size, alphabet=labels)
+    least = -(-_PER_ANSWER * len(labels) // (g - 1))
+    default = max(_LEAST_COHORTS, 1 << (least - 1).bit_length())
+    return ORR(g, cohorts or default, epsilon=size, alphabet=labels)
+
+
+# -- O-RR: k-ary randomised response of hashed answers, in cohorts --------------------------------
+
+
+@named_only("ORR(4, 16, epsilon=1.0)")
+@dataclass(frozen=True, eq=False)
+class ORR(Hashed):
+    """O-RR (KBR16 section 5.1, eq. 15 to 17): k-RR of a hash of the answer.
+
+    Each respondent is in one of `n_cohorts` cohorts, uniformly, and knows it; her cohort's hash
+    takes her answer to one of `n_outputs` labels, and she reports that label through k-RR. A report
+    is her cohort and the label. ``ldpstats/clients/SPECIFICATION.md`` specifies the hash.
+
+    Parameters
+    ----------
+    n_outputs : int
+        Labels k of each cohort, at least 2.
+    n_cohorts : int
+        Cohorts C.
+    epsilon : float
+        Privacy of one report, in nats. The cohort is drawn without regard to the answer.
+    alphabet : int or sequence of labels, optional
+        All possible answers. Permutations then take the place of hashes (KBR16 section 5.4); with
+        ``n_cohorts=1`` and as many outputs as labels this is k-RR with its outputs renamed.
+
+    Examples
+    --------
+    >>> orr = ORR(n_outputs=8, n_cohorts=32, epsilon=2.0)
+    >>> words = ("apple", "pear", "plum")
+    >>> reports = orr.privatize(["apple", "pear"] * 5000, np.random.default_rng(1))
+    >>> import ldpstats as ldp
+    >>> ldp.FrequencyModel(reports, candidates=words).fit().params.round(2)
+    apple    0.52
+    pear     0.51
+    plum     0.00
+    Name: params, dtype: float64
+    """
+
+    n_outputs: int
+    n_cohorts: int
+    _: KW_ONLY
+    epsilon: float
+    alphabet: Any = None
+    n_bits = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_outputs", positive_integer("n_outputs", self.n_outputs, 2))
+        if self.n_outputs > 1 << 31:
+            raise InvalidArgument("n_outputs", self.n_outputs, "must be at most 2**31")
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        self._check_hashed()
+
+    @property
+    def format(self) -> NumberFormat:
+        return NumberFormat(self.n_outputs)
+
+    @property
+    def n_cells(self) -> int:
+        return self.n_outputs
+
+    @property
+    def n_owned(self) -> int:
+        return 1
+
+    @property
+    def _krr(self) -> KRR:
+        return KRR(self.n_outputs, self.epsilon)
+
+    def _randomise(self, cells: Array, words: Words) -> Array:
+        return self._krr.sample(cells[:, 0], words)
+
+    def _then_document(self) -> dict[str, Any]:
+        return {"kind": "keep", "keep": str(self._krr._keep())}
+
+    def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
+        kept = rng.binomial(owners, self._krr.channel().a)
+        uniform = np.full(self.n_outputs, 1.0 / self.n_outputs)
+        return np.asarray(kept + rng.multinomial(n - kept.sum(axis=1), uniform))
+
+    @property
+    def cell_law(self) -> CellLaw:
+        Q = self._krr.channel()
+        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs)
+
+    def _noise(self) -> LabelNoise:
+        return LabelNoise()
+
+    def _precision(self, mean: float) -> float:
+        return 1.0 / mean
+
+    def _cohort_channel(self, cells: Array) -> Channel:
+        return Mapped(self._krr.channel(), cells[:, 0])
+
+    def worst_channel(self) -> Uniformised:
+        """k-RR: two answers that hash to different labels."""
+        return self._krr.channel()
+
+    def _sampler_epsilon(self) -> float:
+        return self._krr.audit().sampler
+
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        """The likelihood of the labels given the cohorts."""
+        self._own(counts)
+        assert counts.cohort is not None
+        Q = self._krr.channel()
+        return Likelihood(
+            LabelRows(self.cells(candidates), counts.cohort, counts.y, Q.a, float(Q.b)), counts.n
+        )
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
+        """Counts from the label counts of each cohort.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (C, k)
+            How often each label was reported in each cohort.
+        nobs : array-like of int, shape (C,), optional
+            Reports of each cohort, to be checked; they are the sums of `n`.
+
+        Raises
+        ------
+        InvalidArgument
+            For another shape, entries that are negative or fractional, or sums other than `nobs`.
+        """
+        table = counts_vector("n", n, (self.n_cohorts, self.n_outputs))
+        if nobs is not None:
+            reports = counts_vector("nobs", nobs, (self.n_cohorts,))
+            if (wrong := np.flatnonzero(table.sum(axis=1) != reports)).size:
+                c = int(wrong[0])
+                raise InvalidArgument(
+                    f"nobs[{c}]", int(reports[c]), f"must be the sum of n[{c}], {table[c].sum()}"
+                )
+        cohort, y = np.nonzero(table)
+        return Counts(y, table[cohort, y], self, cohort=cohort)
+
+
+# -- Lists of strings to look for, and maps of the cells that they own ----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateMap:
+    """Candidates whose cells are given, not computed: for reports of clients with another hash.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        S distinct candidates.
+    cells : array of int, shape (C, S, h)
+        Cells (labels, or bits from 0) that each candidate owns in each cohort.
+
+    Raises
+    ------
+    InvalidArgument
+        If the labels are not distinct strings, or the cells have another shape or are not integers.
+
+    Examples
+    --------
+    >>> candidates = CandidateMap(("a", "b"), np.array([[[0, 1], [2, 3]]]))
+    >>> len(candidates.labels)
+    2
+    """
+
+    labels: Any
+    cells: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", candidate_labels(self.labels))
+        size = len(self.labels)
+        cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
+        if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
+            raise InvalidArgument(
+                "cells",
+                f"array of {cells.dtype}, shape {cells.shape}",
+                f"must be integers, of shape (C, {size}, h)",
+            )
+        object.__setattr__(self, "cells", cells)
+
+
+def candidate_labels(candidates: object) -> pd.Index[Any]:
+    """Check a list of candidates: distinct strings, at least one."""
+    if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
+        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
+    if isinstance(candidates, Iterator):  # they are looked at more than once
+        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
+    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
+        candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
+    labels = as_labels("candidates", candidates, least=1)
+    for i, label in enumerate(labels.tolist()):
+        if not isinstance(label, str):
+            raise InvalidArgument(
+                f"candidates[{i}]",
+                label,
+                "must be a string, as the answers of an open alphabet are",
+            )
+    return labels
+
+
+# -- What mechanisms share that report the bits of a Bloom filter of the answer -------------------
+
+
+def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[int, int]:
+    """Numbers of bits that only one and only the other of two answers own, at their worst.
+
+    Of all pairs of answers that h hashes into m bits can make, the pair with the largest
+    ``a up + b down``, both at least 0: a and b are h where 2 h <= m. Fewer bits make the filters
+    overlap: together they fill all bits, and the kind that tells more has as many as it can.
+    """
+    most = min(n_hashes, n_bits)
+    if 2 * most <= n_bits:
+        return most, most
+    least = max(1, n_bits - most)  # every answer owns a bit
+    return (n_bits - least, least) if up > down else (least, n_bits - least)
+
+
+class HashedBits(Hashed):
+    """A mechanism that reports noisy bits of a Bloom filter of the answer."""
+
+    n_hashes: int
+    n_outputs = 0
+
+    @property
+    @abstractmethod
+    def p1(self) -> float:
+        """P(bit = 1) of a bit that the answer owns."""
+
+    @property
+    @abstractmethod
+    def p0(self) -> float:
+        """P(bit = 1) of any other bit."""
+
+    @abstractmethod
+    def _thresholds(self) -> tuple[int, int]:
+        """The two probabilities as the integers that the sampler uses."""
+
+    def _check_bits(self) -> None:
+        """Check the fields that all such mechanisms have."""
+        object.__setattr__(self, "n_bits", positive_integer("n_bits", self.n_bits, 2))
+        object.__setattr__(self, "n_hashes", positive_integer("n_hashes", self.n_hashes))
+        if self.n_hashes > 65535:
+            raise InvalidArgument("n_hashes", self.n_hashes, "must be at most 65535")
+        self._check_hashed()
+
+    @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
+    @property
+    def n_cells(self) -> int:
+        return self.n_bits
+
+    @property
+    def n_owned(self) -> int:
+        return self.n_hashes
+
+    def _randomise(self, cells: Array, words: Words) -> Array:
+        return samplers.sample_bits(cells, self.n_bits, *self._thresholds(), words)
+
+    def _then_document(self) -> dict[str, Any]:
+        own, other = map(str, self._thresholds())
+        return {"kind": "bits", "own": own, "other": other}
+
+    def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
+        others = rng.binomial(n[:, None] - owners, self.p0)
+        return np.asarray(rng.binomial(owners, self.p1) + others)
+
+    @property
+    def cell_law(self) -> CellLaw:
+        shared = float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
+        return CellLaw(self.p1, self.p0, shared)
+
+    def _noise(self) -> BitNoise:
+        empty, m, h = (1.0 - 1.0 / self.n_bits) ** self.n_hashes, self.n_bits, self.n_hashes
+        return BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
+
+    def _precision(self, mean: float) -> float:
+        return 1.0 / (mean * (1.0 - mean))
+
+    def _cohort_channel(self, cells: Array) -> Bits:
+        return Bits(cells, self.n_bits, self.p1, self.p0)
+
+    def _log_ratios(self) -> tuple[float, float]:
+        """Log ratios of a set and of a cleared bit, in favour of its owner and against."""
+        with np.errstate(divide="ignore"):
+            up = float(np.log(self.p1) - np.log(self.p0))
+            down = float(np.log1p(-self.p0) - np.log1p(-self.p1))
+        return max(up, -down), max(down, -up)
+
+    def worst_channel(self) -> Bits:
+        """Two answers whose Bloom filters differ the most."""
+        a, b = most_different(self.n_bits, self.n_hashes, *self._log_ratios())
+        first, second = np.arange(a), np.arange(a, a + b)
+        if not (a and b):  # one filter holds the other
+            first, second = np.arange(a + b + 1), np.array([a + b])
+        width = max(first.size, second.size)
+        members = [np.pad(own, (0, width - own.size), mode="edge") for own in (first, second)]
+        return Bits(np.array(members), self.n_bits, self.p1, self.p0)
+
+    def _sampler_epsilon(self) -> float:
+        return self._realised(*self._thresholds())
+
+    def _realised(self, own: int, other: int) -> float:
+        """Epsilon of integer thresholds of the two kinds of bits."""
+        up, down = realised.realised_ratios(own, other)
+        a, b = most_different(self.n_bits, self.n_hashes, up, down)
+        return (a * up if a else 0.0) + (b * down if b else 0.0)
+
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        """The exact likelihood of the bits given the cohorts."""
+        self._own(counts)
+        assert counts.cohort is not None
+        if 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
+            cells = self.cells(candidates)
+            rows: Rows = BloomRows(counts.y, counts.cohort, cells, self.n_bits, self.p1, self.p0)
+            return Likelihood(rows, counts.n)
+        # a bit that is never or always set makes answers impossible: cohort by cohort
+        order = np.argsort(counts.cohort, kind="stable")
+        ends = np.cumsum(np.bincount(counts.cohort, minlength=self.n_cohorts))[:-1]
+        channel: Any = self.channel(candidates)
+        parts = zip(channel.channels, np.split(counts.y[order], ends), strict=True)
+        return Likelihood(StackedRows(tuple(Q.rows(y) for Q, y in parts)), counts.n[order])
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
+        """Counts from the bit sums of each cohort.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (C, n_bits)
+            How often each bit was set in each cohort.
+        nobs : array-like of int, shape (C,)
+            Reports of each cohort; bit sums alone do not say.
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing `nobs`, another shape, or a sum that exceeds the reports of its cohort.
+        """
+        if nobs is None:
+            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+        ones = counts_vector("n", n, (self.n_cohorts, self.n_bits))
+        reports = counts_vector("nobs", [nobs] if np.isscalar(nobs) else nobs, (self.n_cohorts,))
+        return BitCounts(ones, reports, self)
+
+
+# -- O-RAPPOR: k-RAPPOR of a Bloom filter of the answer, in cohorts -------------------------------
+
+
+@named_only("ORAPPOR(16, 2, 8, epsilon=1.0)")
+@dataclass(frozen=True, eq=False)
+class ORAPPOR(HashedBits):
+    """O-RAPPOR (KBR16 section 5.2): every bit of the answer's Bloom filter is flipped alike.
+
+    Each respondent is in one of `n_cohorts` cohorts, uniformly; her cohort's hashes set up to
+    `n_hashes` of `n_bits` bits. Two answers differ in up to D = min(2 n_hashes, n_bits) bits, so a
+    bit is kept with the odds ``e^{eps/D}``: flips of ``e^{eps/2}``, as the text of KBR16 has them
+    for one hash, would give n_hashes times epsilon.
+
+    Parameters
+    ----------
+    n_bits : int
+        Bits of a report, at least 2.
+    n_hashes : int
+        Hashes of an answer; one is best (KBR16 section 5.3).
+    n_cohorts : int
+        Cohorts C.
+    epsilon : float
+        Privacy of one report, in nats, over all pairs of Bloom filters.
+    alphabet : int or sequence of labels, optional
+        All possible answers. Permutations then take the place of hashes (KBR16 section 5.4); with
+        one cohort, one hash and as many bits as labels this is k-RAPPOR with its bits renamed.
+
+    Examples
+    --------
+    >>> rappor = ORAPPOR(n_bits=32, n_hashes=2, n_cohorts=8, epsilon=4.0)
+    >>> round(float(np.log(rappor.p1 / rappor.p0)), 12)   # epsilon / (2 hashes)
+    1.0
+    >>> rappor.audit().agrees
+    True
+    """
+
+    n_bits: int
+    n_hashes: int
+    n_cohorts: int
+    _: KW_ONLY
+    epsilon: float
+    alphabet: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        self._check_bits()
+
+    @property
+    def _bit_epsilon(self) -> float:
+        return self.epsilon / sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
+
+    @property
+    def p1(self) -> float:
+        return float(1.0 / (1.0 + np.exp(-self._bit_epsilon)))
+
+    @property
+    def p0(self) -> float:
+        return float(np.exp(-self._bit_epsilon) / (1.0 + np.exp(-self._bit_epsilon)))
+
+    def _thresholds(self) -> tuple[int, int]:
+        # rounded towards more privacy; 1 - p1 is p0 exactly
+        other = max(samplers.threshold(self.p0, "up"), 1)
+        return (1 << 64) - other, other

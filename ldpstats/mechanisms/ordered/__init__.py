@@ -1,1 +1,0 @@
-"""Mechanisms for ordered categories and binned numbers."""

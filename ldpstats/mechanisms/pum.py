@@ -1,0 +1,508 @@
+"""Personalised utility-optimised mechanisms: what is sensitive may differ between respondents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import html_table, one_of
+from ldpstats.channels.structured import Mapped
+from ldpstats.clients.device import (
+    Budget,
+    Device,
+    Specified,
+    bare,
+    check_audit,
+    check_fingerprint,
+    check_format,
+    client_document,
+    opened_budget,
+    secretive,
+    texts,
+)
+from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
+from ldpstats.mechanisms.sensitive import (
+    URAP,
+    URR,
+    checked_levels,
+    codes_or_none,
+    secret_codes,
+    those_given,
+)
+from ldpstats.reports.single import Reports
+from ldpstats.sampling.samplers import Words, simulation_words
+
+__all__ = ["PUM", "PUMClient"]
+
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-pum", 1
+
+
+@dataclass(frozen=True, eq=False)
+class PUM(Specified):
+    """Personalised ULDP mechanism (MK19 section 5): respondents keep secret what they protect.
+
+    Some categories are sensitive for everyone, those of `mechanism`. Beyond them each respondent
+    has her own, under the tags that all share, such as her home and her workplace. Her device first
+    maps a category of hers to the bot of its tag (the pre-processor, which never leaves the device)
+    and then runs the mechanism `common` to all, for which the bots are sensitive categories too.
+    The collector sees reports of `common`. A protected report tells next to nothing of which
+    categories a respondent sends to a bot (Proposition 10); one that reveals a category tells that
+    it is not among them.
+
+    Parameters
+    ----------
+    mechanism : URR or URAP
+        Over the k categories, with those that are sensitive for all respondents; there may be none.
+    tags : sequence of labels, or dict from label to float
+        Names of the kappa bots; none of them a category. A dict gives each bot an epsilon of its
+        own, in nats.
+    levels : sequence of float, optional
+        Epsilon of each bot, in the order of the tags: what a dict becomes. By default that of the
+        mechanism, the smallest where its sensitive categories have an epsilon each.
+
+    Raises
+    ------
+    InvalidArgument
+        For another mechanism, for tags that are a category or occur twice, and for an epsilon that
+        is not positive.
+
+    Notes
+    -----
+    A respondent's own category has the epsilon of its tag: no protected report raises its odds
+    against any other category by more than e to that power, the odds of categories under the same
+    tag among each other not at all. What such a report tells of her tags has the same bound: the
+    odds that she sends an answer to the bot and does not leave it as it is (Proposition 10).
+
+    Examples
+    --------
+    >>> regions = ("centre", "park", "hospital")
+    >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags=("home", "work"))
+    >>> print(pum.common)
+    URR(k=5, sensitive={'hospital', 'home', 'work'}, epsilon=1)
+    >>> client = pum.client({"home": {"park"}})
+    >>> client.report("park") in ("hospital", "home", "work")   # her home is always protected
+    True
+
+    Her home is to be better protected than her workplace:
+
+    >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags={"home": 0.5, "work": 2.0})
+    >>> pum.common.levels, pum.epsilon
+    ((1.0, 0.5, 2.0), 2.0)
+    """
+
+    mechanism: URR | URAP
+    tags: Any
+    levels: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, URR | URAP):
+            raise InvalidArgument(
+                "mechanism", self.mechanism, "must be a URR or a URAP over the categories"
+            )
+        if isinstance(self.tags, int | np.integer | pd.RangeIndex):
+            raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
+        given, levels = self.tags, self.levels
+        if isinstance(given, Mapping):
+            if levels is not None:
+                raise InvalidArgument("levels", levels, "goes without an epsilon of each tag")
+            given, levels = list(given), [given[tag] for tag in given]
+        tags = as_labels("tags", given, least=1)
+        taken = set(map(str, self.categories))
+        for tag in tags.tolist():
+            if tag in self.categories or str(tag) in taken:
+                raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
+        object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
+        if levels is not None:
+            levels = checked_levels(levels, tags, "tags")
+            if set(levels) == {self._default}:
+                levels = None
+        object.__setattr__(self, "levels", levels)
+
+    def matrix(self) -> NoReturn:
+        """Refused: what a respondent's categories are is hers."""
+        raise NotAvailable(
+            "the law of reports differs by respondent: common.matrix() is that of answers once her "
+            "own categories have become tags"
+        )
+
+    @property
+    def _default(self) -> float:
+        """Epsilon of bots that have none of their own."""
+        own = self.mechanism.levels
+        return float(self.mechanism.epsilon if own is None else min(own))
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """The categories of true answers, without the bots."""
+        labels: pd.Index[Any] = self.mechanism.categories
+        return labels
+
+    @cached_property
+    def common(self) -> URR | URAP:
+        """The mechanism that all respondents run and the collector knows.
+
+        Its categories are those of true answers and then the bots, its sensitive ones those that
+        are sensitive for all and the bots.
+        """
+        base, tags = self.mechanism, self.tags.tolist()
+        changes: dict[str, Any] = {
+            "categories": [*self.categories.tolist(), *tags],
+            "sensitive": [*base.sensitive.tolist(), *tags],
+        }
+        S = len(base.sensitive)
+        own = (base.epsilon,) * S if base.levels is None else base.levels
+        each = (*own, *([self._default] * len(tags) if self.levels is None else self.levels))
+        return replace(base, **changes, epsilon=max(each), levels=each)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a report from a sensitive category, in nats, the respondent's own included."""
+        return float(self.common.epsilon)
+
+    def channel(self, tags: Mapping[Any, Any] | None = None) -> Mapped:
+        """Q of a respondent who has these categories of her own, as if they were known.
+
+        For audits: with ``privacy.uldp(pum.channel(tags), sensitive)`` Proposition 9 can be seen to
+        hold, and with two of them Proposition 10.
+
+        Parameters
+        ----------
+        tags : mapping from tag to categories, optional
+            As for `client`.
+        """
+        return Mapped(self.common.channel(), self._preprocessor({} if tags is None else tags))
+
+    def client(
+        self,
+        tags: Mapping[Any, Any],
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> PUMClient:
+        """One respondent's client, with her own sensitive categories.
+
+        Parameters
+        ----------
+        tags : mapping from tag to a set of categories
+            Her own categories of each tag, for example ``{"home": {"park"}}``; tags that she has no
+            category for may be left out. They are kept nowhere but in the client's memory.
+        entropy, reports, state, max_epsilon, allow_no_privacy
+            As for `Mechanism.client`.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown tag or category, or a category that is given to two tags. No
+            message shows what she gave: it might be written to a log. And as `Mechanism.client`.
+        MechanismMismatch
+            For the file of a client of another mechanism.
+        """
+        failure: BaseException
+        try:
+            limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+            words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
+            budget = opened_budget(reports, state, self.fingerprint)
+            k = len(self.categories)
+            return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
+        except BaseException as error:
+            failure = error
+        del tags  # of what a logger may write of this frame
+        raise bare(failure)
+
+    def _question_document(self) -> dict[str, Any]:
+        """The answers, reports and draw of a client document."""
+        tags = [str(tag) for tag in self.tags.tolist()]
+        draw = {"kind": "personal", "tags": tags, "draw": self.common._draw_document()}
+        common = self.common._question_document()
+        return common | {"answers": texts(self.categories), "draw": draw}
+
+    def client_document(self) -> dict[str, Any]:
+        """What a device without Python is given, see `Mechanism.client_document`.
+
+        The tags are in it, but nobody's categories: these stay on the device.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.client_document`.
+
+        Examples
+        --------
+        >>> pum = PUM(URR(("centre", "park", "hospital"), {"hospital"}, 1.0), tags=("home",))
+        >>> draw = pum.client_document()["question"]["draw"]
+        >>> draw["kind"], draw["tags"], draw["draw"]["by"]
+        ('personal', ['home'], [2, 3])
+        """
+        check_audit(self.common.audit())
+        asked = {"question": self._question_document()}
+        return client_document(self.fingerprint, self.common._spent(), asked)
+
+    def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
+        """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
+        if not isinstance(tags, Mapping):
+            raise InvalidArgument(
+                "tags", type(tags).__name__, "must be a dict from tags to sets of categories"
+            )
+        k = len(self.categories)
+        codes, owner = np.arange(k), dict[int, Any]()
+        for tag, own in tags.items():
+            if not pd.api.types.is_scalar(tag) or tag not in self.tags:
+                # not shown: a category that was written in its place would be
+                raise InvalidArgument(
+                    "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
+                )
+            bot = k + int(self.tags.get_loc(tag))
+            for code in secret_codes(tag, own, self.categories):
+                if code in owner and owner[code] != tag:
+                    raise InvalidArgument(
+                        "tags", [owner[code], tag], "share a category: give it to one of them"
+                    )
+                owner[code], codes[code] = tag, bot
+        return codes
+
+    # -- simulation ------------------------------------------------------------------------------
+
+    def preprocess(
+        self, values: object, tags: Mapping[Any, Any] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Codes of the intermediate categories of many simulated respondents.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories.
+        tags : mapping from tag to array-like, shape (n,)
+            The category of each respondent that the tag is for, for example ``{"home": homes}``;
+            missing (None, NaN) for those who have none.
+
+        Returns
+        -------
+        array of int64, shape (n,)
+            Positions in ``common.categories``.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown tag, arrays of another length, or a respondent with one category under
+            two tags.
+        UnknownCategory
+            For an unknown category.
+        """
+        codes = np.array(encode("values", values, self.categories)[0])
+        k, owned = len(self.categories), np.full(codes.size, -1)
+        out = codes.copy()
+        if tags is not None and not isinstance(tags, Mapping):
+            raise InvalidArgument("tags", tags, "must be a dict from tags to arrays of categories")
+        for tag, own in (tags or {}).items():
+            if tag not in self.tags:
+                raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
+            theirs = codes_or_none(f"tags[{tag!r}]", own, self.categories)
+            if theirs.size != codes.size:
+                raise InvalidArgument(
+                    f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
+                )
+            hit = theirs == codes
+            twice = np.flatnonzero(hit & (owned >= 0))
+            if twice.size:
+                raise InvalidArgument(
+                    f"tags[{tag!r}][{twice[0]}]",
+                    "a category",
+                    f"is under the tag {self.tags[owned[twice[0]]]!r} too: give it to one of them",
+                )
+            owned[hit] = int(self.tags.get_loc(tag))
+            out[hit] = k + owned[hit]
+        return out
+
+    def privatize(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        tags: Mapping[Any, Any] | None = None,
+        missing: str = "raise",
+    ) -> Reports:
+        """Simulate the reports of many respondents, each with a pre-processor of her own.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories.
+        rng : numpy.random.Generator
+        tags : mapping from tag to array-like, shape (n,)
+            As for `preprocess`.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+
+        Returns
+        -------
+        Reports
+            Of the mechanism `common`.
+
+        Examples
+        --------
+        >>> pum = PUM(URAP(4, {0}, epsilon=1.0), tags=("home",))
+        >>> homes = [1, 2, None]
+        >>> reports = pum.privatize([1, 3, 2], np.random.default_rng(1), tags={"home": homes})
+        >>> reports.mechanism == pum.common, len(reports)
+        (True, 3)
+        """
+        words, n_missing, name = simulation_words(rng), 0, column_name(values)
+        if one_of("missing", missing, ("raise", "count")) == "count":
+            series = as_series("values", values)
+            given = series.notna().to_numpy()
+            values, n_missing = series[given], int((~given).sum())
+            if n_missing and isinstance(tags, Mapping):
+                tags = {tag: those_given(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+        codes = self.preprocess(values, tags)
+        return Reports(self.common.sample(codes, words), self.common, n_missing, name=name)
+
+    # -- specification ---------------------------------------------------------------------------
+
+    def _specification(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "mechanism": self.mechanism.to_dict(),
+            "tags": self.tags.tolist(),
+            # as it was written before there were levels
+            **({} if self.levels is None else {"levels": list(self.levels)}),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> PUM:
+        """Inverse of `to_dict`.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or one of another version, and a fingerprint that is missing or
+            not that of the other fields.
+        """
+        document = check_format(document, _FORMAT)
+        fields = set(document) - {"fingerprint", "levels"}
+        if repr(document.get("version")) != repr(_VERSION) or fields != {
+            "format",
+            "version",
+            "mechanism",
+            "tags",
+        }:
+            raise InvalidArgument(
+                "specification", document, f"must have the fields of version {_VERSION}"
+            )
+        kind = document["mechanism"]
+        name = kind.get("mechanism") if isinstance(kind, dict) else None
+        if name not in ("URR", "URAP"):
+            raise InvalidArgument("mechanism", name, "must be a URR or a URAP")
+        if not isinstance(document["tags"], list):
+            raise InvalidArgument("tags", document["tags"], "must be a list of names")
+        base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
+        made = cls(base, labels_from_json("tags", document["tags"]), document.get("levels"))
+        check_fingerprint(document, made.fingerprint)
+        return made
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        tags = ", ".join(self._named_tags())
+        return html_table("PUM", [("mechanism", str(self.mechanism)), ("tags", tags)])
+
+    def __str__(self) -> str:
+        tags = self.tags.tolist() if self.levels is None else f"{{{', '.join(self._named_tags())}}}"
+        return f"PUM({self.mechanism}, tags={tags})"
+
+    def _named_tags(self) -> list[str]:
+        """The tags in words, each with an epsilon of its own if it has one."""
+        if self.levels is None:
+            return [str(tag) for tag in self.tags]
+        named = zip(self.tags.tolist(), self.levels, strict=True)
+        return [f"{tag!r}: {level:.12g}" for tag, level in named]
+
+
+# -- The respondent's device under a personalised mechanism, which keeps her categories to itself --
+
+
+class PUMClient(Device):
+    """One respondent's device under a `PUM`: keeps her own categories to itself.
+
+    Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
+    representation, message, traceback or specification, and the object refuses to be copied or
+    pickled. A category that is neither sensitive for all nor one of her own is not protected. The
+    client makes as many reports as it was allowed, one by default; together they are
+    `total_epsilon` private.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> common = ldp.URR(range(10), sensitive={7}, epsilon=1.0)
+    >>> pum = ldp.PUM(common, tags=("home", "work"))
+    >>> device = pum.client({"home": {2}, "work": {4, 5}})
+    >>> report = device.report(2)
+    >>> device.total_epsilon
+    1.0
+    """
+
+    __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")
+
+    mechanism: URR | URAP
+
+    def __init__(
+        self,
+        common: URR | URAP,
+        preprocessor: npt.NDArray[np.int64],
+        k: int,
+        words: Words,
+        budget: Budget,
+    ) -> None:
+        secret = preprocessor.copy()
+
+        def report(code: int) -> Any:
+            # by its code: a label would be looked up again, in a time that depends on its type
+            return common.procedure.drawn(secret[code], words)
+
+        self.mechanism = common
+        self._answers = common.categories[:k]
+        self._budget = budget
+        self._report = report
+
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One privatised report: plain Python that `json.dumps` takes.
+
+        Raises
+        ------
+        UnknownCategory
+            If the value is not one of the categories of true answers.
+        BudgetSpent
+            If no report is left.
+        """
+        return self._budget.spend(lambda: self._report(self._code(value)))
+
+    def _code(self, value: object) -> int:
+        """Position of an answer; messages do not show it."""
+        try:
+            return int(encode("value", [value], self._answers)[0][0])
+        except InvalidArgument:
+            pass
+        remedy = f"is none of the {len(self._answers)} categories of answers"
+        raise UnknownCategory("value", HIDDEN, remedy)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotAvailable(
+            "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
+            "secret; make it anew on her device"
+        )

@@ -1,0 +1,710 @@
+"""RAPPOR: Bloom filters with a permanent and an instantaneous randomised response."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, named_only, one_of, positive_integer, probability
+from ldpstats.channels.certificates import Audit
+from ldpstats.channels.structured import Channel, Dense
+from ldpstats.clients.device import (
+    Budget,
+    SingleDevice,
+    StateFile,
+    check_audit,
+    check_cohorts,
+    check_state,
+    client_document,
+    secretive,
+)
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.labels import as_labels, encode, labels_to_json
+from ldpstats.mechanisms.base import Mechanism, in_words
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.hashed import AnswerHash, HashedBits, MD5Hash, UnknownHash, most_different
+from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers as realised
+from ldpstats.sampling.samplers import SystemWords, system_words
+
+__all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
+
+
+Array = npt.NDArray[Any]
+
+_HASHES = ("ldpstats", "google", "given")
+_LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
+
+
+@named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
+@dataclass(frozen=True, eq=False)
+class RAPPOR(HashedBits):
+    """RAPPOR (EPK14; FPE16 section II).
+
+    The Bloom filter of the answer is randomised once and for all (permanent response: each bit
+    becomes 1 with probability f/2, 0 with f/2, and stays as it is otherwise), and that is
+    randomised anew for every report (instantaneous response: 1 with probability q where it is 1, p
+    where it is 0). One report sets a bit that the answer owns with probability
+    ``q* = (1 - f) q + f (p + q)/2``, any other with ``p* = (1 - f) p + f (p + q)/2``.
+
+    Parameters
+    ----------
+    n_bits : int
+        Bits of a report. With one bit, and one hash, it is a `BooleanRAPPOR`, which is what the
+        call returns: the answers are False and True, or the two of `alphabet`.
+    n_hashes : int
+        Hashes of an answer.
+    n_cohorts : int
+        Cohorts; a respondent stays in hers.
+    f : float
+        Noise of the permanent response, in [0, 1); 0 is for collection that happens once.
+    p, q : float
+        P(reported bit = 1) where the permanent one is 0, and where it is 1; different.
+    alphabet : int or sequence of labels, optional
+        All possible answers; permutations then take the place of hashes.
+    hashing : {"ldpstats", "google", "given"}
+        The package's own hash; or the MD5 of google/rappor's Python client (at most 16
+        hashes and 256 bits; its C++ client agrees up to 256 cohorts); or one that is not known
+        here, for reports of other clients: candidates are then a `CandidateMap`.
+
+    Notes
+    -----
+    With h hashes and at least 2 h bits, one report is ``h ln[q* (1 - p*) / (p* (1 - q*))]``
+    private (`epsilon`), and all reports of one answer together ``2 h ln[(1 - f/2)/(f/2)]``
+    (`lifetime_epsilon`), which is infinite at f = 0. Fewer bits make filters overlap and lower
+    both. Answers that change cost a lifetime each.
+
+    Examples
+    --------
+    >>> rappor = RAPPOR(n_bits=128, n_hashes=2, n_cohorts=8, f=0.0, p=0.25, q=0.75)
+    >>> round(rappor.epsilon, 3), rappor.lifetime_epsilon
+    (4.394, inf)
+    >>> rappor = RAPPOR(n_bits=128, n_hashes=2, n_cohorts=8, f=0.5, p=0.5, q=0.75)
+    >>> round(rappor.epsilon, 3), round(rappor.lifetime_epsilon, 3)
+    (1.074, 4.394)
+    """
+
+    n_bits: int
+    n_hashes: int
+    n_cohorts: int
+    _: KW_ONLY
+    f: float
+    p: float
+    q: float
+    alphabet: Any = None
+    hashing: str = "ldpstats"
+
+    def __new__(
+        cls,
+        n_bits: int,
+        n_hashes: int,
+        n_cohorts: int,
+        f: float,
+        p: float,
+        q: float,
+        alphabet: Any = None,
+        hashing: str = "ldpstats",
+    ) -> Self:
+        whole = isinstance(n_bits, int | np.integer) and not isinstance(n_bits, bool)
+        if cls is RAPPOR and whole and n_bits == 1:
+            one_of("hashing", hashing, _HASHES)
+            if positive_integer("n_hashes", n_hashes) > 1:
+                remedy = "must be 1 where a report has one bit: a true answer owns it, or does not"
+                raise InvalidArgument("n_hashes", n_hashes, remedy)
+            positive_integer("n_cohorts", n_cohorts)
+            categories = _truth_values("alphabet", (False, True) if alphabet is None else alphabet)
+            return BooleanRAPPOR(f=f, p=p, q=q, categories=categories)  # type: ignore[return-value]
+        return super().__new__(cls)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        """What copies of it are made from."""
+        return tuple(getattr(self, item.name) for item in fields(self))
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        one_of("hashing", self.hashing, _HASHES)
+        self._check_bits()
+        if self.hashing != "ldpstats" and self.alphabet is not None:
+            raise InvalidArgument("hashing", self.hashing, "goes without an alphabet")
+        if self.hashing == "google":
+            if self.n_hashes > 16 or self.n_bits > 256:
+                raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
+
+    @property
+    def p1(self) -> float:
+        """q*: P(bit = 1) in one report, of a bit that the answer owns."""
+        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def p0(self) -> float:
+        """p*: P(bit = 1) in one report, of any other bit."""
+        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """Privacy of one report, in nats."""
+        return self.worst_channel().epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by one client, in nats (EPK14 Thm 1)."""
+        return self._permanent().worst_channel().epsilon()
+
+    def _permanent(self) -> RAPPOR:
+        """The permanent response as a mechanism of its own."""
+        return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
+
+    def _thresholds(self) -> tuple[int, int]:
+        owned, other, one, zero = _steps(self)
+        both = owned * one + other * zero, other * one + owned * zero  # out of 2**128
+        up = [-(-value >> 64) for value in both]
+        down = [value >> 64 for value in both]
+        return (down[0], up[1]) if self.q > self.p else (up[0], down[1])
+
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+        f, worst = self.f, self._permanent().worst_channel()
+        bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
+        declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
+        owned, other, *_ = _steps(self)
+        words = f"the permanent response of {self}"
+        return Audit(words, declared, worst.epsilon(), self._realised(owned, other))
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon of one report with the worst pair of answers; the sampler's.
+
+        `Audit.lifetime` is the epsilon of all reports of one answer (see `lifetime_audit`).
+        """
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+
+    @property
+    def answer_hash(self) -> AnswerHash:
+        shape = self.n_cohorts, self.n_hashes, self.n_bits
+        if self.hashing == "given":
+            return UnknownHash(*shape, str(self))
+        return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
+
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, which gives each answer one permanent response for good.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            As for `collector`.
+        secret : bytes of length 32, optional
+            The device's secret, from a key store of its own.
+        state : path-like, optional
+            File that keeps the secret and the cohort, made (for its user alone) if there is none;
+            no answer or trace of one is in it. One that others may read or change is refused.
+            Where it counts (at f = 0), restoring an older copy gives the budget again.
+        max_epsilon : float, optional
+            The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
+            report.
+        allow_no_privacy : bool
+            Whether to run a mechanism that does not protect every answer that it should; and, at
+            f = 0, whether to report more than once.
+
+        Returns
+        -------
+        RAPPORClient
+
+        Raises
+        ------
+        InvalidArgument
+            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much;
+            for a secret of another kind, both a secret and a state, and a file that cannot be used.
+        MechanismMismatch
+            For the state of a client of another mechanism.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+
+        Notes
+        -----
+        With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
+        devices that never restart: a new secret gives each answer a new permanent response, and two
+        of them tell more than one lifetime. At f = 0 what must not be forgotten is that the report
+        was made, and only `state` keeps that.
+
+        One secret may serve several surveys. Those with the same filters and f, that differ in p
+        and q only, share the permanent response of every answer; others share none.
+        """
+        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
+
+    def client_document(self) -> dict[str, Any]:
+        """What a device without Python is given, see `Mechanism.client_document`.
+
+        Its `epsilon` is that of all reports of one answer; at f = 0, of the one report. In a
+        questionnaire a device draws each report anew, without a permanent response.
+
+        Raises
+        ------
+        InvalidArgument, NotAvailable
+            As for `Mechanism.client_document`.
+
+        Examples
+        --------
+        >>> rappor = RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.25, q=0.75)
+        >>> draw = rappor.client_document()["question"]["draw"]
+        >>> draw["kind"], draw["absent"], draw["once"]
+        ('rappor', '4611686018427387904', False)
+        """
+        once = self.f == 0.0
+        check_audit(self.audit())
+        check_audit(self.lifetime_audit())
+        names = ("owned", "absent", "one", "zero")
+        thresholds = dict(zip(names, map(str, _steps(self)), strict=True))
+        draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
+        question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
+        spent = self.epsilon if once else self.lifetime_epsilon
+        return client_document(self.fingerprint, spent, {"question": question})
+
+    @cached_property
+    def filter_digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of all that says which bits an answer owns.
+
+        Two surveys with one digest have the same filters of all answers.
+        """
+        labels = None if self.alphabet is None else labels_to_json(self.alphabet)
+        law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
+        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
+        return _steps(self)[:2]
+
+    def report_thresholds(self) -> tuple[int, int]:
+        """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
+        return _steps(self)[2:]
+
+    def __str__(self) -> str:
+        return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
+
+
+@named_only("BooleanRAPPOR(f=0.5, p=0.25, q=0.75)")
+@dataclass(frozen=True, eq=False)
+class BooleanRAPPOR(Enumerated):
+    """RAPPOR of a truth value: one bit, which a true answer owns and a false one does not.
+
+    Its noise is that of `RAPPOR`, which makes it with ``n_bits=1``: where the answer is true the
+    bit is 1 with probability ``p1 = (1 - f) q + f (p + q)/2``, where it is false with ``p0 = (1 -
+    f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1.
+
+    Parameters
+    ----------
+    f : float
+        Noise of the permanent response, in [0, 1); 0 is for collection that happens once.
+    p, q : float
+        P(reported bit = 1) where the permanent one is 0, and where it is 1; different.
+    categories : sequence of two labels, optional
+        The answers, that of a true one second.
+
+    Examples
+    --------
+    >>> rappor = RAPPOR(n_bits=1, n_hashes=1, n_cohorts=1, f=0.5, p=0.25, q=0.75)
+    >>> print(rappor)
+    BooleanRAPPOR(f=0.5, p=0.25, q=0.75)
+    >>> rappor.channel().matrix()
+    array([[0.625, 0.375],
+           [0.375, 0.625]])
+    >>> round(rappor.epsilon, 3), round(rappor.lifetime_epsilon, 3)
+    (0.511, 1.099)
+    """
+
+    _: KW_ONLY
+    f: float
+    p: float
+    q: float
+    categories: Any = (False, True)
+    outputs = pd.RangeIndex(2)
+    n_cells = 1
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "categories", _truth_values("categories", self.categories))
+
+    @property
+    def p1(self) -> float:
+        """P(report 1) of a true answer."""
+        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def p0(self) -> float:
+        """P(report 1) of a false answer."""
+        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a true and of a false answer, out of 2^64."""
+        return _steps(self)[:2]
+
+    def report_thresholds(self) -> tuple[int, int]:
+        """P(report 1) where the permanent bit is 1, and where it is 0, out of 2^64."""
+        return _steps(self)[2:]
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        one = np.array([self.p0, self.p1])
+        return Dense(np.column_stack([1.0 - one, one]))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """Privacy of one report, in nats."""
+        return self.channel().epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by one client, in nats."""
+        return float(np.log((1.0 - self.f / 2.0) / (self.f / 2.0))) if self.f else float("inf")
+
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+        kept, turned = 1.0 - self.f / 2.0, self.f / 2.0
+        channel = Dense(np.array([[kept, turned], [turned, kept]]))
+        up, down = realised.realised_ratios(*_steps(self)[:2])
+        words = f"the permanent response of {self}"
+        return Audit(words, self.lifetime_epsilon, channel.epsilon(), max(up, down))
+
+    def audit(self) -> Audit:
+        """As `RAPPOR.audit`."""
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, as `RAPPOR.client`; the one of a client document keeps nothing."""
+        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
+
+    @cached_property
+    def filter_digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of the answers."""
+        law = ["boolean", labels_to_json(self.categories)]
+        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+
+    def cells_of_cohort(self, cohort: int) -> Array:
+        """The bit that each answer owns, (2, 1): a false one owns none that is sent."""
+        return np.array([[1], [0]])
+
+    def __str__(self) -> str:
+        return in_words(self, with_epsilon=False)
+
+
+def _truth_values(name: str, given: Any) -> pd.Index[Any]:
+    """The two answers that one bit tells apart."""
+    labels = as_labels(name, given)
+    if len(labels) != 2:
+        remedy = "must be two labels where a report has one bit, that of a true answer second"
+        raise InvalidArgument(name, given, remedy)
+    return labels
+
+
+def _check_noise(rappor: RAPPOR | BooleanRAPPOR) -> None:
+    """Check f, p and q."""
+    object.__setattr__(rappor, "f", probability("f", rappor.f, one=False))
+    if 0.0 < rappor.f < _LEAST_F:
+        raise InvalidArgument(
+            "f", rappor.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
+        )
+    object.__setattr__(rappor, "p", probability("p", rappor.p))
+    object.__setattr__(rappor, "q", probability("q", rappor.q))
+    if rappor.p == rappor.q:
+        raise InvalidArgument("q", rappor.q, "must differ from p: reports would say nothing")
+
+
+def _steps(rappor: RAPPOR | BooleanRAPPOR) -> tuple[int, int, int, int]:
+    """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""
+    turned = samplers.threshold(rappor.f / 2.0, "up")
+    up, down = ("up", "down") if rappor.q > rappor.p else ("down", "up")
+    one = samplers.threshold(rappor.q, down)  # type: ignore[arg-type]
+    zero = samplers.threshold(rappor.p, up)  # type: ignore[arg-type]
+    return (1 << 64) - turned, turned, one, zero
+
+
+def _opened(
+    rappor: RAPPOR | BooleanRAPPOR,
+    entropy: Callable[[int], bytes] | None,
+    secret: bytes | None,
+    state: str | os.PathLike[str] | None,
+    max_epsilon: float | None,
+    allow_no_privacy: bool,
+) -> RAPPORClient:
+    """A respondent's client, after the audits."""
+    check_cohorts(rappor.n_cohorts)
+    once = rappor.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
+    spent = rappor.epsilon if once else rappor.lifetime_epsilon
+    rappor._permitted(spent, max_epsilon, allow_no_privacy)
+    check_audit(rappor.lifetime_audit())
+    return opened_client(rappor, system_words(entropy), secret, state, 1 if once else None)
+
+
+# -- The respondent's device under RAPPOR: permanent responses from a secret, without a memory ----
+# The secret, the cohort and the permanent responses are specified in section 8 of
+# ``ldpstats/clients/SPECIFICATION.md``; `ldpstats.clients.portable` has the code.
+#
+# Surveys with the same filters and noise, in which only p and q differ, share the permanent
+# response of every answer, and tell nothing new. Any other two share none: were some answers
+# shared and others not, responses that differ would rule out some answers for sure.
+
+
+_FORMAT, _VERSION = "ldpstats-rappor-client", 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RAPPORClient(SingleDevice):
+    """One respondent's device: it keeps a secret and a cohort, and gives an answer one response.
+
+    Made by `RAPPOR.client`. The permanent response is a keyed function of the secret and the
+    answer, so that threads, copies of the process and restarts cannot make two: however often an
+    answer is reported, the reports together tell no more than its permanent response, which is
+    `RAPPOR.lifetime_epsilon` private. Answers that change cost a lifetime each. At f = 0 there is
+    no noise in it, and a client makes one report; that it did, only a state file remembers. No
+    error shows an answer.
+
+    For the answers of many respondents, one report each, there is `RAPPOR.collector`.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rappor = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=4, f=0.5, p=0.25, q=0.75)
+    >>> client = rappor.client()
+    >>> report = client.report("www.example.org")
+    >>> again = ldp.RAPPORClient.from_dict(client.to_dict(), rappor)
+    >>> again.cohort == client.cohort
+    True
+    >>> client.total_epsilon == rappor.lifetime_epsilon
+    True
+    """
+
+    mechanism: Any
+    cohort: int
+    _secret: bytes = field(repr=False)
+    _words: Any = field(repr=False)
+    _budget: Budget = field(repr=False)
+    _cells: Array | None = field(repr=False)  # that answers from a list own in her cohort, (S, h)
+
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports of one answer together, in nats."""
+        once = self._budget.limit is not None
+        return float(self._epsilon() if once else self.mechanism.lifetime_epsilon)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One report of the answer, from its permanent response: "cohort:bits", or one bit.
+
+        Raises
+        ------
+        InvalidArgument
+            If the value is not a string, over an open alphabet.
+        UnknownCategory
+            For a value that is not in the alphabet.
+        BudgetSpent
+            For a second report at f = 0.
+        """
+        return self._budget.spend(lambda: self._drawn(value))
+
+    def _drawn(self, value: object) -> Any:
+        rappor = self.mechanism
+        one, zero = rappor.report_thresholds()
+        # no bit is owned here: each has the threshold of its permanent value
+        permanent = self._permanent(value).tolist()
+        groups = portable.groups_of([one if bit else zero for bit in permanent])
+        y = portable.bits(rappor.n_cells, (), (), groups, self._words)
+        sent = portable.shown(y, rappor.n_cells)
+        return f"{self.cohort}:{sent}" if rappor.n_cohorts else int(sent)
+
+    def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
+        """The bits of the permanent response, (m,)."""
+        rappor = self.mechanism
+        text, cells = self._owned(value)
+        owned, absent = rappor.permanent_thresholds()
+        head = f"{self.cohort} {absent} {rappor.filter_digest}"
+        return np.array(
+            portable.permanent_response(
+                self._secret, head, text, cells, rappor.n_cells, owned, absent
+            )
+        )
+
+    def _owned(self, value: object) -> tuple[str, list[int]]:
+        """The text of an answer, and the cells that it owns."""
+        rappor = self.mechanism
+        if self._cells is not None:
+            code = int(encode("value", [value], rappor.labels())[0][0])
+            return str(rappor.labels()[code]), self._cells[code].tolist()
+        device = rappor._device
+        with suppress(portable.Refused):
+            if device is not None:
+                return device.read(value), device.hash.of(value, self.cohort)
+        # an Enum is hashed as the text that it is, not as what it calls itself; others are refused
+        cells = rappor.answer_hash.own(pd.Series([value], dtype=object), np.array([self.cohort]))
+        return str.__str__(value), cells[0].tolist()
+
+    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
+        """Refused: a device has the answers of one respondent."""
+        del values
+        raise NotAvailable(
+            "a RAPPORClient is one respondent's device: use report(value); for many respondents "
+            "who report once each, use mechanism.collector().privatize(values)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as plain JSON types: the secret and the cohort, no answers.
+
+        It belongs on the respondent's device alone: with the secret, reports can be seen through.
+        """
+        return _state(self.mechanism, self.cohort, self._secret)
+
+    @classmethod
+    def from_dict(
+        cls,
+        document: dict[str, Any],
+        mechanism: Any,
+        entropy: Callable[[int], bytes] | None = None,
+    ) -> RAPPORClient:
+        """Read the state that `to_dict` wrote; at f = 0 with a report to make, made or not.
+
+        Raises
+        ------
+        InvalidArgument
+            If the document is not such a state, or 0.1.0 wrote it.
+        MechanismMismatch
+            For the state of a client with other parameters.
+        """
+        device = mechanism.client(entropy) if isinstance(mechanism, Mechanism) else None
+        if not isinstance(device, RAPPORClient):
+            raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
+        cohort, secret = _checked_state(document, mechanism, "document")
+        cells = _alphabet_cells(mechanism, cohort)
+        return replace(device, cohort=cohort, _secret=secret, _cells=cells)
+
+    def __repr__(self) -> str:
+        once = ", reports=1" if self._budget.limit is not None else ""
+        return (
+            f"RAPPORClient({self.mechanism}, cohort={self.cohort}{once}, epsilon of all reports of "
+            f"an answer together: {self.total_epsilon:.6g})"
+        )
+
+
+def opened_client(
+    rappor: Any,
+    words: SystemWords,
+    secret: bytes | None,
+    state: str | os.PathLike[str] | None,
+    limit: int | None,
+) -> RAPPORClient:
+    """A client with the secret that is given, that of its file, or a new one."""
+    budget = Budget(limit)
+    if secret is not None:
+        if state is not None:
+            raise InvalidArgument("state", state, "goes without a secret, which it would hold too")
+        if not isinstance(secret, bytes) or len(secret) != portable.SECRET_BYTES:
+            remedy = (
+                f"must be {portable.SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
+            )
+            raise InvalidArgument("secret", HIDDEN, remedy)
+        return _client(
+            rappor, portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret, words, budget
+        )
+
+    def drawn() -> tuple[int, bytes]:
+        new = words.bytes(portable.SECRET_BYTES)
+        return portable.cohort_of(new, max(rappor.n_cohorts, 1)), new
+
+    if state is None:
+        return _client(rappor, *drawn(), words, budget)
+    file = StateFile(state)
+    document, made = file.opened(lambda: _state(rappor, *drawn()))
+    cohort, kept = _checked_state(document, rappor, file.path)
+    if limit is not None:  # marks would be a trace of each report
+        budget = Budget(limit, file, document, made)
+    return _client(rappor, cohort, kept, words, budget)
+
+
+def _cohort_of(rappor: Any, secret: bytes) -> int:
+    return portable.cohort_of(secret, max(rappor.n_cohorts, 1))
+
+
+def _client(
+    rappor: Any, cohort: int, secret: bytes, words: SystemWords, budget: Budget
+) -> RAPPORClient:
+    cells = _alphabet_cells(rappor, cohort)
+    return RAPPORClient(rappor, cohort, secret, words, budget, cells)
+
+
+def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:
+    return None if rappor.is_open else rappor.cells_of_cohort(cohort)
+
+
+def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "fingerprint": rappor.fingerprint,
+        "cohort": cohort,
+        "secret": secret.hex(),
+    }
+
+
+def _checked_state(document: Any, rappor: Any, path: str) -> tuple[int, bytes]:
+    """Cohort and secret of a state; messages do not show it."""
+    given = document if isinstance(document, dict) else {}
+    if repr(given.get("format")) == repr(_FORMAT) and "permanent" in given:
+        raise InvalidArgument(
+            "state",
+            path,
+            "was written by 0.1.0, which kept responses and hashes of answers: remove it, and let "
+            "client(state=...) make another; each answer that is reported again then costs one "
+            "more lifetime epsilon",
+        )
+    check_state(given, {"format": _FORMAT, "version": _VERSION}, rappor.fingerprint, path)
+    cohort, secret = given.get("cohort"), given.get("secret")
+    if type(cohort) is not int or not 0 <= cohort < max(rappor.n_cohorts, 1):
+        most = max(rappor.n_cohorts, 1)
+        raise InvalidArgument("cohort", cohort, f"must be a number below {most}")
+    digits = 2 * portable.SECRET_BYTES
+    if (
+        not isinstance(secret, str)
+        or len(secret) != digits
+        or set(secret) - set("0123456789abcdef")
+    ):
+        raise InvalidArgument("secret", HIDDEN, f"must be {digits} hexadecimal digits")
+    return cohort, bytes.fromhex(secret)

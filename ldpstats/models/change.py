@@ -1,0 +1,1043 @@
+"""Fit the change between two waves of the same respondents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import (
+    array_from_json,
+    array_to_json,
+    boolean,
+    level,
+    one_of,
+    positive_integer,
+)
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.estimators.base import Estimator
+from ldpstats.inference import intervals
+from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
+from ldpstats.inference.tests import TestResult, standardised, wald, z_test
+from ldpstats.likelihood.covariance import Covariance, finite_array
+from ldpstats.likelihood.joint import Alphabet, JointMoments
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.association import estimates
+from ldpstats.models.association.estimates import Evidence
+from ldpstats.models.association.groups import prepared, refuse_shared, together, variable_names
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Fit,
+    Part,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    distinct_lines,
+    epsilon_text,
+    estimator_text,
+    figures,
+    header,
+    interval_columns,
+    interval_note,
+    names_alpha,
+    one_line,
+    protection_notes,
+    pvalue_text,
+    pvalue_words,
+    second_shown,
+    second_words,
+)
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_LABEL_plots
+from ldpstats.models.plots import (
+    axes_of,
+    axis_labels,
+    draw_estimates,
+    finish_rows,
+    interval_name,
+    name_rows,
+    rows_height,
+    sorts,
+    title_text,
+)
+from ldpstats.models.results import FittedResults, missing_notes, tidy_names
+from ldpstats.models.storage import maybe_from_dict, maybe_to_dict
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+    from ldpstats.models.results import ContrastLaw
+    from ldpstats.models.weighted.results import WeightedResults
+
+__all__ = ["ChangeResults", "change", "change_between"]
+
+
+_WAVES = ("first", "second")
+_FEWEST = 10  # respondents whose reports show the variance of a change of the margins
+
+
+def change(
+    first: Any,
+    second: Any,
+    name: str | None = None,
+    waves: Sequence[str] | None = None,
+    candidates: Any = None,
+    method: str | Estimator[Any] | None = None,
+    memoised: bool | None = None,
+) -> ChangeResults | WeightedResults:
+    """Change of the frequencies between two waves of the same respondents.
+
+    Parameters
+    ----------
+    first, second : Reports, or pairs (Reports, mask)
+        Reports of the same respondents in two waves, over the same categories; mechanisms and
+        epsilon may differ. They are matched by their identifiers (`Reports.ids`), else row by row;
+        a mask, bool of shape (N,), says which of N rows the reports are of. Respondents without
+        both are left out and counted.
+    name : str, optional
+        Name of the variable; that of the reports by default, if they share one.
+    waves : sequence of str, optional
+        Names of the two waves; by default those of the reports, if they differ, or "first" and
+        "second".
+    candidates : sequence, optional
+        Categories to keep; all others become one, "Other". Needed over an open alphabet.
+    method : str or Estimator, optional
+        As in `AssociationModel.fit`: the estimator of the joint distribution, which `params` come
+        from. Intervals and tests do not depend on it, unless moments are asked for by name.
+    memoised : bool, optional
+        Whether both reports of a person rest on one permanent response that her device keeps, as
+        RAPPOR's client does with f > 0, and some devices do with the first step of
+        ``first >> second``. By default waves that may (`Mechanism.permanent`) are refused. False
+        says that devices drew each report afresh. True compares the margins alone, which needs no
+        law of both reports together: no turnover, and no one's moves.
+
+    Returns
+    -------
+    ChangeResults; with ``memoised=True`` WeightedResults
+        The latter has the frequencies of both waves, with standard errors that know that they are
+        of the same persons: its `differences()` are the changes.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is not `Reports`, both are the same object, the respondents do not match, or
+        there is no report.
+    MechanismMismatch
+        For waves over different categories; with ``memoised=True`` also for other mechanisms.
+    NotAvailable
+        Where two reports of a person may come from one permanent response.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=3.0)
+    >>> first = ldp.Reports([0, 0, 1, 1, 0], krr, ids=["a", "b", "c", "d", "e"])
+    >>> second = ldp.Reports([1, 0, 1, 1], krr, ids=["d", "b", "e", "a"])
+    >>> results = ldp.change(first, second, name="smokes")
+    >>> results
+    ChangeResults(mle, first to second: k=2, n=4)
+    >>> results.n_missing
+    1
+
+    A device that keeps the first of two steps shows it in both waves:
+
+    >>> twice = krr >> krr
+    >>> waves = [ldp.Reports(codes * 50, twice) for codes in ([0, 0, 1, 1, 0], [0, 1, 1, 1, 0])]
+    >>> margins = ldp.change(*waves, memoised=True)
+    >>> margins.differences()["estimate"].round(3).tolist()
+    [-0.244, 0.244]
+    """
+    _check_name(name)
+    return change_between(together((first, second)), name, waves, candidates, method, memoised)
+
+
+def change_between(
+    counts: JointCounts,
+    name: str | None = None,
+    waves: Sequence[str] | None = None,
+    candidates: Any = None,
+    method: str | Estimator[Any] | None = None,
+    memoised: bool | None = None,
+    *,
+    lost: tuple[int, int] = (0, 0),
+) -> ChangeResults | WeightedResults:
+    """Change between two variables of the same respondents, from their counts; see `change`.
+
+    `lost` are the persons who are in one wave only, and not in the counts.
+    """
+    _check_name(name)
+    known = [part.name for part in counts.reports]
+    same = known[0] == known[1]
+    names = _wave_names(waves, _WAVES if same or not all(known) else known)
+    if candidates is None:
+        _same_categories(counts.mechanisms)
+    called = known[0] * same if name is None else name
+    if memoised is not None and boolean("memoised", memoised):
+        if method is not None:
+            raise InvalidArgument("method", method, "goes without memoised=True: leave it out")
+        return margins_alone(counts, names, candidates, called)
+    refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
+    lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
+    model = AssociationModel(counts, candidates=lists, other=other, names=names, memoised=False)
+    joint = model.fit(method)
+    if not joint.labels[0].equals(joint.labels[1]):
+        raise _other_categories(*counts.mechanisms)
+    problem = estimates.rests_on(model.evidence, joint.linear)
+    pairs = None if problem is None else pair_features(model.evidence, problem)
+    law = None if pairs is None else change_law(pairs)
+    fit = change_fit(joint, law, called)
+    turnover = None if pairs is None else turnover_law(pairs)
+    test = homogeneity(fit, names, pairs, law)
+    return ChangeResults(fit, joint, Changes(law, turnover, test, lost))
+
+
+def margins_alone(
+    counts: JointCounts, waves: tuple[str, ...], candidates: Any, name: str
+) -> WeightedResults:
+    """The frequencies of both waves, the two reports of a person being one sampling unit."""
+    from ldpstats.inference.designs.linearisation import Sample, Stage
+    from ldpstats.models.weighted.estimates import SampleFacts
+    from ldpstats.models.weighted.model import WeightedModel
+
+    first, second = counts.reports
+    if first.mechanism != second.mechanism:
+        raise MechanismMismatch(
+            f"memoised=True compares waves of one mechanism, not {first.mechanism} and "
+            f"{second.mechanism}: fit each wave alone by FrequencyModel"
+        )
+    n = counts.nobs
+    if n < _FEWEST:
+        remedy = f"must be at least {_FEWEST}: fewer show no variance of the change"
+        raise InvalidArgument("respondents with both reports", n, remedy)
+    rows = np.repeat(np.arange(len(counts.n)), counts.n)
+    parts = [part[rows] for part in counts.reports]
+    cohort = None if first.cohort is None else np.concatenate([part.cohort for part in parts])
+    y = np.concatenate([part.y for part in parts])
+    both = Reports(y, first.mechanism, counts.n_missing, cohort, name)
+    if candidates is not None and not both.mechanism.is_open:
+        (both,), _ = prepared([both], candidates, True, name or "the variable")
+        candidates = None
+    person, wave = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
+    none, ones = np.zeros(1), np.ones(2 * n)
+    stage = Stage(person, np.zeros(n, np.int64), none + n, none + np.inf, none.astype(int), ["all"])
+    words = "both reports of a person together"
+    facts = SampleFacts(words, "linearisation", 1, n, 2 * n, 2.0 * n, 1.0, n - 1.0)
+    model = WeightedModel(
+        Sample((stage,), ones, ones, ones),
+        facts,
+        both,
+        np.arange(2 * n),
+        wave,
+        ("wave",),
+        tuple((label,) for label in waves),
+        name,
+        candidates,
+    )
+    return model.fit()
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str | None):
+        raise InvalidArgument("name", name, "must be text: the name of the variable")
+
+
+def _wave_names(waves: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return variable_names(waves, 2, known)
+    except InvalidArgument:
+        raise InvalidArgument("waves", waves, "must be two different names") from None
+
+
+def _same_categories(mechanisms: Sequence[Any]) -> None:
+    first, second = mechanisms
+    if not (first.is_open or second.is_open or first.labels().equals(second.labels())):
+        raise _other_categories(first, second)
+
+
+def _other_categories(first: Any, second: Any) -> MechanismMismatch:
+    return MechanismMismatch(
+        f"{first} and {second} have different categories: both waves need the same labels in the "
+        "same order"
+    )
+
+
+# -- The law of the change between two waves, from the pairs of reports ---------------------------
+# With unbiased features ``g(y)`` of a report, ``E[g_j | x] = 1{x = j}``, the number ``f_j =
+# g2_j(y2) - g1_j(y1)`` of a respondent has the mean ``p2_j - p1_j``, and the estimate is its mean
+# over the respondents. Without noise f is 1 for those who moved to j, -1 for those who left it,
+# and 0 for all others.
+
+
+Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-12  # of a second moment
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeLaw:
+    """Moments of f of each category, and how they vary with the change.
+
+    The second moment is that of the noise plus the turnover of the category, the share of those who
+    moved to it or left it. At each change the turnover is its maximum likelihood estimate given
+    that change, as in Tango's score interval for paired proportions.
+
+    Parameters
+    ----------
+    nobs : array, shape (1,)
+        Number of respondents.
+    mean, second, third : array, shape (k,)
+        Means of f, of its square and of its cube, as the reports show them.
+    noise : array, shape (k,)
+        What the second moment would be if nobody had changed.
+    second_rate, third_rate : array, shape (k,)
+        Growth of the second moment (its noise) and of the third with the change, the turnover being
+        the same.
+
+    References
+    ----------
+    Tango, T. (1998), Statistics in Medicine 17, 891-908.
+    """
+
+    nobs: Array
+    mean: Array
+    second: Array
+    third: Array
+    noise: Array
+    second_rate: Array
+    third_rate: Array
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = finite_array(field.name, getattr(self, field.name), 1)
+            if value.shape != (self.mean.shape if field.name != "nobs" else (1,)):
+                raise InvalidArgument(field.name, value.shape, "must hold one number a category")
+            object.__setattr__(self, field.name, value)
+
+    def at(self, change: Array) -> tuple[Array, Array]:
+        """Standard error and skewness of each estimate if the change is `change`, shape (k,)."""
+        step = change - self.mean
+        second = self.noise + self.second_rate * step + self._turnover(change)
+        second = np.maximum(second, change**2)  # below by rounding and extrapolation only
+        third = self.third + self.third_rate * step
+        variance = second - change**2
+        variance = np.where(variance > _ROUNDING * second, variance, 0.0)
+        cubic = third - 3.0 * change * second + 2.0 * change**3
+        scale = np.where(variance > 0.0, variance, 1.0) ** 1.5
+        skewness = np.where(variance > 0.0, cubic, 0.0) / scale
+        return np.sqrt(variance / self.nobs), skewness / np.sqrt(self.nobs)
+
+    def _turnover(self, change: Array) -> Array:
+        """Turnover of each category given its change: Tango's closed form, in shares."""
+        d = np.clip(self.mean, -1.0, 1.0)
+        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
+        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
+        return np.asarray((s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0)
+
+    def pvalues(self, estimate: Array, change: Array) -> Array:
+        """Two-sided p-values of the nulls that the changes are `change`, shape (k,)."""
+        se, skewness = self.at(change)
+        z, step = standardised(estimate - change, se), continuity(skewness)
+        tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
+        return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+
+    def of(self, j: int) -> ChangeLaw:
+        """The law of one category."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return ChangeLaw(*(v if i == 0 else v[[j]] for i, v in enumerate(values)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> ChangeLaw:
+        """Inverse of `to_dict`."""
+        return cls(*(array_from_json(document[field.name]) for field in fields(cls)))
+
+
+@dataclass(frozen=True, eq=False)
+class PairFeatures:
+    """Unbiased features of pairs of reports, and what is known of all reports of each wave.
+
+    Parameters
+    ----------
+    values : array, shape (u, k)
+        f of each distinct pair.
+    n : array of int64, shape (u,)
+        How often it was seen.
+    alphabets : pair of Alphabet
+        Unbiased features of all reports of each wave.
+    p : array, shape (k, k)
+        Estimated joint distribution, on the simplex.
+    """
+
+    values: Array
+    n: Array
+    alphabets: tuple[Alphabet, Alphabet]
+    p: Array
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return int(self.n.sum())
+
+    def mean(self, power: int) -> Array:
+        """Mean over respondents of a power of f, shape (k,)."""
+        return np.asarray(self.n @ self.values**power / self.nobs)
+
+    def outer(self) -> Array:
+        """Mean over respondents of the outer product of f, shape (k, k)."""
+        return np.asarray((self.values.T * self.n) @ self.values / self.nobs)
+
+
+def pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | None:
+    """Features of the pairs of reports; None where these are not alike or cannot be listed.
+
+    `problem` are the moments that the unconstrained joint estimate solves.
+    """
+    if not evidence.is_exact or len(problem.strata) > 1:
+        return None
+    stratum, group = problem.strata[0], evidence.groups[0]
+    for v, name in enumerate(evidence.names):
+        stratum = stratum.unbiased(v, name)
+    if stratum.alphabets is None:
+        return None
+    by_wave = []
+    for v, index in enumerate(group.index):
+        if problem is evidence.dual_moments:
+            scores = evidence.scores[0].centred(v, slice(None)) + 1.0
+            values = scores @ problem.inverses[v].T
+        else:
+            values = np.asarray(stratum.rows.factors[v].W)
+        by_wave.append(values if index is None else values[index])
+    first, second = stratum.alphabets
+    p = problem.in_errors.reshape(evidence.sizes)
+    return PairFeatures(by_wave[1] - by_wave[0], group.counts.n, (first, second), p)
+
+
+def change_law(pairs: PairFeatures) -> ChangeLaw:
+    """The law of the change of each category."""
+    first, second = (_moments(alphabet) for alphabet in pairs.alphabets)
+    before, after = pairs.p.sum(axis=1), pairs.p.sum(axis=0)
+    noise = _own_noise(first, before) + _own_noise(second, after)
+    moved_in = partial(_moved, first, second, _elsewhere(before), np.eye(len(after)))
+    moved_out = partial(_moved, first, second, np.eye(len(before)), _elsewhere(after))
+    rates = [(moved_in(r) - moved_out(r)) / 2.0 for r in (2, 3)]
+    return ChangeLaw(
+        nobs=np.array([float(pairs.nobs)]),
+        mean=pairs.mean(1),
+        second=pairs.mean(2),
+        third=pairs.mean(3),
+        noise=noise,
+        second_rate=rates[0],
+        third_rate=rates[1],
+    )
+
+
+def turnover_law(pairs: PairFeatures) -> CellLaw:
+    """The law of the share of those who changed, as it varies."""
+    (G, Q), (H, R) = ((a.features, a.channel) for a in pairs.alphabets)
+    stayed = np.eye(len(pairs.p), dtype=bool)
+    changed = 1.0 - G @ H.T  # of each pair of reports
+    means = [Q.T @ changed**r @ R for r in (1, 2, 3)]
+    own, rest = (
+        np.array([[np.average(mean[part], weights=_weights(pairs.p[part]))] for mean in means])
+        for part in (~stayed, stayed)
+    )
+    return CellLaw(*path_cumulants(own, rest, float(pairs.nobs)), np.zeros(1), np.zeros(1))
+
+
+def _weights(p: Array) -> Array:
+    """Weights in proportion to p; equal ones where there is nobody."""
+    return p if p.sum() > 0.0 else np.ones_like(p)
+
+
+def _moments(alphabet: Alphabet) -> list[Array]:
+    """Mean powers 0 to 3 of each feature given the true category, shape (k, k) each."""
+    return [(alphabet.features**r).T @ alphabet.channel for r in range(4)]
+
+
+def _own_noise(moments: list[Array], p: Array) -> Array:
+    """Mean variance of each feature given the true category."""
+    return np.asarray((moments[2] - moments[1] ** 2) @ p)
+
+
+def _elsewhere(p: Array) -> Array:
+    """The law of the category of those who are not in j, a column for each j."""
+    others = np.tile(p[:, None], (1, p.size))
+    np.fill_diagonal(others, 0.0)
+    empty = others.sum(axis=0) <= 0.0
+    others[:, empty] = 1.0 - np.eye(p.size)[:, empty]
+    return np.asarray(others / others.sum(axis=0))
+
+
+def _moved(first: list[Array], second: list[Array], x: Array, z: Array, r: int) -> Array:
+    """E f_j^r, r = 2 or 3, of those with the laws x[:, j] and z[:, j] of their categories."""
+    signs = {2: (1.0, -2.0, 1.0), 3: (1.0, -3.0, 3.0, -1.0)}[r]
+    terms = (
+        sign * np.einsum("jz,zj->j", second[r - i], z) * np.einsum("jx,xj->j", first[i], x)
+        for i, sign in enumerate(signs)
+    )
+    return np.asarray(sum(terms))
+
+
+# -- The change between two waves and the test that there is none, from the joint distribution ----
+
+
+def change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> Fit:
+    """The fit of the change: second margin less the first, of both estimates."""
+    R = _contrasts(joint.sizes[0])
+    fitted, linear = (_changed(R, part) for part in (joint.fitted, joint.linear))
+    if linear.covariance is None and law is not None:  # of too many cells for one matrix
+        linear = replace(linear, variances=law.at(linear.estimate)[0] ** 2)
+    return replace(joint.fit, fitted=fitted, linear=linear, name=name)
+
+
+def _contrasts(k: int) -> Array:
+    """What takes the cells, row-major, to the second margin less the first: shape (k, k k)."""
+    one = np.eye(k)
+    return np.asarray(np.kron(np.ones((1, k)), one) - np.kron(one, np.ones((1, k))))
+
+
+def _changed(R: Array, part: Uncertain) -> Uncertain:
+    V = None if part.covariance is None else Covariance.dense(part.covariance.transform(R))
+    return Uncertain(R @ part.estimate, V)
+
+
+def homogeneity(
+    fit: Fit, waves: tuple[str, ...], pairs: PairFeatures | None, law: ChangeLaw | None
+) -> TestResult | None:
+    """Test that both waves have the same distribution; None without a covariance.
+
+    The covariance is that under the null, n^-1 E f f', where E f = 0 (see `change.law`): without
+    noise these are McNemar's and the Stuart-Maxwell test.
+
+    References
+    ----------
+    Stuart, A. (1955), Biometrika 42, 412-416. Maxwell, A. E. (1970), British Journal of Psychiatry
+    116, 651-655.
+    """
+    d, n = fit.linear.estimate, fit.nobs
+    group, note = np.arange(d.size), ""
+    if pairs is not None and law is not None:
+        V = Covariance.dense(pairs.outer() / n)
+        fourth = pairs.mean(4)
+        effective = n * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=fourth > 0.0)
+        group = rare_groups(effective)
+    elif fit.linear.covariance is None:
+        return None
+    else:
+        V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / n)
+    k = int(group.max()) + 1
+    null = f"{waves[0]} and {waves[1]} have the same distribution"
+    method = "McNemar test" if k == 2 else "Stuart-Maxwell test"
+    method += " on the unconstrained estimate, covariance under the null"
+    if k < d.size:
+        note = f"{d.size - k + 1} categories with fewer than five changes are tested together"
+    try:
+        statistic, df = wald(np.eye(k), np.zeros(k), group_sums(d, group), V.merged(group))
+    except InvalidArgument:  # nothing varies
+        return TestResult(null, 0.0, float(k - 1), 1.0, method, "no pair of reports differs")
+    return TestResult.chi_square(null, statistic, df, method, note)
+
+
+# -- The change between two waves, with the moves that made it ------------------------------------
+
+
+_SPAN = (-1.0, 1.0)  # of a change
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeResults(FittedResults):
+    """Change of the frequencies between two waves of the same respondents.
+
+    `params` are the frequencies of the second wave less those of the first, in the joint
+    distribution of both answers that the estimator found. Intervals and tests rest on the
+    unconstrained estimate (`linear_params`); both allow for the correlation of the two answers of
+    one person, which makes a change more precise than the difference of two samples.
+
+    Attributes
+    ----------
+    params, bse : Series, shape (k,)
+        Change by category, and its standard error.
+    joint : AssociationResults
+        The joint distribution: first wave in rows, second in columns.
+    waves : tuple of str
+        Names of the two waves.
+    flows : DataFrame, shape (k, k)
+        Estimated shares of those who moved from the row to the column, stayed on the diagonal.
+    nobs, n_missing : int
+        Respondents with both answers, and those left out because one was missing.
+    lost : tuple of two int
+        Persons whom `Survey.matched` left out: in the first wave only, in the second only.
+    law : ChangeLaw or None
+        Variance and skewness of each estimate as the change varies; None where reports cannot be
+        listed or have cohorts, and intervals are Wald's.
+    homogeneity : TestResult or None
+        The test that both waves have the same distribution.
+
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
+    test_homogeneity, turnover
+        Whether the distribution changed, and how many persons changed their answer.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> before = rng.choice(["no", "yes"], size=4000, p=[0.7, 0.3])
+    >>> after = np.where(rng.random(4000) < 0.1, "yes", before)
+    >>> results = ldp.change(krr.privatize(before, rng), krr.privatize(after, rng))
+    >>> results.conf_int().round(2).loc["yes"].tolist()
+    [0.07, 0.11]
+    """
+
+    joint: AssociationResults
+    changes: Changes
+
+    law = Part[ChangeLaw | None]("changes", "Variance and skewness of each change, as it varies.")
+    turnover_law = Part[CellLaw | None]("changes", "The same of the turnover.")
+    homogeneity = Part[TestResult | None]("changes", "Test that both waves are alike.")
+    lost = Part[tuple[int, int]]("changes", "Persons in the first wave only, in the second only.")
+
+    df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
+    df_resid = Part[int]("joint", "Respondents less `df_model`.")
+    aic = Part[float]("joint", "Akaike's criterion of the joint distribution.")
+    bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
+
+    _format = "ldpstats-change-results"
+    _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity", "lost"})
+
+    def __repr__(self) -> str:
+        waves = " to ".join(self.waves)
+        return f"ChangeResults({self.method}, {waves}: k={self.k}, n={self.nobs})"
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.joint.labels[0]
+
+    @property
+    def waves(self) -> tuple[str, ...]:
+        """Names of the two waves."""
+        return self.joint.names
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """Estimated shares of those who moved from the row to the column."""
+        table: pd.DataFrame = self.joint.table
+        return table
+
+    # -- intervals and tests -----------------------------------------------------------------
+
+    @names_alpha
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the changes.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald"}
+            "default": all changes that the unconstrained estimate does not reject, with the
+            variance and the skewness that it has at each (see `law`); where these are not known, as
+            "wald", estimate plus or minus normal quantile times standard error.
+        clip : bool
+            Intersect with [-1, 1]. An interval that lies outside gets a limit of its own there.
+
+        Returns
+        -------
+        DataFrame, shape (k, 2)
+            Columns "lower" and "upper".
+
+        References
+        ----------
+        Tango, T. (1998), Statistics in Medicine 17, 891-908.
+        """
+        alpha, clip = level(alpha), boolean("clip", clip)
+        method = one_of("method", method, ("default", "wald"))
+        estimate, se = self.linear.estimate, self.linear.every_bse()
+        if method == "default" and self.law is not None:
+            bounds = intervals.inverted(estimate, self.law.at, alpha, _SPAN)
+        else:
+            bounds = intervals.wald(estimate, se, alpha)
+        if clip:
+            bounds = _cut(bounds, estimate, se, alpha)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of no change, category by category."""
+        estimate = self.linear.estimate
+        if self.law is not None:
+            return self._series(self.law.pvalues(estimate, np.zeros(self.k)), "pvalues")
+        return self._series(z_test(estimate, self.linear.every_bse())[1], "pvalues")
+
+    def test_homogeneity(self) -> TestResult:
+        """Test that both waves have the same distribution.
+
+        McNemar's test for two categories and the Stuart-Maxwell test for more, on the unconstrained
+        estimates, with their covariance under the null. Without noise the statistic is theirs.
+        Categories with fewer than five changes are tested together.
+
+        Raises
+        ------
+        NotAvailable
+            Where the categories are too many for a covariance.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> answers = ldp.Observed(("no", "yes"))
+        >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
+        >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
+        >>> print(ldp.change(*waves).test_homogeneity())
+        McNemar test on the unconstrained estimate, covariance under the null
+          H0: first and second have the same distribution
+          statistic 2.5, df 1, p-value 0.1138
+        """
+        if self.homogeneity is None:
+            raise NotAvailable(
+                f"covariances of {self.k} categories in two waves were not computed: lump "
+                "categories, candidates="
+            )
+        return self.homogeneity
+
+    @names_alpha
+    def turnover(self, alpha: float = 0.05) -> Effect:
+        """Share of the respondents whose true answers differ, with its interval.
+
+        Without noise it is a binomial share; the interval allows for its skewness.
+        """
+        alpha = level(alpha)
+        k, name = self.k, f"P({self.waves[0]} differs from {self.waves[1]})"
+        moved = 1.0 - np.eye(k).reshape(-1)
+        estimate = np.array([moved @ self.joint.linear.estimate])
+        if self.turnover_law is not None:
+            bounds = self.turnover_law.interval(estimate, alpha)
+            se = self.turnover_law.at(estimate)[0]
+        else:
+            se = np.sqrt(np.diagonal(self.joint.linear.known().transform(moved[None])))
+            bounds = intervals.wald(estimate, se, alpha)
+        low, high = edge_normal(bounds, estimate, se, alpha)[0].tolist()
+        ml = float(moved @ self.joint.fitted.estimate) if self.is_maximum else None
+        return Effect(name, float(estimate[0]), low, high, alpha, ml=ml)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        from ldpstats.models.results import ContrastLaw
+
+        entries = np.flatnonzero(row)
+        if self.law is None or entries.size != 1:
+            return None
+        factor = float(row[entries[0]])
+        own, reach = partial(_scaled, self.law.of(int(entries[0])), factor), abs(factor)
+        return ContrastLaw(own, -reach, reach)
+
+    # -- presentation ------------------------------------------------------------------------
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        frame = tidy_names(self._estimates_frame(alpha))
+        return frame.assign(p_value=np.nan if frame["lower"].isna().any() else self.pvalues)
+
+    @property
+    def _subject(self) -> str:
+        return f"change of {self.name}" if self.name else "change"
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or " to ".join(self.waves)}
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of the changes.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            The frequencies in both waves, under their names; then "params", "bse", "linear",
+            "linear_se", "lower", "upper" of the change, and "pvalue" of no change.
+        """
+        frame = self._estimates_frame(level(alpha))
+        P = self.joint.fitted.estimate.reshape(self.joint.sizes)
+        for axis in (0, 1):
+            shares = P.sum(axis=1 - axis)
+            frame.insert(axis, self.waves[axis], shares, allow_duplicates=True)
+        known = not np.isnan(self.linear.bse()).any()
+        return frame.assign(pvalue=self.pvalues if known else np.nan)
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The change as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show; the largest changes where there are more.
+        details : bool
+            Also show how the estimate was computed, and the unconstrained one in any case.
+        """
+
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        table = change_summary(
+            self.fit,
+            self.joint,
+            self.changes,
+            self.turnover(alpha) if self._has_errors else None,
+            frame=self.summary_frame(alpha),
+            alpha=alpha,
+            max_rows=max_rows,
+            details=boolean("details", details),
+        )
+        return table.layout()
+
+    @property
+    def _has_errors(self) -> bool:
+        return self.turnover_law is not None or self.joint.linear.covariance is not None
+
+    @names_alpha
+    def plot(
+        self,
+        kind: str = "change",
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        most: int = 25,
+        title: str | None = None,
+        sort: bool | str = False,
+    ) -> Axes:
+        """Draw the change of each category, or who moved.
+
+        Parameters
+        ----------
+        kind : {"change", "flows"}
+            Changes with their intervals; or the joint table, first wave in rows.
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        most : int
+            Categories to draw, those that changed most.
+        title : str, optional
+            The title to draw; "" for none.
+        sort : bool
+            Whether the largest increase is on top; False (or "none") keeps the order of the
+            categories. Not for flows.
+        """
+
+        kind = one_of("kind", kind, ("change", "flows"))
+        if kind == "flows":
+            return self.joint.plot(ax=ax, alpha=alpha, title=title)
+        frame = self.summary_frame(level(alpha))
+        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title, sort)
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "joint": self.joint.to_dict(),
+            "law": maybe_to_dict(self.law),
+            "turnover_law": maybe_to_dict(self.turnover_law),
+            "homogeneity": maybe_to_dict(self.homogeneity),
+            "lost": list(self.lost),
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> ChangeResults:
+        joint = AssociationResults.from_dict(document["joint"])
+        law = maybe_from_dict(ChangeLaw, document["law"])
+        turnover = maybe_from_dict(CellLaw, document["turnover_law"])
+        test = maybe_from_dict(TestResult, document["homogeneity"])
+        first, second = (positive_integer("lost", size, 0) for size in document["lost"])
+        name, (before, after) = document["name"], joint.labels
+        if not isinstance(name, str) or not before.equals(after):
+            raise InvalidArgument("joint", joint, "must be of one question in two waves")
+        if law is not None and law.mean.shape != (len(before),):
+            raise InvalidArgument("law", law.mean.shape, f"must be of {len(before)} categories")
+        if turnover is not None and turnover.step.size != 1:
+            raise InvalidArgument("turnover_law", turnover.step.size, "must be of one share")
+        return cls(
+            change_fit(joint, law, name), joint, Changes(law, turnover, test, (first, second))
+        )
+
+
+def _scaled(law: ChangeLaw, factor: float, value: Array) -> tuple[Array, Array]:
+    """The law of a multiple of a change if that is `value`."""
+    se, skewness = law.at(value / factor)
+    return abs(factor) * se, np.sign(factor) * skewness
+
+
+def _cut(bounds: Array, estimate: Array, se: Array, alpha: float) -> Array:
+    """Intersect intervals with [-1, 1]: shares, on another scale."""
+    share = edge_normal((bounds + 1.0) / 2.0, (estimate + 1.0) / 2.0, se / 2.0, alpha)
+    return np.where(np.abs(bounds) <= 1.0, bounds, 2.0 * share - 1.0)
+
+
+# -- What results of a change hold beside the fit: laws and the test ------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The law of the change of each category and of the turnover, None where they are not known.
+
+    `homogeneity` tests that both waves have the same distribution; None where no covariance was
+    computed. `lost` are the persons who were in the first wave only, and in the second only, where
+    the waves were matched before.
+    """
+
+    law: ChangeLaw | None = None
+    turnover_law: CellLaw | None = None
+    homogeneity: TestResult | None = None
+    lost: tuple[int, int] = (0, 0)
+
+
+# -- The summary of a change between two waves ----------------------------------------------------
+
+
+_HEAD = 12  # characters of the head of a column
+
+
+def change_summary(
+    fit: Fit,
+    joint: AssociationResults,
+    changes: Changes,
+    turnover: Effect | None,
+    *,
+    frame: pd.DataFrame,
+    alpha: float,
+    max_rows: int,
+    details: bool,
+) -> SummaryTable:
+    """What is said of the change of each category."""
+    shown = _largest(frame, max_rows)
+    digits, both = decimals(shown), second_shown(frame, details)
+    second = ["linear", "linear_se"] if both else []
+    # both waves come first, whatever they are called
+    places = [0, 1, *(list(frame).index(c) for c in ["params", "bse", *second, "lower", "upper"])]
+    rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
+    question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
+    heads = [*distinct_lines(joint.names, _HEAD), "change", "std err"]
+    return SummaryTable(
+        title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
+        header=_header(fit, joint, changes, details),
+        columns=[
+            *heads,
+            *(["unconstr.", "std err"] if both else []),
+            *interval_columns(alpha),
+            "p-value",
+        ],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
+        body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
+        notes=[
+            *_lost_notes(changes.lost),
+            *missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking),
+            *_interval_notes(fit, changes, alpha, second_words(frame, both, digits)),
+            *_rest_notes(len(shown), len(frame)),
+            *_test_notes(changes),
+            *([] if turnover is None else [f"Turnover: {turnover}."]),
+            *protection_notes(fit),
+            *closing_notes(fit, joint.condition),
+        ],
+    )
+
+
+def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
+    """All rows, or those of the largest changes, in order of category."""
+    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
+    return frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
+
+
+def _header(
+    fit: Fit, joint: AssociationResults, changes: Changes, details: bool
+) -> list[list[str]]:
+    pairs = zip(joint.names, fit.sources, strict=True)
+    left = [(f"{one_line(wave, 20)}:", source) for wave, source in pairs]
+    left += [("Estimator:", estimator_text(fit)), ("Categories:", str(len(joint.labels[0])))]
+    right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+    if any(changes.lost):
+        right.append(("In one wave only:", str(sum(changes.lost))))
+    right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
+    return header(left, right, joint.fit if details else None)
+
+
+def _lost_notes(lost: tuple[int, int]) -> list[str]:
+    if not any(lost):
+        return []
+    each = " and ".join(f"{size:,}" for size in lost)
+    return [f"NOTE: {each} persons, in one of the matched waves only, were left out."]
+
+
+def _interval_notes(fit: Fit, changes: Changes, alpha: float, source: str) -> list[str]:
+    if np.isnan(fit.linear.bse()).any():
+        return ["Standard errors of so many categories were not computed: lump them, candidates=."]
+    kind = "Wald" if changes.law is None else "score intervals with skewness"
+    return [
+        interval_note(alpha, kind, False, source),
+        "p-value: of no change, two-sided, not adjusted for the number of categories.",
+    ]
+
+
+def _rest_notes(n_shown: int, n: int) -> list[str]:
+    return [f"Shown: the {n_shown} largest of {n} changes."] if n_shown < n else []
+
+
+def _test_notes(changes: Changes) -> list[str]:
+    test = changes.homogeneity
+    if test is None:
+        return []
+    notes = [
+        f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
+        f"{pvalue_words(test.pvalue)}."
+    ]
+    return [*notes, f"NOTE: {test.note}."] if test.note else notes
+
+
+# -- The plot of a change. Matplotlib is imported when one is drawn -------------------------------
+
+
+_WIDTH = 7.0  # inches
+
+
+def plot_change(
+    fit: Fit,
+    waves: tuple[str, ...],
+    frame: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    most: Any,
+    title: str | None,
+    sort: Any = False,
+) -> Axes:
+    """Draw the change of each category with its interval; the largest where there are many."""
+    most = positive_integer("most", most)
+    question = f"{fit.name}: " if fit.name else ""
+    words = title_text(title, f"{question}from {waves[0]} to {waves[1]}, n = {fit.nobs:,}")
+    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
+    shown = np.sort(order[:most])
+    if sorts(sort):
+        shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
+    draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
+    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL_plots), len(frame) - len(shown))
+    ax.set_xlabel("change of the frequency, in percentage points")
+    finish_rows(ax, words, own, sign="")
+    return ax

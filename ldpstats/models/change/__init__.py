@@ -1,1 +1,0 @@
-"""Change between two waves: the same persons asked the same question twice."""

@@ -1,0 +1,1273 @@
+"""Finding strings that nobody listed: grams, then pairs of grams, then whole strings.
+
+`DictionaryModel.fit` runs the steps in this order (FPE16 section IV-A, steps 3 to 7):
+
+1. screening: which grams are frequent at each position. Hashed grams share cells: `hashed_grams`
+   tells them apart, with sums over their cells from `owners`.
+2. pairs: how often two grams are in one string, for every pair of positions.
+3. evidence: which pairs are edges of the graph, and what the pairs say of whole strings.
+4. paths: strings grown gram by gram along the edges, the best first.
+5. explained: a second search, for strings that a few frequent ones hide.
+
+`detection` says how frequent a string must be to pass all steps; plans and plots use it. `progress`
+tells how far a step has come. Every step sees the reports of the grams alone: those of whole
+strings are kept for the test of the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import probability
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tests import binomial_excess
+from ldpstats.likelihood.hashed import CohortSource, HashDesign
+from ldpstats.likelihood.rows import rows_of_law
+from ldpstats.likelihood.tallies import project_simplex, project_subsimplex
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.hashed import CandidateMap, listed_cells
+from ldpstats.mechanisms.lumped import lump
+from ldpstats.models.dictionary.survey import DictionaryReports, GramLayout
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling.hashing import distinct_cells, hash_strings, keys
+
+__all__ = [
+    "SEARCHES",
+    "STAGES",
+    "THRESHOLDS",
+    "Advance",
+    "Grown",
+    "OwnedCells",
+    "Pair",
+    "PairTable",
+    "ScreenedGrams",
+    "Stage",
+    "between",
+    "candidates",
+    "clearly_held",
+    "counted",
+    "critical_z",
+    "detectable",
+    "edges",
+    "gram_stage",
+    "grow",
+    "least_frequency",
+    "log_ratio",
+    "log_rivals",
+    "pair_stage",
+    "pair_tables",
+    "position_counts",
+    "printed_threshold",
+    "screen",
+    "search_again",
+    "silent",
+    "string_stage",
+    "without",
+]
+
+
+# -- How frequent a string must be to pass every stage of its discovery ---------------------------
+
+
+STAGES = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
+_STEPS = 60  # of bisection: the width of a double
+_SURE = 40.0  # standard errors
+_LEAST = 1e-12  # frequency, below which logs are not taken
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What a string of frequency f passes if f, plus normal noise, exceeds a bound.
+
+    Parameters
+    ----------
+    noise : float or array
+        Standard error of the frequency; several are several surveys.
+    bound : float, array or callable
+        In standard errors; or as a function of the frequency, which falls as that grows.
+    times : int
+        How often that must happen, independently.
+
+    Examples
+    --------
+    >>> stage = Stage(noise=0.01, bound=2.0, times=3)
+    >>> f = float(stage.frequency(power=0.8))
+    >>> round(f, 4), round(float(stage.probability(f)), 4)
+    (0.0346, 0.8)
+    """
+
+    noise: Any
+    bound: Any
+    times: int = 1
+
+    def probability(self, frequency: Any) -> Array:
+        """That a string of this frequency passes."""
+        from scipy.special import ndtr
+
+        bound = self.bound(frequency) if callable(self.bound) else self.bound
+        return np.asarray(ndtr(frequency / self.noise - bound) ** self.times)
+
+    def frequency(self, power: float) -> Array:
+        """From which a string passes with this probability; zero where any does."""
+        from scipy.special import ndtri
+
+        margin = ndtri(power ** (1.0 / self.times))
+        if not callable(self.bound):
+            return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
+        low = np.zeros(np.shape(self.noise))
+        high = self.noise * (self.bound(_LEAST) + max(margin, 0.0))
+        return _bisected(lambda f: self.probability(f) < power, low, high)
+
+
+def critical_z(false_grams: float, n_grams: int) -> float:
+    """The z from which grams are kept, of which `false_grams` absent ones are expected."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(min(false_grams / n_grams, 0.5)))
+
+
+def gram_stage(se: Any, critical: Any, n_positions: int) -> Stage:
+    """All grams of a string are kept, which no other string has: each is tested on its own."""
+    return Stage(se, critical, n_positions)
+
+
+def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
+    """A string scores higher than chance, over all pairs of its grams.
+
+    Of N = exp(`log_strings`) strings that the kept grams can make, `n_tested` are tested. Those
+    that nobody holds have a standard normal z over all their pairs, so that as many as are tested
+    are beyond the z that has the tail `n_tested` / N. Strings of other grams count by their prior
+    odds against this one: the product of the ratios of the frequencies of their grams to its own.
+    """
+    from scipy.special import ndtri_exp
+
+    def bound(frequency: Any) -> Array:
+        many = log_strings(frequency) if callable(log_strings) else log_strings
+        tail = np.minimum(np.log(max(n_tested, 1)) - many, 0.0)  # log
+        return np.asarray(np.maximum(-ndtri_exp(tail), -_SURE))
+
+    return Stage(se / np.sqrt(n_pairs), bound if callable(log_strings) else bound(1.0))
+
+
+def log_rivals(mass: Array) -> Callable[[Any], Array]:
+    """Log of the number of strings that chance makes, counted by their odds against one of them."""
+    total = float(np.log(mass).sum())
+    return lambda f: np.asarray(total - len(mass) * np.log(np.maximum(f, _LEAST)))
+
+
+def string_stage(se: Any, alpha: float, n_tested: int) -> Stage:
+    """The reports of whole strings reject a frequency of zero, by Bonferroni over all tests.
+
+    With equal shares of alpha: those that the test gives to candidates by their rank are larger for
+    the first quarter of 500, and smaller for the rest.
+    """
+    from scipy.special import ndtri
+
+    return Stage(se, -float(ndtri(alpha / n_tested)))
+
+
+def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
+    """Frequencies from which a string passes each stage, and all of them ("found").
+
+    The noises of the stages are taken to be independent: the frequency from which a string is found
+    is above that of the hardest stage, since the others take their share of the failures.
+    """
+    single = {name: stage.frequency(power) for name, stage in stages.items()}
+    shared = power ** (1.0 / len(stages))  # of each stage suffices
+    low = np.max(np.broadcast_arrays(*single.values()), axis=0)
+    high = np.max(np.broadcast_arrays(*(s.frequency(shared) for s in stages.values())), axis=0)
+
+    def short(frequency: Array) -> Array:
+        chance = np.prod([stage.probability(frequency) for stage in stages.values()], axis=0)
+        return np.asarray(chance < power)
+
+    return single | {"found": _bisected(short, low, high)}
+
+
+def _bisected(short: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """The least frequency, from `low` to `high`, that does not fall short."""
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        below = short(middle)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(high)
+
+
+# -- Sums over the cells that strings own, for so many strings that their cells are never stored ---
+
+
+_LARGE = 1 << 20  # cells from which compiled loops repay the import of numba
+_STORED = 1 << 24  # cells that are stored at a time where the hash is another
+_STRINGS = 1 << 18  # strings that are hashed at a time
+_ENTRIES = 256  # of a table that cohorts share: with those of other positions it fits a cache
+
+
+@dataclass(frozen=True, eq=False)
+class OwnedCells:
+    """The cells that strings own in all cohorts, as far as sums over them go.
+
+    Parameters
+    ----------
+    mechanism : Hashed
+        With an open alphabet; says which cells a string owns.
+    strings : array of text, shape (S,)
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> orr = ldp.ORR(n_outputs=3, n_cohorts=2, epsilon=1.0)
+    >>> orr.cells(["a", "b"])[:, :, 0].tolist()
+    [[0, 0], [1, 0]]
+    >>> v = np.array([[[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]])
+    >>> OwnedCells(orr, np.array(["a", "b"])).sums(v)
+    array([[21., 11.]])
+    """
+
+    mechanism: Any
+    strings: Array
+
+    @staticmethod
+    def most(mechanism: Any) -> int:
+        """Strings to take at a time."""
+        if mechanism.answer_hash.is_compiled:
+            return _STRINGS
+        return max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
+
+    def sums(self, v: Array) -> Array:
+        """Sums of K vectors of cells: ``H' v`` of a `HashDesign`."""
+        mechanism = self.mechanism
+        n_cells = self.strings.size * mechanism.n_cohorts * mechanism.n_owned
+        if not mechanism.answer_hash.is_compiled or n_cells < _LARGE:
+            return np.array([self._design.owners(values.reshape(-1)) for values in v])
+        from ldpstats.kernels.hashing import owner_sums
+
+        out, m = np.empty((len(v), self.strings.size)), np.uint64(mechanism.n_cells)
+        own_keys, tables = _tables(mechanism, v)
+        owner_sums(self._hashes, own_keys, m, mechanism.n_owned == 1, tables, out)
+        return out
+
+    @cached_property
+    def _design(self) -> HashDesign:
+        m = self.mechanism.n_cells
+        cells = self.mechanism.answer_hash.table("strings", pd.Index(self.strings))
+        return HashDesign(distinct_cells(cells, m), m)
+
+    @cached_property
+    def _hashes(self) -> Array:
+        return hash_strings("strings", self.strings)
+
+
+def _tables(mechanism: Any, v: Array) -> tuple[Array, Array]:
+    """Keys and tables of the kernel.
+
+    One hash: the cells of several cohorts are looked up at once, in a table of all their sums.
+    """
+    C, m, h = mechanism.n_cohorts, mechanism.n_cells, mechanism.n_owned
+    own_keys, v = keys(C, h), v.transpose(1, 0, 2)
+    if h > 1:
+        return own_keys, np.concatenate([v, np.zeros((*v.shape[:2], 1))], axis=2)
+    r = max(int(np.log(_ENTRIES) / np.log(m) + 1e-9), 1)
+    short = -C % r  # cohorts of zeros fill the last group
+    own_keys = np.append(own_keys, np.zeros(short, dtype=np.uint64)).reshape(-1, r)
+    v = np.concatenate([v, np.zeros((short, *v.shape[1:]))])
+    groups = v.reshape(len(own_keys), r, *v.shape[1:])
+    tables = groups[:, 0]
+    for i in range(1, r):
+        both = tables[:, :, :, None] + groups[:, i, :, None, :]
+        tables = both.reshape(*tables.shape[:2], -1)
+    return own_keys, np.ascontiguousarray(tables)
+
+
+# -- How far a step of the search has come, as a fraction of it that never falls ------------------
+
+
+T = TypeVar("T")
+
+Advance = Callable[[float], None]
+"""Is told the fraction of a step that is done, from 0 to 1."""
+
+
+def silent(fraction: float) -> None:
+    """Tell nobody."""
+
+
+def between(advance: Advance, start: float, stop: float) -> Advance:
+    """Tell the fraction of a part of the step, which takes it from `start` to `stop`."""
+    if advance is silent:
+        return silent
+
+    def part(fraction: float) -> None:
+        advance(start + (stop - start) * fraction)
+
+    return part
+
+
+def counted(items: Sequence[T], advance: Advance, every: int = 1) -> Iterator[T]:
+    """The items, telling after each, or after some, how many are done."""
+    n = len(items)
+    for done, item in enumerate(items, start=1):
+        yield item
+        if done == n or done % every == 0:
+            advance(done / n)
+
+
+def nested(items: Sequence[T], advance: Advance) -> Iterator[tuple[T, Advance]]:
+    """The items, each with what is to be told how far it has come itself."""
+    n = len(items)
+    for done, item in enumerate(items):
+        yield item, between(advance, done / n, (done + 1) / n)
+        advance((done + 1) / n)
+
+
+# -- How often two grams are in one string: joint decoding of pairs of positions (FPE16 IV-A, 5) ---
+
+
+Array = npt.NDArray[Any]
+
+_OTHER = "every other gram of the position"  # longer than a gram can be, to be told from them
+_CHUNK = 1 << 15  # reports whose likelihoods are formed at a time
+_LISTED = 1 << 21  # scores that are looked up in a table (16 MB), at most
+_RANK = 1e-10  # pivots of the scaled information below which grams are not told apart
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Joint frequencies of the kept grams of two positions.
+
+    Parameters
+    ----------
+    estimate : array, shape (g_a, g_b)
+        Frequencies with which the first position has gram s and the second gram t, unbiased but for
+        terms of the order of 1/n; a gram that chance kept has a margin that is too large.
+    se : array, shape (g_a, g_b)
+        Their standard errors if the two grams were independent, where what the margins add to the
+        noise is left out. That is the noise of a pair that no string has. Of a frequent pair it is
+        too little: by a tenth to a fifth where mechanisms are noisy, by much where they are not.
+    nobs : int
+        Respondents with this pair of positions.
+    """
+
+    estimate: Array
+    se: Array
+    nobs: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Variable:
+    """A position as a variable: its kept grams and, last, all others if there are any.
+
+    `rows` gives the likelihoods of reports, (n, g + 1), up to a factor each. Where the reports that
+    there can be are few, `number` gives the place of reports among these l, `table` their scores,
+    (l, g + 1), and `information` that of a report about the grams.
+    """
+
+    rows: Callable[[Reports], Array]
+    reference: Array
+    number: Callable[[Reports], Array] | None = None
+    table: Array | None = None
+    information: Array | None = None
+
+    def scores(self, reports: Reports) -> Array:
+        """Likelihood of each report under each gram over that at the reference, (n, g + 1)."""
+        W = self.rows(reports)
+        W /= (W @ self.reference)[:, None]
+        return W
+
+
+def pair_tables(
+    reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = silent
+) -> dict[tuple[int, int], PairTable]:
+    """Joint frequencies of the kept grams for every pair of positions.
+
+    Products of the scores of the two reports, at the marginal estimates, have the mean
+    ``J_a P J_b`` whatever the joint distribution P is, with J the information of a report
+    (the dual estimator of an association, fully efficient where P is near independence). Their
+    covariance is taken over the respondents of the pair, the margins over all reports of a
+    position; so is J, unless the reports are answers of a known channel. Where these are too few to
+    tell the kept grams apart, the tables say so by standard errors that are infinite.
+    """
+    layout = reports.survey.layout
+    variables = [
+        _variable(reports, kept) if kept.grams.size else None
+        for kept in counted(screened, between(advance, 0.0, 0.1))
+    ]
+    total = [_Sums.none(0 if v is None else v.reference.size) for v in variables]
+    products = {}
+    numbered = list(enumerate(layout.pairs))
+    for (number, (a, b)), step in nested(numbered, between(advance, 0.1, 0.9)):
+        both, sums = (variables[a], variables[b]), (total[a], total[b])
+        products[a, b] = _products(reports, number, both, sums, step)
+    inverses = [
+        None if v is None else _inverse(v, sums) for v, sums in zip(variables, total, strict=True)
+    ]
+    tables = {}
+    for a, b in counted(layout.pairs, between(advance, 0.9, 1.0)):
+        n, cross = products[a, b]
+        margins = screened[a].estimate, screened[b].estimate
+        estimate, left, right = np.outer(*margins), inverses[a], inverses[b]
+        se = np.full(estimate.shape, np.inf)
+        if n and left is not None and right is not None:
+            own = tuple(slice(margin.size) for margin in margins)
+            estimate = estimate + (left @ cross @ right)[own]
+            variances = [_variances(J)[s] for J, s in zip((left, right), own, strict=True)]
+            se = np.sqrt(np.outer(*variances) / n)
+        tables[a, b] = PairTable(estimate, se, n)
+    return tables
+
+
+@dataclass(eq=False)
+class _Sums:
+    """Sums of the outer products of scores over the reports of a position."""
+
+    n: int
+    products: Array
+
+    @classmethod
+    def none(cls, size: int) -> _Sums:
+        return cls(0, np.zeros((size, size)))
+
+
+def _products(
+    reports: DictionaryReports,
+    number: int,
+    variables: tuple[_Variable | None, _Variable | None],
+    totals: tuple[_Sums, _Sums],
+    advance: Advance,
+) -> tuple[int, Array]:
+    """Respondents of a pair, and the covariance of their scores; adds to the sums of positions."""
+    (first, second), (left, right) = variables, totals
+    parts = reports.at_pair(number)
+    n = len(parts[0])
+    if first is None or second is None:
+        return n, np.empty(0)
+    if first.table is not None and second.table is not None:
+        return n, _listed_covariance(first, second, parts) if n else np.empty(0)
+    cross = np.zeros((left.products.shape[0], right.products.shape[0]))
+    means = np.zeros(left.products.shape[0]), np.zeros(right.products.shape[0])
+    for start in range(0, n, _CHUNK):
+        A = first.scores(_rows(parts[0], start, start + _CHUNK))
+        B = second.scores(_rows(parts[1], start, start + _CHUNK))
+        cross += A.T @ B
+        for sums, mean, X in ((left, means[0], A), (right, means[1], B)):
+            mean += X.sum(axis=0)
+            sums.products += X.T @ X
+            sums.n += len(X)
+        advance(min(start + _CHUNK, n) / n)
+    if n:
+        cross = cross / n - np.outer(means[0] / n, means[1] / n)
+    return n, cross
+
+
+def _listed_covariance(
+    first: _Variable, second: _Variable, parts: tuple[Reports, Reports]
+) -> Array:
+    """Covariance of scores that are looked up: reports that are alike count together."""
+    from scipy.sparse import csr_array
+
+    A, B, n = first.table, second.table, len(parts[0])
+    assert A is not None and B is not None and first.number and second.number
+    i, j = first.number(parts[0]), second.number(parts[1])
+    both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
+    means = np.bincount(i, minlength=len(A)) @ A / n, np.bincount(j, minlength=len(B)) @ B / n
+    return np.asarray(A.T @ (both @ B) / n - np.outer(*means))
+
+
+def _rows(reports: Reports, start: int, stop: int) -> Reports:
+    cohort = None if reports.cohort is None else reports.cohort[start:stop]
+    return Reports(reports.y[start:stop], reports.mechanism, 0, cohort)
+
+
+def _inverse(variable: _Variable, sums: _Sums) -> Array | None:
+    """Inverse of the information of a report about a position; None where there is none."""
+    if variable.information is not None:
+        J = variable.information
+    elif sums.n:
+        J = sums.products / sums.n
+    else:
+        return None
+    root = 1.0 / np.sqrt(np.diag(J))
+    try:
+        factor = np.linalg.cholesky(root[:, None] * J * root)
+    except np.linalg.LinAlgError:
+        return None
+    if np.diag(factor).min() ** 2 < _RANK:
+        return None
+    half = np.linalg.inv(factor) * root
+    return np.asarray(half.T @ half)
+
+
+def _variances(inverse: Array) -> Array:
+    """Variances, for one report, of the frequencies of grams, which sum to one."""
+    mean = inverse.sum(axis=1)  # the reference, where the information is exact
+    return np.asarray(np.maximum(np.diag(inverse) - mean**2 / mean.sum(), 0.0))
+
+
+def _variable(reports: DictionaryReports, kept: ScreenedGrams) -> _Variable:
+    """How the reports of a position tell its kept grams apart, and from all others."""
+    mechanism: Any = reports.survey.gram_mechanism
+    grams = kept.grams.tolist()
+    if not mechanism.is_open and len(grams) == mechanism.k:  # there are no others
+        p = project_simplex(kept.estimate)
+        return _listed(mechanism, grams, p, lambda part: part)
+    p = project_subsimplex(kept.estimate)
+    # noise may leave nothing for the others: about a standard error
+    p = p * min(1.0, (1.0 - max(kept.nobs, 2) ** -0.5) / max(float(p.sum()), 1e-9))
+    reference = np.append(p, 1.0 - p.sum())
+    if mechanism.n_cohorts:
+        return _hashed(mechanism, grams, reference)
+    lumped = lump(_rows(reports.first, 0, 0), grams, _OTHER).mechanism
+    return _listed(lumped, [*grams, _OTHER], reference, lambda part: lump(part, grams, _OTHER))
+
+
+def _listed(
+    mechanism: Mechanism, labels: list[str], p: Array, seen: Callable[[Reports], Reports]
+) -> _Variable:
+    """A variable whose categories are all known, once the reports are `seen` as those of them."""
+    order = mechanism.categories.get_indexer(pd.Index(labels, dtype=object))
+
+    def rows(part: Reports) -> Array:
+        counts = Counts(seen(part).y, np.ones(len(part), dtype=np.int64), mechanism)
+        return np.asarray(mechanism.likelihood(counts).W.take(0, len(part))[:, order])
+
+    if not isinstance(mechanism, Enumerated):
+        return _Variable(rows, p)
+    Q = mechanism.channel().matrix()[order]
+    mixed = p @ Q
+    scores = np.divide(Q, mixed, out=np.zeros(Q.shape), where=mixed > 0.0)
+    return _Variable(rows, p, lambda part: seen(part).y.astype(np.int64), scores.T, scores @ Q.T)
+
+
+def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
+    """A variable of hashed grams: the others, none of which is frequent, hash anywhere.
+
+    What the reports say of the law of the others would be noise of the same reports, mostly.
+    """
+    seen: Any = mechanism
+    candidates: Any = grams
+    if not mechanism.is_open:  # seen as open, with the cells that permutations gave
+        at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
+        candidates = CandidateMap(grams, listed_cells(mechanism.cells()[:, at], mechanism.n_cells))
+        seen = replace(mechanism, alphabet=None)
+    m = mechanism.n_cells
+    even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)
+
+    def rows(part: Reports) -> Array:
+        own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
+        W = seen.likelihood(own, candidates).W.take(0, len(part))
+        return np.column_stack([W, rows_of_law(even, own)])
+
+    if mechanism.n_bits or even.size * reference.size > _LISTED:
+        return _Variable(rows, reference)
+    cohort, y = np.divmod(np.arange(even.size), m)
+    W = rows(Reports(y, mechanism, 0, cohort))
+    table = W / (W @ reference)[:, None]
+    J = table.T @ W / mechanism.n_cohorts
+    return _Variable(rows, reference, lambda part: part.cohort * m + part.y, table, J)
+
+
+def position_counts(reports: DictionaryReports, position: int) -> Counts:
+    """Counts of the reports of the grams at a position."""
+    pairs = np.array(reports.survey.layout.pairs)
+    counts: Counts = reports.survey.gram_mechanism.no_counts()
+    for side, part in enumerate((reports.first, reports.second)):
+        here = np.flatnonzero(pairs[reports.pair, side] == position)
+        cohort = None if part.cohort is None else part.cohort[here]
+        counts = counts + Reports(part.y[here], part.mechanism, 0, cohort).tally()
+    return counts
+
+
+# -- Which grams make up whole strings: paths through the graph of pairs (FPE16 IV-A, 6 and 7) ----
+
+
+Pair = tuple[int, int]
+
+_SPARSE = 0.1  # share of the possible strings below which scores are added up one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """Strings, best first.
+
+    Parameters
+    ----------
+    members : array of int, shape (c, K)
+        Number of the gram of each position.
+    score : array, shape (c,)
+        Sum of the scores of all grams and pairs.
+    n_cut : int
+        Beginnings of strings that were given up because there were too many; zero where the
+        strings are all that there are.
+    """
+
+    members: Array
+    score: Array
+    n_cut: int
+
+
+def grow(
+    allowed: Mapping[Pair, Array],
+    scores: Sequence[Array],
+    pair_scores: Mapping[Pair, Array],
+    width: int,
+    advance: Advance = silent,
+) -> Grown:
+    """All strings whose pairs are all allowed: cliques of one gram a position; the best if many.
+
+    Strings grow position by position. A beginning that a pair forbids is dropped at once; where
+    more than `width` are left, those with the highest scores so far go on.
+    """
+    members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
+    for i, own in counted(list(enumerate(scores)), advance):
+        possible = np.ones((len(members), own.size), dtype=bool)
+        for a in range(i):
+            possible &= allowed[a, i][members[:, a]]
+        row, gram = np.nonzero(possible)
+        if row.size < _SPARSE * possible.size:
+            value = total[row] + own[gram]
+            for a in range(i):
+                value += pair_scores[a, i][members[row, a], gram]
+        else:
+            sums = total[:, None] + own[None, :]
+            for a in range(i):
+                sums += pair_scores[a, i][members[:, a]]
+            value = sums[row, gram]
+        if value.size > width:
+            best = _largest(value, width)
+            cut += value.size - width
+            row, gram, value = row[best], gram[best], value[best]
+        members, total = np.column_stack([members[row], gram]), value
+    order = np.lexsort((*members.T[::-1], -total))
+    return Grown(members[order], total[order], cut)
+
+
+def _largest(values: Array, size: int) -> npt.NDArray[np.int64]:
+    """Places of the largest values, in order of place; of equal ones those that come first."""
+    least = np.partition(values, values.size - size)[values.size - size]
+    above = np.flatnonzero(values > least)
+    ties = np.flatnonzero(values == least)[: size - above.size]
+    return np.sort(np.concatenate([above, ties]))
+
+
+# -- Which grams are at a position: marginal decoding over all that there could be (FPE16 IV-A, 3) -
+
+
+@dataclass(frozen=True, eq=False)
+class ScreenedGrams:
+    """The grams that were kept at one position, in order of their estimates.
+
+    Parameters
+    ----------
+    grams : array of text, shape (g,)
+    estimate, se : array, shape (g,)
+        Unbiased frequencies, estimated together, and their standard errors.
+    z : array, shape (g,)
+        What they were kept for: the normal score of each one's p-value if the gram were absent; of
+        those that are far beyond it, the estimate over its standard error.
+    critical : float
+        The z from which grams were kept.
+    n_left_out : int
+        Grams beyond it that were left out because there were too many.
+    nobs : int
+        Reports of this position.
+    """
+
+    grams: Array
+    estimate: Array
+    se: Array
+    z: Array
+    critical: float
+    n_left_out: int
+    nobs: int
+
+
+def screen(
+    mechanism: Mechanism,
+    counts: Sequence[Counts | BitCounts],
+    layout: GramLayout,
+    false_grams: float,
+    most: int,
+    advance: Advance = silent,
+) -> list[ScreenedGrams]:
+    """Keep the grams of each position that stand out from the noise."""
+    critical = critical_z(false_grams, layout.n_grams)
+    none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
+    found = [none for _ in counts]
+    seen = [a for a, c in enumerate(counts) if c.nobs]
+    if mechanism.is_open and seen:
+        own = [counts[a] for a in seen]
+        parts = screen_hashed(mechanism, own, layout, critical, most, between(advance, 0.0, 0.7))
+    else:
+        alone = counted(seen, between(advance, 0.0, 0.7))
+        parts = [_listed_screening(mechanism, counts[a], critical, most) for a in alone]
+    for a, part in zip(seen, parts, strict=True):
+        found[a] = part
+    kept = counted(list(zip(found, counts, strict=True)), between(advance, 0.7, 1.0))
+    return [_together(mechanism, c, *part, critical) for part, c in kept]
+
+
+def _listed_screening(
+    mechanism: Mechanism, counts: Counts | BitCounts, critical: float, most: int
+) -> tuple[Array, Array, int]:
+    """Grams, their z and how many were left out, where each has an estimate of its own."""
+    problem: Any = mechanism.moments(counts)
+    estimate = problem.estimate()[0]
+    # each gram is absent where the others, or half of them, have all the mass
+    half = np.arange(mechanism.k) < mechanism.k // 2
+    nulls = [problem.covariance(side / side.sum()).variances() for side in (half, ~half)]
+    z = estimate / np.sqrt(np.where(half, nulls[1], nulls[0]))
+    if problem.kind in ("labels", "bits") and np.ndim(problem.A) < 2:
+        tally = np.rint(problem.t * problem.nobs).astype(np.int64)
+        p = binomial_excess(tally, problem.nobs, problem.offset, problem.A)
+        z = normal_score(p, z)
+    return best_grams(mechanism.categories.to_numpy().astype(str), z, critical, most)
+
+
+def _told_apart(mechanism: Any, counts: Counts | BitCounts, grams: Array) -> bool:
+    """Whether the cohorts that reported suffice to estimate grams together."""
+    try:
+        mechanism.moments(counts, grams.tolist()).require_identified()
+    except NotIdentified:
+        return False
+    return True
+
+
+def _together(
+    mechanism: Any,
+    counts: Counts | BitCounts,
+    grams: Array,
+    z: Array,
+    left_out: int,
+    critical: float,
+) -> ScreenedGrams:
+    """The kept grams with estimates that allow for each other."""
+    estimate, se = np.empty(0), np.empty(0)
+    while mechanism.is_open and grams.size and not _told_apart(mechanism, counts, grams):
+        left_out += grams.size - grams.size // 2
+        grams, z = grams[: grams.size // 2], z[: grams.size // 2]  # the most significant ones
+    if grams.size:
+        if mechanism.is_open:
+            problem, at = mechanism.moments(counts, grams.tolist()), slice(None)
+        else:
+            problem = mechanism.moments(counts)
+            at = mechanism.categories.get_indexer(pd.Index(grams.astype(object)))
+        estimate = problem.estimate()[0][at]
+        se = np.sqrt(problem.covariance().variances()[at])
+    order = np.argsort(-estimate, kind="stable")
+    return ScreenedGrams(
+        grams[order], estimate[order], se[order], z[order], critical, left_out, counts.nobs
+    )
+
+
+# -- What strings that are clearly held explain of grams and pairs, and what is left without them --
+
+
+_HELD = 5.0  # standard errors from which a string may be taken off
+_SHORT = 4.0  # standard errors by which its pairs may fall short of it, all in all
+_OWN = 4.0  # mean square of a report by one who has what it is about, at most, where noise is small
+_MOST = 500  # strings among which the clearly held ones are looked for
+_ROUNDS = 30  # of the active set, per string
+_RANK_explained = 1e-9  # of the largest eigenvalue: directions below it are not told apart
+
+
+def search_again(
+    first: Grown,
+    screened: Sequence[ScreenedGrams],
+    tables: Mapping[Pair, PairTable],
+    layout: GramLayout,
+    width: int,
+    least: float,
+    advance: Advance = silent,
+) -> Grown:
+    """Search for what the frequent strings hide: strings that they cannot explain.
+
+    Where a few strings are frequent, mixtures of their grams score higher than rare strings do:
+    their grams are frequent, and pairs from the same string say nothing against them. A second
+    search, on what the clearly held strings leave of the grams and the pairs, does not meet them.
+    """
+    top = first.members[:_MOST]
+    held, frequency = clearly_held(top, tables)
+    if not held.size:
+        return first
+    advance(0.2)
+    left = without(top[held], frequency, screened, tables)
+    rest = candidates(*left, layout, None, width, least, between(advance, 0.2, 1.0))
+    known = set(map(tuple, top[held].tolist()))
+    is_new = [row not in known for row in map(tuple, rest.members.tolist())]
+    members = np.concatenate([top[held], rest.members[is_new]])
+    score = np.concatenate([first.score[held], rest.score[is_new]])
+    order = np.lexsort((*members.T[::-1], -score))
+    return Grown(members[order], score[order], max(first.n_cut, rest.n_cut))
+
+
+def clearly_held(
+    members: Array, tables: Mapping[Pair, PairTable]
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """Strings that the pairs need, fitted together, and their frequencies.
+
+    Non-negative least squares of the frequencies of the pairs that the strings have, first of all
+    strings, then of those alone that come out significant. A mixture of frequent strings gets
+    little: they explain its frequent pairs, and its others are rare. One that stands in for a
+    string that is not in the list has pairs that fall short of its frequency, and is dropped. This
+    is a rule for the search, not a test of the strings.
+    """
+    known = [pair for pair, t in tables.items() if t.nobs and np.isfinite(t.se).all()]
+    # half of the pairs of a string that is held fall short by chance
+    most = 0.5 * len(known) + _SHORT * np.sqrt(1.25 * len(known))
+    held, least = np.arange(len(members)), _HELD
+    while held.size and known:
+        cells = [_cells(members[held], pair, tables[pair]) for pair in known]
+        frequency, bse = _fitted(cells)
+        if least:  # all strings together: many are nothing
+            stays = frequency >= least * bse
+        else:
+            stays = (frequency > 0.0) & (_shortfall(frequency, cells) <= most)
+            if stays.all():
+                return held, frequency
+        held, least = held[stays], 0.0
+    return np.empty(0, dtype=np.int64), np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The pairs of grams that strings have at one pair of positions.
+
+    `at` says which each string has, shape (c,); `estimate` and `se` are those of the pairs.
+    """
+
+    at: Array
+    estimate: Array
+    se: Array
+    nobs: int
+
+
+def _cells(members: Array, pair: Pair, table: PairTable) -> _Cells:
+    cell, at = np.unique(
+        np.ravel_multi_index((members[:, pair[0]], members[:, pair[1]]), table.se.shape),
+        return_inverse=True,
+    )
+    se = np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)  # no better than one respondent
+    return _Cells(at, table.estimate.ravel()[cell], se, table.nobs)
+
+
+def _shortfall(frequency: Array, cells: Sequence[_Cells]) -> Array:
+    """By how much the pairs of each string are rarer than it is: squares, in standard errors.
+
+    The tables have the noise of a pair that no one has; the reports of those who have it, and how
+    many of these were asked for it, add to that.
+    """
+    total = np.zeros(frequency.size)
+    for own in cells:
+        variance = own.se[own.at] ** 2 + _OWN * frequency / own.nobs
+        total += np.minimum(own.estimate[own.at] - frequency, 0.0) ** 2 / variance
+    return total
+
+
+def _fitted(cells: Sequence[_Cells]) -> tuple[Array, Array]:
+    """Non-negative least squares of all cells, with standard errors; 0 for what is not needed."""
+    from scipy.optimize import nnls
+
+    size = cells[0].at.size
+    G, b = np.zeros((size, size)), np.zeros(size)
+    for own in cells:
+        weight = 1.0 / own.se**2
+        G += np.where(own.at[:, None] == own.at, weight[own.at], 0.0)
+        b += (weight * own.estimate)[own.at]
+    value, vector = np.linalg.eigh(G)
+    told = value > _RANK_explained * value.max()
+    root, vector = np.sqrt(value[told]), vector[:, told]
+    try:  # the same in as many equations as there are strings
+        p, _ = nnls(root[:, None] * vector.T, (b @ vector) / root, maxiter=_ROUNDS * size)
+    except RuntimeError:  # no solution within these rounds: nothing is taken off
+        p = np.zeros(size)
+    on, bse = p > 0.0, np.full(size, np.inf)
+    inverse = np.linalg.pinv(G[np.ix_(on, on)], rcond=_RANK_explained, hermitian=True)
+    bse[on] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return p, bse
+
+
+def without(
+    members: Array,
+    frequency: Array,
+    screened: Sequence[ScreenedGrams],
+    tables: Mapping[Pair, PairTable],
+) -> tuple[list[ScreenedGrams], dict[Pair, PairTable]]:
+    """What strings of known frequencies leave of the grams and of the pairs.
+
+    How many of those who were asked hold the strings varies by chance, and so do their reports:
+    what is left has that noise, too.
+    """
+    grams = []
+    for a, kept in enumerate(screened):
+        part: Array = np.bincount(members[:, a], frequency, minlength=kept.grams.size)
+        estimate, se = _left(kept.estimate, kept.se, part, kept.nobs)
+        grams.append(replace(kept, estimate=estimate, se=se))
+    pairs = {}
+    for (a, b), table in tables.items():
+        part = np.zeros(table.estimate.shape)
+        np.add.at(part, (members[:, a], members[:, b]), frequency)
+        estimate, se = _left(table.estimate, table.se, part, table.nobs)
+        pairs[a, b] = PairTable(estimate, se, table.nobs)
+    return grams, pairs
+
+
+def _left(estimate: Array, se: Array, part: Array, nobs: int) -> tuple[Array, Array]:
+    return estimate - part, np.sqrt(se**2 + _OWN * part / max(nobs, 1))
+
+
+# -- What pairs of grams say of whole strings: edges of the graph, and a score for a string -------
+
+
+SEARCHES = ("likelihood", "cliques")
+THRESHOLDS = ("standard", "fpe16")
+_EDGE = 0.5  # standard errors of a pair from which there is an edge
+_CERTAIN = 4.0  # standard errors by which no gram is more frequent than it seems
+_SHARED = 0.01  # density, per standard error, of what other strings add to the frequency of a pair
+_TOLERANCE = 1.0 / 16.0  # of a frequency, by which those of its pairs may differ without noise
+_RATIO = 2.0**0.5  # of two frequencies at which strings are scored, at most
+
+
+def edges(
+    tables: Mapping[Pair, PairTable], threshold: str | float, mechanism: Mechanism, nobs: int
+) -> dict[Pair, npt.NDArray[np.bool_]]:
+    """Which pairs of grams are edges of the graph (FPE16 IV-A, step 6)."""
+    least = least_frequency(threshold, mechanism, nobs)
+    return {  # a pair of positions that nobody reported is no evidence
+        pair: np.isfinite(table.se)
+        & (table.estimate > (_EDGE * table.se if least is None else least))
+        for pair, table in tables.items()
+    }
+
+
+def least_frequency(threshold: str | float, mechanism: Mechanism, nobs: int) -> float | None:
+    """The frequency of an edge by `edges`; None where each pair has its own."""
+    if isinstance(threshold, str):
+        threshold = str.__str__(threshold)
+        if threshold == "standard":
+            return None
+        if threshold == "fpe16":
+            return printed_threshold(mechanism, nobs)
+        remedy = f"must be one of {', '.join(map(repr, THRESHOLDS))}, or a frequency"
+        raise InvalidArgument("threshold", threshold, remedy)
+    return probability("threshold", threshold)
+
+
+def printed_threshold(mechanism: Any, nobs: int) -> float:
+    """The threshold delta of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``.
+
+    p2 and q2 are the probabilities of a bit that the gram does not own, and that it owns. The
+    standard error of a frequency from one bit has the square of ``q2 - p2``, and a pair has fewer
+    than N reports and the noise of two: the formula is not a pair's noise. The number that
+    the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
+    its noise 3.8 times what the formula gives.
+    """
+    if not mechanism.n_bits:
+        raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
+    p2, q2 = mechanism.p0, mechanism.p1
+    return float(np.sqrt(p2 * (1.0 - p2) / ((q2 - p2) * nobs)))
+
+
+def log_ratio(z: Array, shift: Array) -> Array:
+    """Log likelihood ratio of a pair: that a string adds `shift` to it, or nothing.
+
+    z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
+    the pair, or else anything from there on, of density `_SHARED`. Values far above are
+    uninformative, since other strings may explain them. Values below count
+    against the string.
+    """
+    from scipy.special import log_ndtr
+
+    constant, shared = -0.5 * np.log(2.0 * np.pi), np.log(_SHARED)
+
+    def law(x: Array) -> Array:
+        return np.asarray(np.logaddexp(constant - 0.5 * x**2, shared + log_ndtr(x)))
+
+    return law(z - shift) - law(z)
+
+
+def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
+    """Frequencies at which strings are scored: so close that no string is far from one of them.
+
+    From the largest that every pair of positions has room for, down to `least`, or to half a
+    standard error where that is more, in steps of two standard errors, or of what stands for them
+    where there is next to no noise.
+    """
+    known = [
+        table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
+    ]
+    if not known:
+        return []
+    se = float(np.median([np.median(table.se) for table in known]))
+    room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
+    # of one respondent at least; and there is one level, however high the bound
+    least = min(max(least, se / 2.0, 1.0 / max(table.nobs for table in known)), room)
+    level, found = min(room, 1.0), []
+    while level > least:
+        found.append(level)
+        level = max(level - 2.0 * max(se, _TOLERANCE * level), level / _RATIO)
+    return [*found, least]
+
+
+def candidates(
+    screened: Sequence[ScreenedGrams],
+    tables: Mapping[Pair, PairTable],
+    layout: GramLayout,
+    allowed: Mapping[Pair, Array] | None,
+    width: int,
+    least: float = 0.0,
+    advance: Advance = silent,
+) -> Grown:
+    """Strings that the pairs support, best first.
+
+    The score of a string is its log odds, up to a constant, against grams that met by chance: the
+    log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs
+    (`log_ratio`), at the frequency of the string, of at least `least`, for which that is largest.
+    """
+    possible = {
+        (a, b): layout.may_follow(screened[a].grams, screened[b].grams, b - a)
+        for a, b in layout.pairs
+    }
+    if allowed is not None:
+        possible = {pair: fits & allowed[pair] for pair, fits in possible.items()}
+    prior = [np.log(np.maximum(kept.estimate, kept.se)) for kept in screened]
+    if prior[0].size:  # no string is empty
+        prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
+    found, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
+    cut = 0
+    for level, step in nested(_levels(tables, least), advance):
+        # a gram is as frequent as a string that has it
+        here = [np.flatnonzero(k.estimate + _CERTAIN * k.se >= level) for k in screened]
+        fits, pairs = {}, {}
+        for (a, b), table in counted(list(tables.items()), between(step, 0.0, 0.5)):
+            block = np.ix_(here[a], here[b])
+            noise = np.hypot(table.se[block], _TOLERANCE * level)
+            fits[a, b] = possible[a, b][block]
+            pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
+        own = [values[at] for values, at in zip(prior, here, strict=True)]
+        grown = grow(fits, own, pairs, width, between(step, 0.5, 1.0))
+        cut = max(cut, grown.n_cut)
+        finite = np.isfinite(grown.score)
+        kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]
+        found.append(np.column_stack(kept))
+        scores.append(grown.score[finite])
+    members, score = _distinct(np.concatenate(found), np.concatenate(scores))
+    order = np.lexsort((*members.T[::-1], -score))
+    return Grown(members[order], score[order], cut)
+
+
+def _distinct(members: Array, score: Array) -> tuple[Array, Array]:
+    """Each string once, with the best of its scores."""
+    order = np.lexsort((-score, *members.T))
+    members, score = members[order], score[order]
+    first = np.ones(len(score), dtype=bool)
+    first[1:] = (members[1:] != members[:-1]).any(axis=1)
+    return members[first], score[first]
+
+
+# -- Frequent grams among hashed ones, which share cells: scans of all grams, then fits of some ---
+
+
+_HEAVY = 5.0  # standard errors from which a gram's collisions are taken off those of the others
+_FRACTION = 0.3  # of the most significant gram, from which others are taken along with it
+_SCANS = 4
+_MARGIN = 1.5  # standard errors below what is looked for, from which grams are looked at again
+_SURE_hashed_grams = 4.0  # standard errors by which hardly any gram moves
+_SHORTLIST = 1 << 14  # grams that are looked at again between two scans of all
+_SCANNING = 0.85  # of the time, about, that scans and explanations take
+_ROUNDS_hashed_grams = 100  # in which frequent grams are told apart between two scans
+
+
+def screen_hashed(
+    mechanism: Any,
+    counts: Sequence[Counts | BitCounts],
+    layout: GramLayout,
+    critical: float,
+    most: int,
+    advance: Advance = silent,
+) -> list[tuple[Array, Array, int]]:
+    """Grams, their z and how many were left out, of every position.
+
+    The grams are hashed for all positions together.
+    """
+    positions = [_Position.of(mechanism, c, layout) for c in counts]
+    least = min(critical, _HEAVY)
+    unsettled = positions
+    for scan in range(_SCANS):  # the first takes longest, and may be the last
+        start, stop = (_SCANNING * (1.0 - 0.2**i) for i in (scan, scan + 1))
+        here, rest = (start + stop) / 2, between(advance, (start + stop) / 2, stop)
+        shortlist = max(_SHORTLIST, 10 * most)
+        _scan(unsettled, layout, least - _MARGIN, shortlist, between(advance, start, here))
+        for position, step in nested(unsettled, rest):
+            position.explain(most, step)
+        unsettled = [position for position in unsettled if not position.is_settled(least)]
+        if not unsettled:
+            break
+    last = between(advance, _SCANNING, 1.0)
+    return [position.kept(critical, most) for position in counted(positions, last)]
+
+
+@dataclass(eq=False)
+class _Position:
+    """One position while its grams are searched for.
+
+    `heavy` are the frequent grams known so far, whose part is taken off the equations; `grams`
+    those whose z was beyond `cut` in the last scan, on the equations `scanned`.
+    """
+
+    mechanism: Any
+    counts: Counts | BitCounts
+    source: CohortSource
+    heavy: Array
+    grams: Array
+    owned: OwnedCells
+    cut: float
+    scanned: Array
+
+    @classmethod
+    def of(cls, mechanism: Any, counts: Counts | BitCounts, layout: GramLayout) -> _Position:
+        source = mechanism.moments(counts, next(layout.gram_blocks(1)).tolist()).sources[0]
+        none = np.empty(0, dtype=f"<U{layout.gram}")
+        owned = OwnedCells(mechanism, none)
+        return cls(mechanism, counts, source, none, none, owned, np.inf, source.weights)
+
+    def residual(self) -> Array:
+        """Weighted equations, shape (C m,), without the part that the heavy grams explain."""
+        if not self.heavy.size:
+            return np.asarray(self.source.weights * self.source.moved)
+        problem = self.mechanism.moments(self.counts, self.heavy.tolist())
+        own = problem.sources[0]
+        return np.asarray(own.weights * (own.moved - own.design.times(problem.estimate()[0])))
+
+    def test(self, residual: Array) -> Array:
+        """z of `grams`, each alone on what is left."""
+        return self.scaled(self.owned.sums(_by_cohort([self], [residual]))[0], residual)
+
+    def scaled(self, owned: Array, residual: Array) -> Array:
+        """z of grams from the sums of what is left over the cells that they own."""
+        noise, design = self.noise(residual)[0], self.source.design
+        moved = design.slope * (owned - design.background * residual.sum())
+        return np.asarray(moved / noise) if noise > 0.0 else np.zeros(owned.shape)
+
+    def noise(self, residual: Array) -> tuple[float, float]:
+        """Standard deviation and skewness of the sum over the cells that a random gram owns."""
+        m, h, r = self.mechanism.n_cells, self.mechanism.n_owned, self.source.design.background
+        both = 1.0 - 2.0 * (1.0 - 1.0 / m) ** h + (1.0 - 2.0 / m) ** h  # of two cells are owned
+        cells = self.source.design.slope * residual.reshape(-1, m)
+        total = cells.sum(axis=1)
+        variance = float((r - both) * np.vdot(cells, cells) + (both - r**2) * np.vdot(total, total))
+        rest = cells - total[:, None] / m
+        third = h / m * float(np.vdot(rest * rest, rest))
+        return (variance**0.5, third / variance**1.5) if variance > 0.0 else (0.0, 0.0)
+
+    def z_together(self, grams: Array) -> Array:
+        """Estimates over their standard errors, of grams that are estimated together."""
+        if not grams.size:
+            return np.empty(0)
+        problem = self.mechanism.moments(self.counts, grams.tolist())
+        se = np.sqrt(problem.covariance().variances())
+        estimate = problem.estimate()[0]
+        return np.asarray(np.divide(estimate, se, out=np.zeros(se.shape), where=se > 0.0))
+
+    def explain(self, most: int, advance: Advance = silent) -> None:
+        """Find the frequent grams among those that stood out.
+
+        A collision looks like a fraction of the gram that it is with: the most significant come
+        first, and what is nothing once it is estimated together with the others is dropped.
+        """
+        for rounds in range(_ROUNDS_hashed_grams if self.grams.size else 0):
+            advance(1.0 - 0.9**rounds)  # how many there will be is not known
+            z = self.test(self.residual())
+            z[np.isin(self.grams, self.heavy)] = 0.0
+            new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
+            if not new.size or self.heavy.size >= most:
+                break
+            new = new[np.argsort(-z[new], kind="stable")][:most]
+            try:
+                after = self.significant(np.append(self.heavy, self.grams[new])[:most])
+            except NotIdentified:  # too many at once for the cohorts
+                try:
+                    after = self.significant(np.append(self.heavy, self.grams[new[:1]]))
+                except NotIdentified:
+                    break
+            if set(after.tolist()) == set(self.heavy.tolist()):
+                break
+            self.heavy = after
+
+    def is_settled(self, least: float) -> bool:
+        """Whether hardly any gram can have come from below `cut` to `least` since the last scan."""
+        residual = self.residual()
+        before, now = self.noise(self.scanned)[0], self.noise(residual)[0]
+        moved = self.noise(residual - self.scanned)[0]
+        return self.cut * before + _SURE_hashed_grams * moved <= least * now
+
+    def significant(self, grams: Array) -> Array:
+        """Those that are far beyond the noise when they are estimated together."""
+        return np.asarray(grams[self.z_together(grams) >= _HEAVY])
+
+    def kept(self, critical: float, most: int) -> tuple[Array, Array, int]:
+        light, residual = ~np.isin(self.grams, self.heavy), self.residual()
+        z = self.test(residual)[light] if light.any() else np.empty(0)
+        z = normal_score(skewed_pvalue(z, self.noise(residual)[1]), z)
+        grams = np.append(self.heavy, self.grams[light])
+        return best_grams(grams, np.append(self.z_together(self.heavy), z), critical, most)
+
+
+def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Array:
+    """What is left at each position, shape (K, C, m)."""
+    mechanism = positions[0].mechanism
+    return np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
+
+
+def _scan(
+    positions: Sequence[_Position],
+    layout: GramLayout,
+    least: float,
+    most: int,
+    advance: Advance = silent,
+) -> None:
+    """Test all grams at every position, and keep those whose z is at least `least`."""
+    residuals = [position.residual() for position in positions]
+    names: list[list[Array]] = [[] for _ in positions]
+    values: list[list[Array]] = [[] for _ in positions]
+    mechanism, left = positions[0].mechanism, _by_cohort(positions, residuals)
+    done = 0
+    for block in layout.gram_blocks(OwnedCells.most(mechanism)):
+        owned = OwnedCells(mechanism, block).sums(left)
+        for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
+            z = position.scaled(owned[i], residual)
+            beyond = np.flatnonzero(z >= least)
+            names[i].append(block[beyond])
+            values[i].append(z[beyond])
+        done += len(block)
+        advance(done / layout.n_grams)
+    for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
+        z = np.concatenate(values[i])
+        best = np.argsort(-z, kind="stable")[:most]
+        grams = np.concatenate(names[i])[best]  # those that were taken off are hidden
+        hidden = position.heavy[~np.isin(position.heavy, grams)]
+        position.grams, position.scanned = np.append(grams, hidden), residual
+        position.owned = OwnedCells(mechanism, position.grams)
+        position.cut = float(z[best[-1]]) if z.size > most else least
+
+
+def normal_score(p: Array, z: Array) -> Array:
+    """The z that have these p-values in the normal law; as they are where p is beyond a double."""
+    from scipy.special import ndtri
+
+    score = -np.asarray(ndtri(np.where(p > 0.0, p, 1.0)))
+    return np.where(p > 0.0, score, z)
+
+
+def best_grams(grams: Array, z: Array, critical: float, most: int) -> tuple[Array, Array, int]:
+    """At most so many grams whose z is at least `critical`, their z, and how many are left out."""
+    beyond = np.flatnonzero(z >= critical)
+    order = beyond[np.argsort(-z[beyond], kind="stable")]
+    return grams[order[:most]], z[order[:most]], max(order.size - most, 0)

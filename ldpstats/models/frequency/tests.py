@@ -1,0 +1,540 @@
+"""Do the channel and the list of categories fit the reports, whatever p is?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvailable, NotIdentified
+from ldpstats.estimators.likelihood import maximise
+from ldpstats.estimators.solvers import gap_target
+from ldpstats.inference import goodness
+from ldpstats.inference import goodness as pearson
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.boundary import form_cumulants, is_feasible
+from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.covariance import block_diagonal
+from ldpstats.likelihood.joint import joined
+from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts
+from ldpstats.likelihood.problem import ill_conditioned
+from ldpstats.likelihood.rows import DenseRows
+from ldpstats.likelihood.tallies import ExactForm, project_simplex
+from ldpstats.models.frequency.estimates import LARGEST_INFORMATION, Evidence, effective_counts
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.reports.single import BitCounts, Counts
+
+__all__ = [
+    "MISFIT",
+    "all_candidates",
+    "by_moments",
+    "contrasts",
+    "goodness_of_fit",
+    "impossible",
+    "misfit",
+    "one_sample_test",
+    "plug_in",
+    "rare_categories",
+    "shown",
+    "together",
+    "warn_of_doubts",
+]
+
+
+Array = npt.NDArray[Any]
+
+_NULL = "the reports were made by this mechanism"
+_NEGATIVE = "Bonferroni on the most negative estimate"
+HOMOGENEITY = "all sources have the same distribution"
+_FEWEST = 10  # reports that two cells of five take
+
+
+def goodness_of_fit(
+    sources: Sequence[Counts | BitCounts],
+    problems: Sequence[Moments],
+    likeliest: Array | None = None,
+) -> TestResult | None:
+    """Test that the reports can come from their channel(s) at all, whatever p is.
+
+    Bit patterns are tested by their numbers of ones, whose law is free of p; a channel with more
+    outputs than categories by its distance from the laws that it can make; a square channel can
+    only show estimates that are too negative. Bits that are noised for sensitive categories only
+    are tested by that, and by the sum of all estimates, which is one on average. Several sources
+    are tested one by one and compared with each other, with Bonferroni's correction; hashed ones
+    whose cohorts were merged to one problem are tested at once. None where there are too few
+    reports for any. `likeliest` is where the likelihood of a single source is largest, if known.
+    """
+    pairs = zip(sources, problems, strict=False)
+    found = [_one_fit(c, problem, likeliest) for c, problem in pairs]
+    if len(problems) > 1:
+        found.append(_homogeneity(problems))
+    return _worst([test for test in found if test is not None])
+
+
+def _worst(tests: Sequence[TestResult]) -> TestResult | None:
+    """The test that speaks loudest, with Bonferroni's correction for their number."""
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    worst = min(tests, key=lambda test: test.pvalue)
+    return replace(
+        worst,
+        pvalue=min(1.0, len(tests) * worst.pvalue),
+        method=f"{worst.method}; smallest of {len(tests)} tests, Bonferroni",
+    )
+
+
+def _one_fit(counts: Any, problem: Moments, likeliest: Array | None) -> TestResult | None:
+    """What one source's equations say can be tested; the worst, where that is several things."""
+    try:
+        found = [
+            _laws_fit(counts, problem, likeliest)
+            if check is Check.LAWS
+            else _TESTS[check](counts, problem)
+            for check in problem.checks
+        ]
+    except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
+        return None
+    return _worst([test for test in found if test is not None])
+
+
+def _cells_fit(counts: Any, problem: Moments) -> TestResult | None:
+    """Squared residuals of hashed cells against the sum that privacy's noise alone would make."""
+    found = problem.misfit()
+    if found is None:
+        return None
+    evenly = "the candidates explain the reports, up to answers that hash evenly"
+    null = evenly if problem.is_open else _NULL
+    if found.n_sources > 1:
+        null += f", and {HOMOGENEITY}"
+    how = "chi-square matched to the squared residuals of the cells"
+    return TestResult.chi_square(null, found.chi_square, found.df, how)
+
+
+def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
+    """The number of ones in a report, or in all, whose law is free of p."""
+    mechanism = counts.mechanism
+    if isinstance(counts, Counts):  # patterns tell more than their sums
+        ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
+        histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
+        statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
+        law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
+        pvalue = goodness.popcount_pvalue(float(statistic), *law)
+        how = "chi-square of the number of ones in a report, p-value by its moments"
+        return TestResult(_NULL, float(statistic), float(df), pvalue, how)
+    total = int(counts.ones.sum())
+    z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
+    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+
+
+def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
+    """Labels: their distance from the laws of the channel, or else the most negative estimates.
+
+    Rare outputs are put together, if enough are left. A channel with no more outputs than
+    categories can make any law but for signs.
+    """
+    n, Q = counts.vector(), counts.mechanism.channel().matrix()
+    seen, possible = n > 0, Q.any(axis=0)
+    target = gap_target(int(n.sum()), None)
+    best = maximise(
+        DenseRows(Q.T[seen]), n[seen].astype(np.float64), target, False, start=likeliest
+    )[0].p
+    law = best @ Q
+    if possible.sum() > len(Q) and n.sum() >= _FEWEST:
+        expected = n.sum() * law[possible]
+        for group in (goodness.rare_groups(expected), np.arange(expected.size)):
+            pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
+            seen_together = goodness.group_sums(n[possible], group)
+            try:
+                found = goodness.channel_distance(seen_together, pooled, best @ pooled)
+            except NotAvailable:  # no more groups than categories they tell apart
+                continue
+            how = "distance from the laws of the channel, p-value by the moments of the statistic"
+            return TestResult(_NULL, found[0], float(found[1]), found[2], how)
+    if problem.is_dense:
+        assert isinstance(problem, Equations)
+        inverse = np.asarray(problem.inverse)
+        z, p = goodness.negative_estimates(n[possible], inverse, law[possible])
+        return _most_negative(z, p, problem.exact_form())
+    listed = problem.influences(best) if problem.exact_form() is None else None
+    if listed is None:
+        return _negative_fit(counts, problem)
+    ((_, each, _),) = listed
+    z, p = goodness.negative_estimates(n, each.T * n.sum(), law)
+    return _most_negative(z, p, None)
+
+
+def _negative_fit(counts: Any, problem: Moments) -> TestResult:
+    """Estimates that are more negative than chance makes them where a frequency is zero.
+
+    One report more than expected is allowed for: where a report is hardly ever made, the normal law
+    takes even one for impossible.
+    """
+    estimate, variance = problem.estimate()[0], problem.estimate_variances()
+    try:
+        variance = variance + (problem.reach()[0] / problem.nobs) ** 2
+    except (NotAvailable, InvalidArgument):  # what one report does is not known
+        pass
+    form, z = problem.exact_form(), tests_.standardised(estimate, np.sqrt(variance))
+    if form is not None and form.known.all():
+        return _most_negative(z, np.ones_like(z), form)
+    return _most_negative(z, normal_pvalue(z, "smaller"), form)
+
+
+def _most_negative(z: Array, p: Array, form: ExactForm | None) -> TestResult:
+    """Bonferroni over the categories, with exact p-values of those that have a count."""
+    if form is not None:  # the chance of a count as small if the frequency is zero
+        least = _smallest(form)
+        p[form.known] = 1.0
+        p[least] = form.take(least).apply(tests_.binomial_deficit)
+    pvalue = min(1.0, float(p.size * p.min()))
+    return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
+
+
+def _sum_fit(counts: Any, problem: Moments) -> TestResult | None:
+    """Do the estimates sum to one, as they do on average? None where they always do."""
+    estimate, V = problem.estimate()[0], problem.covariance()
+    variance = float(V.transform(np.ones((1, estimate.size)))[0, 0])
+    if variance <= 1e-12 * float(V.variances().max()):
+        return None
+    z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
+    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
+
+
+def _smallest(form: ExactForm) -> Array:
+    """Categories that can have the smallest p-value: of each law, the one counted least."""
+    at = np.flatnonzero(form.known)
+    counts = pd.Series(form.tally[at] * np.sign(form.scale[at]), index=at)
+    return np.asarray(counts.groupby(form.offset[at]).idxmin())
+
+
+_TESTS: Mapping[Check, Callable[[Any, Any], TestResult | None]] = {
+    Check.CELLS: _cells_fit,
+    Check.NEGATIVE: _negative_fit,
+    Check.ONES: _ones_fit,
+    Check.SUM: _sum_fit,
+}
+
+
+def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
+    """Do several sources agree on p? Wald test of what each estimates of it, against one of them.
+
+    A source that leaves p open, such as one of withheld reports, is compared in what it does tell.
+    """
+    from scipy.linalg import block_diag
+
+    k, S = problems[0].k, len(problems)
+    if k * (S - 1) > LARGEST_INFORMATION:
+        return None
+    pooled = plug_in(joined(problems))
+    group = rare_categories([[problem] for problem in problems], pooled)
+    parts = [problem.estimable(pooled, contrasts(group)) for problem in problems]
+    first, *others = sorted(parts, key=lambda part: part.partial)
+    if first.partial:
+        return None
+    R = np.hstack([-np.vstack([q.C for q in others]), block_diag(*(q.G for q in others))])
+    estimates = np.concatenate([part.estimate for part in (first, *others)])
+    V = block_diagonal([part.covariance for part in (first, *others)])
+    try:
+        outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
+    except InvalidArgument:  # nothing varies that could differ
+        return None
+    how = "homogeneity of the sources, Wald"
+    test = TestResult.chi_square(HOMOGENEITY, *outcome, how, together(group))
+    if any(part.partial for part in parts):
+        return test
+    order = sorted(range(S), key=lambda s: parts[s] is not first)
+    return by_moments(test, [problems[s] for s in order], pooled, R)
+
+
+# -- Do reports look as their mechanism can make them? Where they do not, the fit says so ---------
+
+
+MISFIT = 1e-3  # p-value below which a fit warns
+_KNOWN = "pass incomplete=True if other answers are known to be held"
+_CHECK = "check that its parameters are those with which the reports were made"
+_ROOM = 3.0  # standard errors that the share of answers that are not listed may be off
+
+
+def impossible(problems: Sequence[Moments]) -> float:
+    """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
+    bounds = [cells for problem in problems for cells in problem.cell_bounds()]
+    found = [
+        goodness.any_answers_fit(c.ones, c.reports, c.absent, c.present, c.most) for c in bounds
+    ]
+    return min(1.0, len(found) * min(found)) if found else 1.0
+
+
+def misfit(
+    results: FrequencyResults, problems: Sequence[Moments], incomplete: bool, complete: str = ""
+) -> str:
+    """What a fit warns of, in words; "" where the reports fit, or nothing tells.
+
+    Over an open alphabet answers that are not listed are no misfit, where the list is known to be
+    incomplete or `unexplained` leaves room for as many as it takes, unless the estimate takes the
+    list for complete. Reports that no answers could make are always one.
+    """
+    pvalue = impossible(problems)
+    if pvalue < MISFIT:
+        return (
+            f"the reports do not fit the mechanism (p {shown(pvalue)}): no answers could make so "
+            "many or so few of some cells; " + _CHECK
+        )
+    test, share = results.goodness_of_fit, results.unexplained
+    if test is None or not test.pvalue < MISFIT:
+        return ""
+    remedy = _CHECK
+    if test.null == HOMOGENEITY:
+        remedy = "fit them one by one"
+    if share is not None:
+        if incomplete or results.linear.at is not None:
+            return ""
+        room = share.estimate + _ROOM * share.bse >= _least_unlisted(problems)
+        if room and not complete:
+            return ""
+        remedy = complete if room else f"check the mechanism's parameters, or {_KNOWN}"
+    return (
+        f"goodness of fit has p {shown(test.pvalue)}: the reports contradict the hypothesis that "
+        f"{test.null} ({test.method}); {remedy}"
+    )
+
+
+def _least_unlisted(problems: Sequence[Moments]) -> float:
+    """The share of answers that are not listed that it takes to explain the misfit."""
+    found = joined(problems).misfit()
+    return 0.0 if found is None else found.least_unlisted
+
+
+def shown(pvalue: float) -> str:
+    """A p-value behind the letter p; nobody is shown that one is zero."""
+    return f"= {pvalue:.2g}" if pvalue > 0.0 else "< 1e-300"
+
+
+def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:
+    """Tell the caller of the caller of reports that do not fit, and of ill-conditioned channels."""
+    if misfit:
+        warnings.warn(misfit, MisfitWarning, stacklevel=stacklevel)
+    if words := ill_conditioned(condition):
+        warnings.warn(words, LDPWarning, stacklevel=stacklevel)
+
+
+# -- Chi-square tests of estimates, in which rare categories are put together ---------------------
+
+
+_KNOWN_chi_square = 1e-10  # relative variance below which a contrast is known
+
+
+def all_candidates(
+    null: str, outcome: tuple[Any, Any], problems: Sequence[Moments], method: str
+) -> TestResult:
+    """A Wald test of all candidates: F where the residuals gave a component of the variance.
+
+    Its degrees of freedom are matched to the variance of the statistic, see
+    `CohortMoments.wald_variance`.
+    """
+    from scipy.special import fdtrc
+
+    test = TestResult.chi_square(null, *outcome, method)
+    laws = [law for problem in problems if (law := problem.wald_law()) is not None]
+    rest = min((df for df, _ in laws), default=np.inf)
+    if not np.isfinite(rest) or not np.isfinite(test.statistic):
+        return test
+    df = outcome[1] / max(spread for _, spread in laws)
+    pvalue = float(fdtrc(df, rest, outcome[0] / outcome[1]))
+    return replace(test, pvalue=pvalue, method=f"{method}; F law, {df:.3g} and {rest:.3g} df")
+
+
+def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array) -> TestResult:
+    """The test of contrasts R of all estimates, with the law that its statistic has under p.
+
+    Chi-square is the limit of that law, and far from it where some reports are rare. The test is
+    left as it is where the reports of a problem cannot be listed.
+
+    Parameters
+    ----------
+    test : TestResult
+        The quadratic form of the contrasts in the inverse of their covariance under p.
+    problems : sequence of Moments
+        Independent of each other.
+    R : array, shape (q, sum of k)
+        Contrasts of the estimates of all problems, side by side; they may be redundant.
+    """
+    listed = [problem.influences(p) for problem in problems]
+    sides = np.split(R, np.cumsum([problem.k for problem in problems])[:-1], axis=1)
+    parts = [
+        (n, each @ side.T, law)
+        for found, side in zip(listed, sides, strict=True)
+        for n, each, law in found or ()
+    ]
+    if any(found is None for found in listed):
+        return test
+    covariance = np.zeros((len(R), len(R)))
+    for n, each, law in parts:
+        centred = each - law @ each
+        covariance += n * (centred.T * law) @ centred
+    scale = np.sqrt(np.diagonal(covariance))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    kept = values > _KNOWN_chi_square * values[-1]
+    white = vectors[:, kept] / scale[:, None] / np.sqrt(values[kept])
+    size = sum(len(law) for _, _, law in parts)
+    if kept.sum() != test.df or not is_feasible(size, white.shape[1]):
+        return test
+    found = form_cumulants([(n, each @ white, law) for n, each, law in parts])
+    how = f"{test.method}, p-value by the moments of the statistic"
+    # a law that rare reports dominate says little of the statistic where none was seen
+    return replace(test, pvalue=max(test.pvalue, found.pvalue(test.statistic)), method=how)
+
+
+def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
+    """Groups of categories that are tested together, because too few reports are expected.
+
+    uRR and uRAP report what is not sensitive without noise, so that categories that nearly nobody
+    has are nearly never reported. What matters of a difference of estimates is its kurtosis beyond
+    the normal law's. One over it is the expected count where that is all there is, and large where
+    other noise prevails. Where p is estimated, what it may well be counts too: categories must not
+    be chosen by an error that is part of the difference. Of more than two sides every pair counts,
+    so that neither their order matters nor who is compared with whom. See `goodness.rare_groups`.
+    """
+    counted = [_own_counts(side) for side in sides]
+    if not any(counted):
+        return np.arange(p.size)
+    pairs = zip(counted, sides, strict=True)
+    noise = [np.zeros(p.shape) if own else _noise(side, p) for own, side in pairs]
+    expected = _effective_counts(counted, p, noise)
+    if len(sides) > 1:
+        every = joined([problem for side in sides for problem in side])
+        above = p + 2.0 * np.sqrt(every.estimate_variances(p))
+        above = np.maximum(p, np.minimum(above, 0.5))
+        expected = np.minimum(expected, _effective_counts(counted, above, noise))
+    return goodness.rare_groups(expected)
+
+
+def _own_counts(side: Sequence[Moments]) -> list[OwnCounts] | None:
+    """The binomial counts that an estimate is an affine function of; None if it is not."""
+    own = [counts for q in side if (counts := q.own_counts()) is not None]
+    return own if len(own) == len(side) else None
+
+
+def _noise(side: Sequence[Moments], p: Array) -> Array:
+    """Variances of an estimate that is not an affine function of binomial counts."""
+    try:
+        return joined(side).estimate_variances(p)
+    except NotIdentified:  # a source that tells sums of categories only
+        return np.zeros(p.shape)
+
+
+def _effective_counts(
+    sides: Sequence[Sequence[OwnCounts] | None], p: Array, noise: Sequence[Array]
+) -> Array:
+    """One over the kurtosis of a difference of estimates, the least of all pairs of sides.
+
+    It is at most the number of reports; `noise` has no kurtosis.
+    """
+    laws = [
+        (0, spread, np.zeros(p.shape)) if side is None else _cumulants(side, p)
+        for side, spread in zip(sides, noise, strict=True)
+    ]
+    found = []
+    for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
+        most, second, fourth = (sum(parts) for parts in zip(*pair, strict=True))
+        if most:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                count = np.where(second > 0.0, second**2 / fourth, 0.0)
+            found.append(np.minimum(count, most))
+    return np.asarray(np.min(found, axis=0))
+
+
+def _cumulants(side: Sequence[OwnCounts], p: Array) -> tuple[int, Array, Array]:
+    """Reports of one side, and second and fourth cumulant of its estimate."""
+    second, fourth = np.zeros(p.shape), np.zeros(p.shape)
+    precision = np.array([q.precision for q in side])
+    for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
+        m = q.offset + q.slope * p
+        v, slope = m * (1.0 - m), share / q.slope
+        second += slope**2 * v / q.nobs
+        fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
+    return sum(q.nobs for q in side), second, fourth
+
+
+def contrasts(group: npt.NDArray[np.int64]) -> Array:
+    """Each sum over a group of `rare_categories` minus the one before, shape (g - 1, k)."""
+    return np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
+
+
+def plug_in(problem: Moments) -> Array:
+    """Frequencies whose law is close to the reports, for variances under a null.
+
+    Sums of bits are noisy where a category is frequent, and hardly elsewhere. The projection counts
+    distances in standard errors: else rare categories would make up for the noise of frequent ones.
+    """
+    estimate = problem.estimate()[0]
+    positive = np.maximum(estimate, 0.0)
+    if problem.is_open or not positive.any():
+        return problem.plug_in()
+    return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
+
+
+def together(group: npt.NDArray[np.int64]) -> str:
+    """What a reader has to know of categories that were tested together."""
+    sizes = np.bincount(group)
+    several = sizes[sizes > 1]
+    if not several.size:
+        return ""
+    how = "together" if several.size == 1 else f"in {several.size} groups"
+    return f"{several.sum()} categories with few reports were tested {how}"
+
+
+# -- Test of one distribution that is given -------------------------------------------------------
+
+
+_NULL_one_sample = "the frequencies are p0"
+
+
+def one_sample_test(evidence: Evidence, p0: Array) -> TestResult:
+    """Test that the frequencies are p0, shape (k,): see `FrequencyModel.test_distribution`."""
+    step, problem = evidence.one_step, evidence.inference
+    if step is not None:
+        problem = step = step.at(p0)
+    if problem.is_open:
+        estimate, V = problem.estimate()[0], problem.covariance(p0)
+        every = tests_.wald(np.eye(p0.size), p0, estimate, V)
+        how = "Wald on all candidates, covariance under the null"
+        return all_candidates(_NULL_one_sample, every, [problem], how)
+    if step is not None:
+        group = rare_groups(effective_counts([step], p0))
+    else:
+        group = rare_categories([evidence.problems], p0)
+    return _chi_square(problem, evidence, p0, group)
+
+
+def _chi_square(
+    problem: Moments, evidence: Evidence, p0: Array, group: npt.NDArray[np.int64]
+) -> TestResult:
+    """Pearson's test where each category has a label of its own, else Wald's."""
+    method = "Wald, covariance under the null"
+    if any(q.rules_out(p0) for q in evidence.problems):
+        how = "a category was reported that p0 rules out"
+        return TestResult.chi_square(_NULL_one_sample, np.inf, group.max(), method, how)
+    labels = problem.labels_under(p0)
+    if labels is not None:
+        seen, law = (group_sums(values, group) for values in labels)
+        outcome = pearson.pearson_given(seen, law / law.sum())
+        method = "Pearson chi-square of the privatised reports"
+    else:
+        estimate, V = problem.estimate()[0], problem.covariance(p0)
+        sums, null_p = group_sums(estimate, group), group_sums(p0, group)
+        outcome = pearson.given_distribution(sums, V.merged(group), null_p)
+    test = TestResult.chi_square(
+        _NULL_one_sample, float(outcome[0]), outcome[1], method, together(group)
+    )
+    if labels is not None:
+        return test
+    return by_moments(test, [problem], p0, contrasts(group))

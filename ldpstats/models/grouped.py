@@ -1,0 +1,945 @@
+"""One privatised variable in several groups of respondents."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.errors import (
+    InvalidArgument,
+    LDPWarning,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimators.base import Estimator
+from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.mechanisms.krr import protect_some
+from ldpstats.models.frequency.model import (
+    Data,
+    FrequencyModel,
+    missing_in,
+    refuse_shared_persons,
+    reports_in,
+)
+from ldpstats.models.frequency.results import FrequencyResults, differences_table
+from ldpstats.models.frequency.samples import homogeneity
+from ldpstats.models.frequency.summary import interval_kind
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Pair,
+    Presented,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    distinct_lines,
+    epsilon_text,
+    estimate_cells,
+    estimate_columns,
+    estimator_text,
+    goodness_notes,
+    header,
+    in_turn,
+    interval_note,
+    largest,
+    names_alpha,
+    one_line,
+    protection_notes,
+    pvalue_text,
+    pvalue_words,
+    resolution_notes,
+    second_shown,
+    second_words,
+    touch_ends,
+)
+from ldpstats.models.posterior.draws import (
+    ENGINES,
+    GroupedPosterior,
+    checked_draws,
+    checked_generator,
+    pooled_posterior,
+)
+from ldpstats.models.posterior.results import Origin
+from ldpstats.models.results import (
+    Label,
+    compared_index,
+    compared_pairs,
+    group_columns,
+    group_label,
+    group_place,
+    labelled,
+    stacked_index,
+    tidy_names,
+    told,
+    worded,
+)
+from ldpstats.models.storage import Stored, maybe_from_dict, maybe_to_dict
+from ldpstats.priors import Pooling
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["GroupedModel", "GroupedResults"]
+
+
+class GroupedModel:
+    """Frequencies of the categories of one variable in several groups of respondents.
+
+    Each group is fitted on its own, by `FrequencyModel`. Groups may have different mechanisms over
+    the same categories.
+
+    Parameters
+    ----------
+    groups : mapping of label to Reports, Counts or BitCounts, or to lists of them
+        What was collected in each group; labels are text, numbers or truth values, or tuples of
+        them where several columns make the groups. Groups must be of different persons. A group
+        without a report is not fitted: `fit` warns, and the summary names it.
+    by : str or sequence of str
+        Names of the columns that make the groups, one for each value of a label.
+    candidates : sequence of str or CandidateMap, optional
+        Values to look for; for mechanisms with an open alphabet only.
+    incomplete : bool
+        Whether other answers than the candidates are known to exist, see `FrequencyModel`.
+    name : str, optional
+        Name of the variable; that of the reports by default.
+    n_ungrouped : int
+        Respondents who are in no group, because their group is not known; for the summary.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no group, no report, a label is of another kind, or two groups share persons.
+    MechanismMismatch
+        For groups over different categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+    >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+    >>> ldp.GroupedModel(groups, by="region").fit().params.round(3)
+    region  category
+    north   no          0.392
+            yes         0.608
+    south   no          0.716
+            yes         0.284
+    Name: params, dtype: float64
+    """
+
+    def __init__(
+        self,
+        groups: Mapping[Any, Data | Sequence[Data]],
+        by: str | Sequence[str] = ("group",),
+        candidates: Any = None,
+        incomplete: bool = False,
+        name: str | None = None,
+        n_ungrouped: int = 0,
+    ) -> None:
+        self.by = group_columns(by)
+        given = labelled(groups, self.by)
+        self.n_ungrouped = positive_integer("n_ungrouped", n_ungrouped, 0)
+        sizes = {label: reports_in(data) for label, data in given.items()}
+        self.labels: tuple[Label, ...] = tuple(given)
+        self.empty = tuple(label for label, size in sizes.items() if size == 0)
+        if len(self.empty) == len(given):
+            raise InvalidArgument("groups", len(given), "are without a single report")
+        refuse_shared_persons({worded(label, self.by): data for label, data in given.items()})
+        self.models: dict[Label, FrequencyModel] = {}
+        for label, data in given.items():
+            if label not in self.empty:
+                self.models[label] = _modelled(
+                    worded(label, self.by), data, candidates, incomplete, name
+                )
+        self.n_missing = sum(map(missing_in, given.values()))
+        _refuse_other_categories(
+            {worded(label, self.by): model for label, model in self.models.items()}
+        )
+        names = {model.name for model in self.models.values()}
+        self.name = names.pop() if len(names) == 1 else ""
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.by)
+        return f"GroupedModel({len(self.models)} groups by {by}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports in all groups."""
+        return sum(model.nobs for model in self.models.values())
+
+    def fit(self, method: str | Estimator[Any] | None = None, **how: Any) -> GroupedResults:
+        """Estimate the frequencies in each group.
+
+        Parameters
+        ----------
+        method : str or Estimator, optional
+            As for `FrequencyModel.fit`.
+        **how
+            Its other arguments: `constraints`, `cov_type`, `progress`.
+
+        Returns
+        -------
+        GroupedResults
+
+        Warns
+        -----
+        LDPWarning
+            For groups without a report, which are not fitted; and whatever `FrequencyModel.fit`
+            warns of in a group, with the group's label.
+        """
+        if self.empty:
+            names = "; ".join(worded(label, self.by) for label in self.empty)
+            warnings.warn(
+                f"no report in the group {names}: it is not fitted", LDPWarning, stacklevel=2
+            )
+        fits: list[FrequencyResults] = []
+        for label, model in self.models.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fits.append(model.fit(method, **how))
+            for one in caught:
+                warnings.warn(
+                    f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
+                )
+        equal, untested = self._test_equal()
+        return GroupedResults(
+            by=self.by,
+            labels=tuple(self.models),
+            fits=tuple(fits),
+            equal=equal,
+            untested=untested,
+            empty=self.empty,
+            n_missing=self.n_missing,
+            n_ungrouped=self.n_ungrouped,
+            name=self.name,
+        )
+
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: Pooling | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> GroupedPosterior:
+        """The posterior of the frequencies in all groups, with partial pooling, by draws.
+
+        Groups are taken to be alike to an extent that the reports show: estimates of a small group
+        move towards what the groups have in common, those of a large one hardly. A group without a
+        report is predicted from the others.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            The same seed gives the same draws.
+        prior : Pooling, optional
+            See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
+            the standard deviation of log ratios between groups, a flat common distribution.
+        draws : int
+            Over all 16 chains, at least 160; rounded up to a multiple of 16.
+        engine : {"hmc", "pymc"}
+            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
+
+        Returns
+        -------
+        GroupedPosterior
+
+        Raises
+        ------
+        InvalidArgument
+            For an argument that is out of range.
+        NotAvailable
+            For sums of bits, which do not determine a likelihood; for candidates that are not all
+            answers; for very many groups and categories.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> model = ldp.GroupedModel(groups | {"east": krr.counts([25, 25])}, by="region")
+        >>> model.fit_posterior(np.random.default_rng(1)).params.round(1)
+        region  category
+        north   no          0.4
+                yes         0.6
+        south   no          0.7
+                yes         0.3
+        east    no          0.5
+                yes         0.5
+        Name: params, dtype: float64
+        """
+        engine = one_of("engine", engine, ENGINES)
+        prior = Pooling() if prior is None else prior
+        if not isinstance(prior, Pooling):
+            remedy = "must be ldpstats.priors.Pooling(...), or None for its defaults"
+            raise InvalidArgument("prior", prior, remedy)
+        generator, number = checked_generator(rng), checked_draws(draws)
+        first = next(iter(self.models.values()))
+        if first.incomplete:
+            raise NotAvailable(
+                "the posterior of groups whose candidates are not all answers: reports of other "
+                "answers have no known law; leave incomplete= out to take the list for complete"
+            )
+        return pooled_posterior(
+            {label: self._likelihood(label) for label in self.labels},
+            {label: model.evidence.tables() for label, model in self.models.items()},
+            first.categories,
+            self.by,
+            self._origin(repr(prior)),
+            generator,
+            prior,
+            number,
+            engine,
+        )
+
+    def _likelihood(self, label: Label) -> Likelihood | None:
+        model = self.models.get(label)
+        return None if model is None else model.likelihood()
+
+    def _origin(self, prior: str) -> Origin:
+        """What draws from the posterior are about."""
+        mechanisms = [c.mechanism for model in self.models.values() for c in model.sources]
+        return Origin(
+            nobs=self.nobs,
+            n_missing=self.n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(dict.fromkeys(map(str, mechanisms))),
+            prior=prior,
+            name=self.name,
+            is_partial=protect_some(mechanisms),
+        )
+
+    def _test_equal(self) -> tuple[TestResult | None, str]:
+        """The test that all groups have the same distribution, or why there is none."""
+        if len(self.models) < 2:
+            return None, "there is one group only"
+        try:
+            return homogeneity(list(self.models.values()), "default"), ""
+        except (NotAvailable, NotIdentified) as error:
+            return None, str(error)
+
+
+def _modelled(
+    words: str, data: Any, candidates: Any, incomplete: bool, name: str | None
+) -> FrequencyModel:
+    """The model of one group; an error about its data names the group."""
+    try:
+        model = FrequencyModel(data, candidates, incomplete, name)
+    except InvalidArgument as error:
+        if error.name != "data":
+            raise
+        raise InvalidArgument(words, data, error.remedy) from None
+    if model.unknown:
+        raise NotAvailable(
+            f"{words}: the unknown {in_turn(model.unknown)} and the frequencies are estimated from "
+            "all groups together: FrequencyModel([counts of each device]).fit(); with known values "
+            "use mechanism.at(...)"
+        )
+    return model
+
+
+def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:
+    """Refuse groups whose categories are not those of the first."""
+    (first, model), *others = models.items()
+    for words, other in others:
+        if not other.categories.equals(model.categories):
+            raise MechanismMismatch(
+                f"{words} and {first} have different categories: groups that are "
+                "compared need the same labels in the same order"
+            )
+
+
+# -- What groups of respondents are, once they are fitted -----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGroups:
+    """The fits of several groups, and the test that they are equal.
+
+    `labels` are those of the groups that were fitted, `empty` those of groups without a report.
+    `untested` says why, where there is no test.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[Label, ...]
+    fits: tuple[FrequencyResults, ...]
+    equal: TestResult | None = None
+    untested: str = ""
+    empty: tuple[Label, ...] = ()
+    n_missing: int = 0
+    n_ungrouped: int = 0
+    name: str = ""
+
+    @property
+    def results(self) -> dict[Hashable, FrequencyResults]:
+        """The results of each group, by its label."""
+        return dict(zip(map(told, self.labels), self.fits, strict=True))
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the groups that were fitted."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            return one
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        return several
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """Labels of the categories, in order."""
+        return self.fits[0].categories
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports in all groups."""
+        return sum(fit.nobs for fit in self.fits)
+
+    @property
+    def sizes(self) -> pd.Series[int]:
+        """Number of reports in each group."""
+        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The mechanisms of all groups, in words, each once."""
+        return tuple(dict.fromkeys(source for fit in self.fits for source in fit.sources))
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a respondent's report, in nats; the largest."""
+        return max(fit.epsilon for fit in self.fits)
+
+
+# -- What a fit of several groups returns: the frequencies of each, and how the groups differ -----
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedResults(FittedGroups, Stored, Presented):
+    """Estimated frequencies of one privatised variable in several groups of respondents.
+
+    Attributes
+    ----------
+    params, bse : Series, indexed by group and category
+        Estimated frequencies and their standard errors, g groups of k categories.
+    groups : Index
+        Labels of the groups that were fitted.
+    results : dict
+        The `FrequencyResults` of each group, by its label; ``grouped[label]`` is one of them.
+    sizes : Series
+        Reports in each group.
+    nobs, n_missing : int
+        Reports in all groups, and their respondents who gave no answer.
+    n_ungrouped : int
+        Respondents who are in no group.
+    empty : tuple
+        Labels of the groups without a report, which were not fitted.
+    equal : TestResult or None
+        What `test_equal` returns; `untested` says why, where there is none.
+
+    Methods
+    -------
+    conf_int, summary_frame, summary, plot
+        Intervals and estimates of every group, as a table, in print or as a figure.
+    differences, test_equal
+        How the groups differ.
+    mean, cumulative, quantile
+        Of ordered answers, in each group.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+    >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+    >>> results = ldp.GroupedModel(groups, by="region").fit()
+    >>> results
+    GroupedResults(2 groups by region, k=2, n=2000)
+    >>> results["south"].params.round(3).to_dict()
+    {'no': 0.716, 'yes': 0.284}
+    """
+
+    _format = "ldpstats-grouped-results"
+    _required = frozenset(
+        {"by", "labels", "fits", "equal", "untested", "empty", "n_missing", "n_ungrouped", "name"}
+    )
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.by)
+        k = len(self.categories)
+        return f"GroupedResults({len(self.fits)} groups by {by}, k={k}, n={self.nobs})"
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def __getitem__(self, label: Any) -> FrequencyResults:
+        """The results of one group."""
+        return self.fits[self._position("label", label)]
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """Estimated frequencies by group and category."""
+        return self._series([fit.params for fit in self.fits])
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
+        return self._series([fit.bse for fit in self.fits])
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
+        """Confidence intervals of the frequencies, each from its own group.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        **how
+            `method`, `clip` and `simultaneous` of `FrequencyResults.conf_int`; simultaneous
+            intervals cover together within a group.
+
+        Returns
+        -------
+        DataFrame, a row for each group and category
+            Columns "lower" and "upper".
+
+        Raises
+        ------
+        InvalidArgument
+            For methods that need the data, which are for one group at a time.
+        """
+        method = how.get("method")
+        if isinstance(method, str) and method in ("profile", "bootstrap"):
+            remedy = "needs the data: fit one group by FrequencyModel"
+            raise InvalidArgument("method", method, remedy)
+        return self._frame([fit.conf_int(alpha, **how) for fit in self.fits])
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
+        return self._frame([fit.summary_frame(alpha) for fit in self.fits])
+
+    # -- ordered answers -------------------------------------------------------------------
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Mean score of each group: "estimate", "se", "lower", "upper", a row a group.
+
+        As `FrequencyResults.mean`.
+        """
+        rows = [fit.mean(scores, alpha) for fit in self.fits]
+        return pd.DataFrame(rows).set_axis(self.groups)
+
+    @names_alpha
+    def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
+        return self._frame([fit.cumulative(alpha) for fit in self.fits])
+
+    @names_alpha
+    def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
+        """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("low", "middle", "high"), epsilon=2.0)
+        >>> groups = {"north": krr.counts([500, 300, 200]), "south": krr.counts([150, 250, 600])}
+        >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
+        {'north': 'low', 'south': 'high'}
+        """
+        found = [fit.quantile(q, alpha) for fit in self.fits]
+        frames = [one for one in found if isinstance(one, pd.DataFrame)]
+        if not frames:
+            return pd.DataFrame(found).set_axis(self.groups)
+        rows = [(*label, one) for label in self.labels for one in frames[0].index]
+        index = pd.MultiIndex.from_tuples(rows, names=[*self.by, "q"])
+        return pd.DataFrame(pd.concat(frames).set_axis(index))
+
+    # -- comparisons -----------------------------------------------------------------------
+
+    def test_equal(self) -> TestResult:
+        """The test that all groups have the same distribution, see `homogeneity_test`.
+
+        Raises
+        ------
+        NotAvailable
+            Where there is one group only, or the mechanisms leave nothing to test.
+        """
+        if self.equal is None:
+            raise NotAvailable(f"no test that the groups are equal: {self.untested}")
+        return self.equal
+
+    @names_alpha
+    def differences(
+        self, reference: Any = None, alpha: float = 0.05, all_pairs: bool = False
+    ) -> pd.DataFrame:
+        """Frequencies of each group minus those of a reference group, or of every other.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The group that the others are compared with; the first by default.
+        alpha : float
+            One minus the coverage of each interval.
+        all_pairs : bool
+            Compare every group with each before it, instead of with one reference.
+
+        Returns
+        -------
+        DataFrame, a row for each comparison and category
+            "estimate", "se", "lower", "upper" and "pvalue" of `TwoSampleResult.differences`, and
+            "pvalue_holm": Holm's adjustment for all rows of the table; two categories that add up
+            to one are one hypothesis. The rows are labelled by group and category; of all pairs by
+            group, reference and category.
+
+        Raises
+        ------
+        InvalidArgument
+            If `reference` is not a group, or is given beside `all_pairs`.
+        NotAvailable
+            Where there is one group only, or estimates have no standard errors.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> differences = ldp.GroupedModel(groups, by="region").fit().differences()
+        >>> differences.loc[("south", "yes"), ["estimate", "lower", "upper"]].round(3).to_dict()
+        {'estimate': -0.325, 'lower': -0.418, 'upper': -0.231}
+        """
+        alpha, g = level(alpha), len(self.fits)
+        if g < 2:
+            raise NotAvailable("differences need two groups: there is one only")
+        pairs = compared_pairs(
+            g, reference, all_pairs, lambda label: self._position("reference", label)
+        )
+        table = differences_table(self.fits, pairs, alpha)
+        return table.set_axis(
+            compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
+        )
+
+    # -- presentation ----------------------------------------------------------------------
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """Unconstrained estimates over their standard errors."""
+        return self._series([fit.tvalues for fit in self.fits])
+
+    @property
+    def _subject(self) -> str:
+        return self.name or "frequency"
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return tidy_names(self.summary_frame(alpha))
+
+    def _facts(self) -> dict[str, Any]:
+        fits, methods = self.fits, dict.fromkeys(fit.method for fit in self.fits)
+        df_model, aic = sum(fit.df_model for fit in fits), sum(fit.aic for fit in fits)
+        return {
+            "name": self.name,
+            "mechanism": "; ".join(self.sources),
+            "method": "; ".join(methods),
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "n_ungrouped": self.n_ungrouped,
+            "groups": len(fits),
+            "k": len(self.categories),
+            "df_model": df_model,
+            "df_resid": self.nobs - df_model,
+            "llf": sum(fit.llf for fit in fits),
+            "aic": aic,
+            "bic": aic + (float(np.log(self.nobs)) - 2.0) * df_model,
+            "converged": all(fit.converged for fit in fits),
+            "p_equal": np.nan if self.equal is None else self.equal.pvalue,
+        }
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """All groups as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show of each group; the largest estimates where there are more. Groups
+            are shown up to 40, or `max_rows` if that is more: those with most reports.
+        details : bool
+            Whether to show both estimates, and the goodness of fit of every group too.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> results = ldp.GroupedModel(groups, by="region", name="late").fit()
+        >>> results.summary().as_text().splitlines()[0].strip()
+        'Frequencies of late by region'
+        """
+
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return grouped_summary(self, alpha, max_rows, boolean("details", details)).layout()
+
+    @names_alpha
+    def plot(
+        self,
+        alpha: float = 0.05,
+        sort: bool | str | None = None,
+        most: int = 25,
+        title: str | None = None,
+        figure: Any = None,
+        category: Any = None,
+        ax: Axes | None = None,
+    ) -> Any:
+        """Draw each group with its intervals on axes of its own, or one category on one axes.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        sort : bool, optional
+            Whether the category that is largest on average is on top; False (or "none") keeps the
+            order of the categories. Default: True, but False for bins of numbers.
+        most : int
+            Categories to draw at most: the largest. A line says how many more there are. Of the
+            groups, the first 24 are drawn.
+        title : str, optional
+            "" for none; by default the variable and what the groups are made by.
+        figure : matplotlib Figure or SubFigure, optional
+            Where to draw; the figure gets the constrained layout.
+        category : label, optional
+            Draw this category only, such as "yes": a line for each group on one axes. `sort` and
+            `most` are then of the groups.
+        ax : matplotlib Axes, optional
+            Where to draw one category.
+
+        Returns
+        -------
+        array of matplotlib Axes, shape (g,), or with `category` Axes
+
+        Raises
+        ------
+        InvalidArgument
+            If an argument is invalid, or `ax` is given without `category` or `figure` with it.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> ax = ldp.GroupedModel(groups, by="region", name="late").fit().plot(category="yes")
+        >>> ax.get_title(), [label.get_text() for label in ax.get_yticklabels()]
+        ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
+        """
+        from ldpstats.models.plots import plot_by_group
+
+        alpha = level(alpha)
+        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
+        sizes = [r.nobs for r in self.fits]
+        how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
+        where = {"category": category, "ax": ax, "figure": figure}
+        return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
+
+    @property
+    def _rows(self) -> pd.MultiIndex:
+        """Every category of every group."""
+        return stacked_index(self.labels, self.categories, self.by, self.name)
+
+    def _series(self, parts: list[pd.Series[Any]]) -> pd.Series[float]:
+        stacked: pd.Series[float] = pd.concat(parts).set_axis(self._rows)
+        return stacked
+
+    def _frame(self, parts: list[pd.DataFrame]) -> pd.DataFrame:
+        return pd.DataFrame(pd.concat(parts).set_axis(self._rows, axis=0))
+
+    def _position(self, name: str, label: Any) -> int:
+        return group_place(name, label, self.labels, self.by)
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "by": list(self.by),
+            "labels": [list(label) for label in self.labels],
+            "fits": [fit.to_dict() for fit in self.fits],
+            "equal": maybe_to_dict(self.equal),
+            "untested": self.untested,
+            "empty": [list(label) for label in self.empty],
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "n_ungrouped": self.n_ungrouped,
+            "name": self.name,
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> GroupedResults:
+        by = tuple(document["by"])
+        labels, empty = (
+            tuple(group_label(tuple(label), by) for label in document[name])
+            for name in ("labels", "empty")
+        )
+        fits = tuple(FrequencyResults.from_dict(fit) for fit in document["fits"])
+        if len(fits) != len(labels):
+            raise InvalidArgument("labels", len(labels), f"must be {len(fits)}, one a group")
+        n_missing, n_ungrouped = (int(document[name]) for name in ("n_missing", "n_ungrouped"))
+        equal, untested = (
+            maybe_from_dict(TestResult, document["equal"]),
+            str(document["untested"]),
+        )
+        name = str(document["name"])
+        return cls(by, labels, fits, equal, untested, empty, n_missing, n_ungrouped, name)
+
+
+# -- The summary of the frequencies of one variable in several groups -----------------------------
+
+
+_MOST_SOURCES = 4  # mechanisms that a header names
+_MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
+
+
+def grouped_summary(
+    results: FittedGroups, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """A block of rows for each group, under its label and number of reports."""
+    places = _shown(results, max_rows)
+    fits = [results.fits[place] for place in places]
+    every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits]
+    frames = [largest(frame, max_rows) for frame in every]
+    together = pd.concat(frames)
+    digits, both = decimals(together), second_shown(together, details)
+    columns = [*estimate_columns(alpha, both), "p-value"]
+    stubs: list[str] = []
+    body: list[list[str]] = []
+    labels = (", ".join(map(str, results.labels[place])) for place in places)
+    names = distinct_lines(labels, LONGEST_LABEL)
+    for name, fit, frame in zip(names, fits, frames, strict=True):
+        stubs += [f"{name} (n = {fit.nobs})", *_stubs(frame.index)]
+        cells = estimate_cells(frame, digits, both)
+        pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
+        body += [[""] * len(columns), *([*row, p] for row, p in zip(cells, pvalues, strict=True))]
+    what = f" of {one_line(results.name, LONGEST_LABEL)}" if results.name else ""
+    return SummaryTable(
+        title=f"Frequencies{what} by {_by(results)}",
+        header=header(_left(results), _right(results)),
+        columns=columns,
+        stubs=stubs,
+        body=body,
+        notes=[
+            interval_note(
+                alpha,
+                f"{_kinds(fits)}, within each group",
+                touch_ends(together),
+                second_words(together, both, digits),
+            ),
+            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+            *_groups_note(len(places), len(results.fits)),
+            *_rest_notes(max_rows, max(map(len, every))),
+            *_equality(results.equal),
+            *_group_notes(results, places, details),
+        ],
+    )
+
+
+def _kinds(fits: list[FrequencyResults]) -> str:
+    """How the intervals of these groups are computed, in words."""
+    return "; or ".join(dict.fromkeys(interval_kind(fit.fit, fit.laws) for fit in fits))
+
+
+def _shown(results: FittedGroups, max_rows: int) -> list[int]:
+    """Places of the groups that are shown: those with most reports, in their order."""
+    sizes = np.array([fit.nobs for fit in results.fits])
+    most = np.argsort(-sizes, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+    return sorted(most.tolist())
+
+
+def _stubs(categories: pd.Index[Any]) -> list[str]:
+    return [f"  {text}" for text in distinct_lines(categories, LONGEST_LABEL)]
+
+
+def _by(results: FittedGroups) -> str:
+    *most, last = results.by
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _left(results: FittedGroups) -> list[Pair]:
+    sources = results.sources
+    if len(sources) > _MOST_SOURCES:
+        sources = (f"{len(sources)} kinds",)
+    head = "Mechanism:" if len(results.sources) == 1 else "Mechanisms:"
+    pairs = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+    return [*pairs, ("Estimator:", estimator_text(results.fits[0].fit))]
+
+
+def _right(results: FittedGroups) -> list[Pair]:
+    alike = len({fit.epsilon for fit in results.fits}) == 1
+    return [
+        ("Groups:", str(len(results.fits))),
+        ("No. Reports:", str(results.nobs)),
+        ("Missing:", str(results.n_missing)),
+        ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
+    ]
+
+
+def _groups_note(n_shown: int, n: int) -> list[str]:
+    """How many groups are shown, where not all are."""
+    if n_shown == n:
+        return []
+    words = f"Shown: the {n_shown} groups with most reports, of {n}"
+    return [f"{words}; summary(max_rows={n}) shows all, summary_frame() has all."]
+
+
+def _rest_notes(n_shown: int, n: int) -> list[str]:
+    """How many rows are shown, where not all are."""
+    return [f"Shown: the {n_shown} largest of {n} estimates in each group."] if n_shown < n else []
+
+
+def _equality(test: TestResult | None) -> list[str]:
+    """The test that all groups are equal, with what its reader must know."""
+    if test is None:
+        return []
+    df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
+    words = f"{test.statistic:.4g} on {df} df, {pvalue_words(test.pvalue)}"
+    notes = [f"Same distribution in all groups ({test.method}): {words}."]
+    return [*notes, f"NOTE: {test.note}."] if test.note else notes
+
+
+def _group_notes(results: FittedGroups, places: list[int], details: bool) -> list[str]:
+    """Who is left out, what epsilon does not protect, and what to doubt in which group."""
+    notes: list[str] = []
+    if results.empty:
+        most = max(_MOST_GROUPS, len(places))
+        names = "; ".join(worded(label, results.by) for label in results.empty[:most])
+        names += f"; and {len(results.empty) - most} more" * (len(results.empty) > most)
+        notes.append(f"NOTE: without a report, and not fitted: {names}.")
+    if results.n_ungrouped:
+        notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
+    partly = next((fit for fit in results.fits if fit.fit.is_partial), None)
+    notes += protection_notes(partly.fit) if partly is not None else []
+    for place in places:
+        notes += _doubts(worded(results.labels[place], results.by), results.fits[place], details)
+    others = [fit for place, fit in enumerate(results.fits) if place not in set(places)]
+    doubtful = sum(bool(_doubts("", fit, False)) for fit in others)
+    if doubtful:
+        words = f"{doubtful} of the {len(others)} groups that are not shown have warnings"
+        notes.append(f"WARNING: {words}: see the summary of each, such as results[label].summary()")
+    return notes
+
+
+def _doubts(words: str, fit: FrequencyResults, details: bool) -> list[str]:
+    """Warnings of one group, which name it; all that is said of its fit with `details`."""
+    notes = resolution_notes(fit.fit, fit.presence_pvalues)
+    notes += closing_notes(fit.fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
+    if fit.caution:
+        notes.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
+    if fit.is_incomplete:
+        notes.append("WARNING: the reports indicate that other answers exist.")
+    if details:
+        return [f"{words}: {note}" for note in notes]
+    doubts = [note.removeprefix("WARNING: ") for note in notes if note.startswith("WARNING: ")]
+    return [f"WARNING: {words}: {doubt}" for doubt in doubts]

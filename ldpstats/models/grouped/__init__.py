@@ -1,1 +1,0 @@
-"""One variable in several groups of respondents."""

@@ -1,0 +1,1022 @@
+"""How results show themselves: as tables of data, in notebooks, and to packages for tables."""
+
+from __future__ import annotations
+
+import copy
+import re
+import textwrap
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from itertools import zip_longest
+from typing import Any, Generic, NoReturn, ParamSpec, Self, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.iolib.summary import Summary
+
+from ldpstats.arguments import (
+    boolean,
+    display_width,
+    html_text,
+    latex_text,
+    level,
+    positive_integer,
+)
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.goodness import is_fine, reports_needed, stands_out
+from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.likelihood.problem import ill_conditioned, nats_to_gain
+from ldpstats.likelihood.tallies import Uncertain
+
+__all__ = [
+    "CONSTRAINED",
+    "DOUBTFUL",
+    "LONGEST_LABEL",
+    "SANDWICH",
+    "WITHOUT_ERRORS",
+    "Fit",
+    "Pair",
+    "Part",
+    "Presented",
+    "Summarised",
+    "SummaryTable",
+    "Tabulated",
+    "closing_notes",
+    "count_of",
+    "decimals",
+    "design_pairs",
+    "distinct_lines",
+    "epsilon_text",
+    "estimate_cells",
+    "estimate_columns",
+    "estimator_text",
+    "figures",
+    "goodness_notes",
+    "header",
+    "in_turn",
+    "interval_columns",
+    "interval_note",
+    "is_partial",
+    "largest",
+    "names_alpha",
+    "one_line",
+    "protection_notes",
+    "pvalue_text",
+    "pvalue_words",
+    "resolution_notes",
+    "respondents_pairs",
+    "rest_notes",
+    "second_shown",
+    "second_words",
+    "title",
+    "touch_ends",
+]
+
+
+# -- Summaries: a record of a title, a header, a table and notes, and its layout ------------------
+# The layout is a statsmodels `Summary`: text, HTML and LaTeX. A note begins with WARNING where it
+# bears on what may be concluded, and with NOTE where it says how the numbers are to be read; notes
+# without either explain the table. They are shown in the order in which they are given.
+
+
+Array = npt.NDArray[Any]
+
+LONGEST_LABEL = 40
+PAGE_WIDTH = 80  # of a summary whose table is narrower
+_SHORTEST_LINE = 24  # of a value of the header that is broken
+_PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
+_PAIRS = (("params", "bse"), ("linear", "linear_se"))
+_HEADER_TEXT = {
+    "data_aligns": "lrlr",
+    "colsep": "  ",
+    "table_dec_above": "=",
+    "table_dec_below": "=",  # Summary drops the last line of every table but one
+    "title_align": "c",
+}
+
+
+@dataclass(frozen=True)
+class SummaryTable:
+    """What a summary says.
+
+    Parameters
+    ----------
+    title : str
+    header : sequence of rows of four cells
+        Two pairs of a name and a value.
+    columns : sequence of str
+        Heads of the columns of the table.
+    stubs : sequence of str
+        Names of its rows.
+    body : sequence of rows of str
+    notes : sequence of str
+    """
+
+    title: str
+    header: Sequence[Sequence[str]]
+    columns: Sequence[str]
+    stubs: Sequence[str]
+    body: Sequence[Sequence[str]]
+    notes: Sequence[str]
+
+    def layout(self) -> Summary:
+        """The header, the table below it of the same width, and the notes."""
+        from statsmodels.iolib.table import SimpleTable
+        from statsmodels.iolib.tableformatting import fmt_base
+
+        heads, stubs = list(self.columns), list(self.stubs)
+        body = [list(row) for row in self.body]
+        widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
+        below = [max(10, width) for width in widths]
+        header = _narrowed(self.header, max(PAGE_WIDTH, sum(below) + len(below) - 1))
+        above = _widths(header)
+        # both tables get the width of the wider one
+        lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
+        below[0] += max(0, lack)
+        above[1] += max(0, -lack) // 2
+        above[3] += (max(0, -lack) + 1) // 2
+        summary = EscapedSummary()
+        summary.tables = [
+            SimpleTable(header, title=self.title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
+            SimpleTable(body, heads, stubs, txt_fmt=fmt_base | {"colwidths": below}),
+        ]
+        summary.add_extra_txt(list(self.notes))
+        return summary
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+
+
+def _narrowed(header: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """A header of this width: its longest values, such as the steps of a device, on more lines."""
+    rows = [list(row) for row in header]
+    for value in (1, 3):
+        widths = _widths(rows)
+        excess = sum(widths) + 6 - width  # with the space between columns
+        if excess > 0 and widths[value] > _SHORTEST_LINE:
+            rows = _broken(rows, value, max(_SHORTEST_LINE, widths[value] - excess))
+    return rows
+
+
+def _broken(rows: list[list[str]], value: int, room: int) -> list[list[str]]:
+    """The rows with one column of values in lines of this room; both columns of pairs close up."""
+    sides = [[row[:2] for row in rows], [row[2:] for row in rows]]
+    sides[value // 2] = [line for pair in sides[value // 2] for line in _lines(pair, room)]
+    left, right = ([pair for pair in side if any(pair)] for side in sides)
+    return [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
+
+
+def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
+    """A pair on lines that end at a blank or before a step of a device, or where they are full."""
+    name, text = pair
+    lines = [""]
+    for piece in re.findall(_PIECE, text.replace(" = ", "\0=\0")):  # "n = 10" stays on its line
+        fits, alone = (display_width(t.rstrip()) <= room for t in (lines[-1] + piece, piece))
+        if alone and not fits:
+            lines.append("")
+        lines[-1] += piece
+        while display_width((full := lines[-1]).rstrip()) > room:
+            end = full.rfind("(", 1, room) + 1 or room
+            lines[-1:] = [full[:end], full[end:]]
+    shown = [line.rstrip().replace("\0", " ") for line in lines]
+    return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
+
+
+# -- words and figures ---------------------------------------------------------------------
+
+
+def one_line(label: object, longest: int) -> str:
+    """A label as it is shown: no line breaks or tabs, the middle left out where it is too long."""
+    text = "".join(c if c.isprintable() else " " for c in str(label))
+    if len(text) <= longest:
+        return text
+    tail = (longest - 3) // 3
+    return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
+
+
+def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
+    """Labels as they are shown, longer or numbered where what tells them apart was left out."""
+    labels = list(labels)
+    shown = [one_line(label, longest) for label in labels]
+    for room in (2 * longest, 4 * longest):
+        again = _alike(shown)
+        shown = [one_line(labels[i], room) if i in again else text for i, text in enumerate(shown)]
+    for i in sorted(_alike(shown)):
+        number = i + 1
+        while f"{shown[i]} ({number})" in shown:
+            number += len(shown)
+        shown[i] = f"{shown[i]} ({number})"
+    return shown
+
+
+def _alike(shown: list[str]) -> set[int]:
+    """Positions of the texts that occur more than once."""
+    times = Counter(shown)
+    return {i for i, text in enumerate(shown) if times[text] > 1}
+
+
+def figures(values: Iterable[float], digits: int) -> list[str]:
+    """Numbers with so many decimals; "-" for what was not computed, and no negative zero."""
+    return ["-" if np.isnan(value) else f"{value:z.{digits}f}" for value in values]
+
+
+def pvalue_text(p: float) -> str:
+    """A p-value with three decimals, "<0.001" below that, and "-" where there is none."""
+    if np.isnan(p):
+        return "-"
+    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
+
+
+def pvalue_words(p: float) -> str:
+    """The same within a sentence: "p = 0.034" or "p < 0.001"."""
+    text = pvalue_text(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def decimals(frame: pd.DataFrame) -> int:
+    """Decimals that show two digits of the smallest standard error; at least four."""
+    se = frame["linear_se"].to_numpy()
+    smallest = se[se > 1e-9].min(initial=1.0)
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
+    """The rows to print: all, or the largest estimates; of equal ones by the unconstrained."""
+    if len(frame) <= max_rows:
+        return frame
+    keys = -frame["linear"].to_numpy(), -frame["params"].to_numpy()
+    return frame.iloc[np.lexsort(keys)[:max_rows]]
+
+
+def interval_columns(alpha: float) -> list[str]:
+    """Heads of the two columns of an interval."""
+    return [f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
+
+
+def estimate_columns(alpha: float, both: bool) -> list[str]:
+    """Heads of the estimate, of the unconstrained one if `both`, and of the interval."""
+    second = ["unconstr.", "std err"] if both else []
+    return ["estimate", "std err", *second, *interval_columns(alpha)]
+
+
+def estimate_cells(frame: pd.DataFrame, digits: int, both: bool) -> list[list[str]]:
+    """The cells below `estimate_columns`, one row for each of a frame of estimates."""
+    second = ["linear", "linear_se"] if both else []
+    numbers = frame[["params", "bse", *second, "lower", "upper"]].to_numpy()
+    return [figures(row, digits) for row in numbers]
+
+
+def second_shown(frame: pd.DataFrame, details: bool) -> bool:
+    """Whether the unconstrained estimate has columns of its own.
+
+    It has where it, or its standard error, differs by more than a tenth of a standard error.
+    """
+    return details or bool(np.any(_apart(frame) > 0.1))
+
+
+def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
+    """That intervals rest on the unconstrained estimate, where the reader can see a difference."""
+    if shown:
+        return ", from the unconstrained estimate"
+    first, second = (np.round(frame[list(pair)].to_numpy(), digits) for pair in _PAIRS)
+    if np.array_equal(first, second, equal_nan=True):
+        return ""
+    return ", from the unconstrained estimate, which differs by less than a tenth of a std err"
+
+
+def touch_ends(frame: pd.DataFrame) -> bool:
+    """Whether some interval ends at 0 or at 1."""
+    return bool((frame["lower"] <= 0.0).any() or (frame["upper"] >= 1.0).any())
+
+
+def _apart(frame: pd.DataFrame) -> Array:
+    """How far the two estimates are apart, in standard errors; infinite where only one has any."""
+    first, second = (frame[list(pair)].to_numpy(dtype=np.float64) for pair in _PAIRS)
+    both_lack = np.isnan(first) & np.isnan(second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(first - second) / second[:, 1:]
+    apart = np.where((first == second) | both_lack, 0.0, apart)
+    return np.where(np.isnan(apart), np.inf, apart)
+
+
+# -- The header and the notes that summaries of all kinds share -----------------------------------
+
+
+DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
+_COVARIANCE = {  # what a covariance rests on, in words
+    "expected": "expected information",
+    "observed": "observed information",
+    "fpe16": "fpe16 (overstates)",
+    "linear": "linear estimate",
+    "dual": "dual of the likelihood",
+    "sandwich": "sandwich, by the design",
+}
+
+Pair = tuple[str, str]
+"""A name and a value of a header."""
+
+
+def title(fit: Fit, what: str = "Frequencies", unnamed: str = " of a privatised variable") -> str:
+    """The first line: the name of the variable, where it has one."""
+    return what + (f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else unnamed)
+
+
+def header(
+    left: Sequence[Pair], right: Sequence[Pair], details: Fit | None = None
+) -> list[list[str]]:
+    """Header rows of two columns of pairs, the shorter one filled up; `details` of a fit last."""
+    rows = _side_by_side(left, right)
+    return rows if details is None else rows + _side_by_side(*_machinery(details))
+
+
+def _side_by_side(left: Sequence[Pair], right: Sequence[Pair]) -> list[list[str]]:
+    return [[*a, *b] for a, b in zip_longest(left, right, fillvalue=("", ""))]
+
+
+def design_pairs(fit: Fit) -> list[Pair]:
+    """The mechanisms, each with its own number of reports where there are several."""
+    if len(fit.sources) == 1 or not fit.source_nobs:
+        return [("Mechanism:" if i == 0 else "", source) for i, source in enumerate(fit.sources)]
+    own = zip(fit.sources, fit.source_nobs, strict=True)
+    return [
+        ("Mechanisms:" if i == 0 else "", f"{source}, n = {n}") for i, (source, n) in enumerate(own)
+    ]
+
+
+def estimator_text(fit: Fit) -> str:
+    """The estimator, and what its name does not say."""
+    return f"{fit.method}, {fit.settings}" if fit.settings else fit.method
+
+
+def _machinery(fit: Fit) -> tuple[list[Pair], list[Pair]]:
+    """What is shown on request only: how the estimate was computed, and the likelihood at it."""
+    gap = f"{fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else "-"
+    left = [
+        ("Covariance:", _COVARIANCE.get(fit.cov_type, fit.cov_type)),
+        ("Gap to maximum:", gap),
+        ("Iterations:", str(fit.n_iter)),
+        ("Converged:", "yes" if fit.converged else "NO"),
+    ]
+    numbers = (("Log-Likelihood:", fit.llf), ("AIC:", fit.aic), ("BIC:", fit.bic))
+    right = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
+    return left, [*right, ("Df model:", str(fit.df_model))]
+
+
+def interval_note(alpha: float, kind: str, is_cut: bool, source: str) -> str:
+    """What the intervals are; `source` is what `second_words` has to say."""
+    cut = ", cut to [0, 1]" if is_cut else ""
+    return f"Intervals: {100 * (1 - alpha):.4g}% {kind}{cut}{source}."
+
+
+def respondents_pairs(fit: Fit) -> list[Pair]:
+    """How many reports there are, how many are missing, and how private they are."""
+    missing = ("Missing:", str(fit.n_missing))
+    return [("No. Reports:", str(fit.nobs)), missing, epsilon_pair(fit)]
+
+
+def rest_notes(n_shown: int, n: int) -> list[str]:
+    """How many rows are shown, where not all are."""
+    return [f"Shown: the {n_shown} largest of {n} estimates."] if n_shown < n else []
+
+
+def epsilon_pair(fit: Fit) -> Pair:
+    """The privacy of a report; of several mechanisms the weakest."""
+    name = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
+    return name, epsilon_text(fit.epsilon)
+
+
+def epsilon_text(epsilon: float) -> str:
+    """Epsilon in nats, as a summary shows it."""
+    return f"{epsilon:.6g}" if np.isfinite(epsilon) else "infinite"
+
+
+def protection_notes(fit: Fit) -> list[str]:
+    """What epsilon does not protect, for mechanisms that protect sensitive categories only."""
+    if not fit.is_partial:
+        return []
+    return [
+        "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
+    ]
+
+
+def closing_notes(fit: Fit, condition: float) -> list[str]:
+    """Notes on standard errors, convergence and the channel that every fit may need."""
+    notes = []
+    if (
+        fit.cov_type in WITHOUT_ERRORS
+        and not fit.is_penalised
+        and not np.isnan(fit.linear.bse()).any()
+    ):
+        notes.append(
+            f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
+        )
+    if fit.cov_type == "fpe16":
+        notes.append(
+            "NOTE: the std err of the estimate leave out that frequencies sum to one (fpe16), and "
+            "are too large."
+        )
+    if not fit.converged:
+        notes.append(f"WARNING: the estimator did not converge: {fit.message}")
+    if words := ill_conditioned(condition):
+        notes.append(f"WARNING: {words}.")
+    return notes
+
+
+def resolution_notes(
+    fit: Fit, pvalues: Callable[[], npt.ArrayLike] | None = None, what: str = "categories"
+) -> list[str]:
+    """That the reports are too few to say anything of shares; see `inference.resolution`.
+
+    `pvalues` are those of p = 0 against p > 0 that the table has, shape (k,), by default from the
+    normal law.
+    """
+    linear, se = fit.linear, fit.linear.bse()
+    if linear.covariance is None or linear.at is not None or not se.size or is_fine(se**2):
+        return []
+    found = z_test(linear.estimate, se, 0.0, "larger")[1] if pvalues is None else pvalues()
+    if stands_out(found):
+        return []
+    needed = reports_needed(se**2, fit.nobs)
+    rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
+    rule *= pvalues is not None
+    return [
+        f"WARNING: the survey is too small or too private for its {what}: n of about "
+        f"{_two_digits(needed)} is needed. None stands out from the noise{rule}, and "
+        "standard errors are larger than the spread of shares that are drawn at random."
+    ]
+
+
+def _two_digits(value: float) -> str:
+    """A whole number with two significant digits, rounded up."""
+    size = 10 ** max(int(np.floor(np.log10(value))) - 1, 0)
+    return f"{int(np.ceil(value / size)) * size:,}"
+
+
+def goodness_notes(test: TestResult | None) -> list[str]:
+    """The goodness of fit, and a warning where the reports contradict its hypothesis."""
+    if test is None:
+        return []
+    notes = [f"Goodness of fit ({test.method}): {pvalue_words(test.pvalue)}."]
+    if test.pvalue < DOUBTFUL:
+        notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
+    return notes
+
+
+# -- A statsmodels `Summary` whose labels may hold any text ---------------------------------------
+
+
+_NARROWEST = 79  # characters of a line of notes
+_FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
+
+
+class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
+    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX.
+
+    As text its notes are wrapped at the width of its tables.
+    """
+
+    def as_text(self) -> str:
+        texts: list[str] = []
+        padded = _transformed(self.tables, lambda text: _placeholder(text, texts))
+        plain = Summary()
+        plain.tables, plain.extra_txt = padded, self.extra_txt
+        tables, gap, notes = str(plain.as_text()).partition("\n\n")
+        width = max(_NARROWEST, *map(len, tables.split("\n")))
+        tables = tables.replace(_FILLER, "")
+        for i, text in enumerate(texts):
+            tables = tables.replace(chr(_FIRST + i), text)
+        return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
+
+    def as_html(self) -> str:
+        return str(self._escaped(html_text).as_html())
+
+    def as_latex(self) -> str:
+        escaped = self._escaped(latex_text)
+        # statsmodels leaves the title in a comment, and the tables side by side
+        head, between = "\\begin{center}\n", "\\end{tabular}\n"
+        title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
+        latex = str(escaped.as_latex()).replace(head, head + title, 1)
+        return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
+
+    def _escaped(self, escape: Callable[[str], str]) -> Summary:
+        plain = Summary()
+        plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
+        plain.extra_txt = None if self.extra_txt is None else escape(self.extra_txt)
+        for table in plain.tables:
+            # statsmodels escapes some characters of some cells, which would come on top
+            table.output_formats["latex"]["replacements"] = {}
+        return plain
+
+
+def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
+    """Copies of tables with other texts; formats are shared, as a copy of each takes long."""
+    made = []
+    for old in tables:
+        table = copy.copy(old)
+        table.output_formats = copy.deepcopy(old.output_formats)
+        table.title = change(old.title or "")
+        for i, old_row in enumerate(old):
+            table[i] = row = copy.copy(old_row)
+            row.table = table
+            for j, old_cell in enumerate(old_row):
+                row[j] = cell = copy.copy(old_cell)
+                cell.row, cell.data = row, change(str(old_cell.data))
+        made.append(table)
+    return made
+
+
+def _placeholder(text: str, texts: list[str]) -> str:
+    """A text, or as many characters as it takes columns, of which the first stands for it.
+
+    statsmodels pads by the number of characters. No label has a character for private use.
+    """
+    width = display_width(text)
+    if width == len(text):
+        return text
+    texts.append(text)
+    return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
+
+
+def _wrapped(note: str, width: int) -> str:
+    """A note on lines of this width; none begins or ends with the sign of an equation."""
+    whole = re.sub(" ([=<]) ", "\0\\1\0", note)
+    lines = textwrap.fill(
+        whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return lines.replace("\0", " ")
+
+
+# -- What every fit leaves behind: the estimate, the one that tests rest on, and how it was made ---
+
+
+CONSTRAINED = "constrained"  # settings of an estimate under constraints of the caller
+SANDWICH = "sandwich"  # covariance of an estimate by a weighted likelihood
+_ROUNDING = 1e-9  # of frequencies
+
+T = TypeVar("T")
+
+PENALISED = "a penalised estimate has no standard errors"
+WITHOUT_ERRORS = {
+    "none (constrained)": "a constrained estimate has no standard errors",
+    "none (penalised)": PENALISED,
+    "none (too large)": "standard errors of so many frequencies at once were not computed",
+    "none (singular information)": "the reports leave the estimate without standard errors",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """An estimate, the unconstrained one that tests rest on, and how the fit ended.
+
+    `is_partial` says that epsilon protects the sensitive categories only. `llf` and `gap` are nan
+    for an estimate that maximises no likelihood. `name` is the variable's. `source_nobs` are the
+    reports of each source; empty where they are not known.
+    """
+
+    fitted: Uncertain
+    linear: Uncertain
+    method: str
+    settings: str
+    cov_type: str
+    nobs: int
+    n_missing: int
+    epsilon: float
+    sources: tuple[str, ...]
+    is_partial: bool = False
+    llf: float = float("nan")
+    gap: float = float("nan")
+    n_iter: int = 0
+    converged: bool = True
+    message: str = ""
+    name: str = ""
+    source_nobs: tuple[int, ...] = ()
+
+    @property
+    def df_model(self) -> int:
+        """Estimated frequencies that vary freely: one fewer where they sum to one."""
+        estimate = self.fitted.estimate[self.fitted.places]
+        return int(estimate.size) - int(abs(estimate.sum() - 1.0) <= _ROUNDING)
+
+    @property
+    def df_resid(self) -> int:
+        """Reports less `df_model`."""
+        return self.nobs - self.df_model
+
+    @property
+    def aic(self) -> float:
+        """``2 df_model - 2 llf``; nan where the frequencies do not maximise the likelihood freely.
+
+        Under further constraints, what varies freely is not known.
+        """
+        return self._criterion(2.0)
+
+    @property
+    def bic(self) -> float:
+        """``log(nobs) df_model - 2 llf``; nan as `aic`."""
+        return self._criterion(float(np.log(max(self.nobs, 1))))
+
+    def _criterion(self, each: float) -> float:
+        """Twice the negative log-likelihood, and `each` for what varies freely."""
+        known = self.is_maximum and self.converged and self.settings != CONSTRAINED
+        # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
+        other = self.is_penalised or self.method == "em-fpe16" or self.cov_type == SANDWICH
+        if not known or other:
+            return float("nan")
+        return each * self.df_model - 2.0 * self.llf
+
+    @property
+    def gap_nats(self) -> float:
+        """Bound, in nats, of the log-likelihood that any other p could gain; rounding included."""
+        return nats_to_gain(self.nobs, self.gap)
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether the estimate maximises the likelihood, and has a certificate for it."""
+        return not np.isnan(self.gap)
+
+    @property
+    def is_penalised(self) -> bool:
+        """Whether a penalty was taken from the likelihood; the certificate is that of both."""
+        return self.method == "smoothed"
+
+    @property
+    def on_boundary(self) -> bool:
+        """Whether some estimated frequency is zero."""
+        return bool(np.any(self.fitted.estimate <= 0.0))
+
+    @property
+    def without_errors(self) -> str:
+        """Why the estimate has no standard errors, in words; "" where it has."""
+        if self.fitted.has_errors:
+            return ""
+        return WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
+
+
+def is_partial(mechanisms: Iterable[dict[str, Any]]) -> bool:
+    """Whether some mechanism, each as its `to_dict`, protects only some of its categories."""
+    for document in mechanisms:
+        sensitive, categories = document.get("sensitive"), document.get("categories")
+        if isinstance(sensitive, list) and categories is not None:
+            if len(sensitive) < (categories if isinstance(categories, int) else len(categories)):
+                return True
+    return False
+
+
+class Part(Generic[T]):
+    """An attribute of results that one of their records holds.
+
+    ``llf = Part[float]("fit", "Log-likelihood.")`` makes ``results.llf`` that of ``results.fit``.
+    """
+
+    def __init__(self, record: str, words: str) -> None:
+        self.record, self.__doc__ = record, words
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, results: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, results: object, owner: type) -> T: ...
+
+    def __get__(self, results: object | None, owner: type) -> Self | T:
+        if results is None:
+            return self
+        value: T = getattr(getattr(results, self.record), self.name)
+        return value
+
+    def __set__(self, results: object, value: object) -> NoReturn:
+        raise AttributeError(f"{self.name} of results cannot be set")
+
+
+# -- Words: arguments that other packages call by another name, and numbers of things -------------
+
+
+P = ParamSpec("P")
+
+
+def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that answers ``level=.95`` with the spelling that it has here: ``alpha=0.05``."""
+
+    @wraps(method)
+    def spelled(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in ("level", "conf_level", "confidence", "confidence_level"):
+            if name in kwargs:
+                level, alpha = kwargs[name], 0.05
+                if isinstance(level, int | float) and 0.0 < level < 1.0:
+                    alpha = round(1.0 - float(level), 12)
+                remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
+                raise InvalidArgument(name, level, remedy)
+        return method(*args, **kwargs)
+
+    return spelled
+
+
+def count_of(n: int, noun: str) -> str:
+    """A number of things in words: "1 test", "3 tests"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def in_turn(words: Sequence[str], most: int = 6) -> str:
+    """Some words in a row: "a, b and c"; beyond `most` the number of the others."""
+    shown = list(words)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+_TIDY = ["estimate", "std_error", "lower", "upper", "p_value"]
+_STATS = {"N": "nobs", "ll": "llf"}  # what packages for tables call them
+_STAT_LABELS = {
+    "N": "Reports",
+    "n_missing": "Missing",
+    "epsilon": "Epsilon (nats)",
+    "method": "Estimator",
+    "mechanism": "Mechanism",
+    "ll": "Log-likelihood",
+}
+_DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
+
+
+class Tabulated(ABC):
+    """Results that are rows of figures for further use.
+
+    A class gives its estimates by `_coefficients`, and what there is once by `_facts`. The
+    attributes that begin with ``__maketables`` are read by the package maketables, which sets
+    several results side by side in HTML, LaTeX and Word.
+    """
+
+    @abstractmethod
+    def _coefficients(self) -> pd.DataFrame:
+        """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    @property
+    @abstractmethod
+    def _subject(self) -> str:
+        """What was estimated, for the head of a column."""
+
+    @abstractmethod
+    def summary(self) -> Summary:
+        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
+
+    def glance(self) -> pd.DataFrame:
+        """What there is once, as a table of one row.
+
+        Returns
+        -------
+        DataFrame, shape (1, ...)
+            "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
+            categories, or of cells), "df_model", "df_resid", "llf", "aic", "bic" (nan where they
+            mean nothing), "converged", and what else a kind of results has.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().glance()[["method", "nobs", "df_model", "converged"]]
+          method  nobs  df_model  converged
+        0    mle  1000         2       True
+        """
+        return pd.DataFrame([self._facts()])
+
+    # -- maketables --------------------------------------------------------------------------
+
+    def to_maketables(self, latex: bool = False) -> TableModel:
+        """What the package maketables sets side by side, in HTML, LaTeX and Word.
+
+        Results have the same attributes themselves, but version 0.2 of maketables takes whatever
+        has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
+        epsilon nor cells of several variables. So pass ``results.to_maketables()``.
+
+        Parameters
+        ----------
+        latex : bool
+            Whether labels and facts have their special characters escaped, as a table in LaTeX
+            needs them: "50% & more" would not compile. Not for HTML or Word.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> model = ldp.FrequencyModel(counts, name="answer").fit().to_maketables()
+        >>> model.__maketables_stat__("N"), model.__maketables_depvar__
+        (1000, 'answer')
+
+        Then ``maketables.ETable([model, ...])``.
+        """
+        frame = self._coefficients()
+        table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
+        table.insert(2, "t", frame["t"].to_numpy())
+        table.index = pd.Index(_as_text(frame.index), name="Coefficient")
+        facts, subject = self._facts(), self._subject
+        if boolean("latex", latex):
+            table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
+            facts = {k: latex_text(v) if isinstance(v, str) else v for k, v in facts.items()}
+            subject = latex_text(subject)
+        return TableModel(table, facts, subject)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the variable, by the name that statsmodels has for it."""
+        return self._subject
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.to_maketables().__maketables_coef_table__
+
+    def __maketables_stat__(self, key: str) -> Any:
+        return _stat(self._facts(), key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self._subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return _vcov(self._facts())
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return _default_stats(self._facts())
+
+
+class Presented(Tabulated):
+    """Results that print as a summary and are data frames for further use.
+
+    A class gives its estimates by `_tidy` and `tvalues`, what there is once by `_facts`.
+    """
+
+    @abstractmethod
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
+
+    @abstractmethod
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""
+
+    @property
+    @abstractmethod
+    def tvalues(self) -> pd.Series[float]:
+        """Estimates over their standard errors."""
+
+    def _coefficients(self) -> pd.DataFrame:
+        return self._tidy(0.05).assign(t=self.tvalues.to_numpy())
+
+    @names_alpha
+    def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The estimates as a flat table of data, with no index: a row for each.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            The labels, in the column "term" or in one for each variable; "estimate" and
+            "std_error" of `params`; "lower" and "upper" of `conf_int`; and "p_value", the one of
+            the summary: one-sided, of a frequency of zero. nan where something was not computed. A
+            variable with the name of another column has "(variable)" after it.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().to_frame().round(3)
+          term  estimate  std_error  lower  upper  p_value
+        0    a     0.571      0.043  0.487  0.657    0.000
+        1    b     0.324      0.041  0.244  0.407    0.000
+        2    c     0.105      0.038  0.032  0.182    0.002
+        """
+        frame = self._tidy(level(alpha))[_TIDY]
+        labels = frame.index.to_frame(index=False)
+        if labels.shape[1] == 1:
+            labels.columns = pd.Index(["term"])
+        else:
+            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
+            labels.columns = pd.Index(names)
+        return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+
+class Summarised(Presented):
+    """Results that print as a summary of the usual options; a class gives its `_summary_table`."""
+
+    @abstractmethod
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+        """What the summary says, for checked options."""
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories, or cells, to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> summary = ldp.FrequencyModel(counts).fit().summary()
+        >>> summary.as_text().splitlines()[0].strip()
+        'Frequencies of a privatised variable'
+        """
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return self._summary_table(alpha, max_rows, boolean("details", details)).layout()
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Estimates and facts as maketables reads them, and nothing else.
+
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.table
+
+    def __maketables_stat__(self, key: str) -> Any:
+        return _stat(self.facts, key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return _vcov(self.facts)
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return _default_stats(self.facts)
+
+
+def _stat(facts: dict[str, Any], key: str) -> Any:
+    """A fact by its name, or by that which tables have for it; None where there is none."""
+    value = facts.get(_STATS.get(key, key))
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return "infinite" if isinstance(value, float) and value == np.inf else value
+
+
+def _default_stats(facts: dict[str, Any]) -> list[str]:
+    """The usual facts that these results have."""
+    return [key for key in _DEFAULT_STATS if _stat(facts, key) is not None]
+
+
+def _vcov(facts: dict[str, Any]) -> dict[str, Any]:
+    return {"vcov_type": facts.get("cov_type"), "clustervar": None}
+
+
+def _as_text(labels: pd.Index[Any]) -> list[str]:
+    """Labels as text; those of several variables joined, and quoted where two would be alike."""
+    if not isinstance(labels, pd.MultiIndex):
+        return [str(label) for label in labels]
+    joined = [":".join(map(str, label)) for label in labels]
+    if len(set(joined)) < len(joined):
+        return [":".join(map(repr, label)) for label in labels]
+    return joined

@@ -1,0 +1,613 @@
+"""Fit the association of several variables, pair by pair."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
+from ldpstats.estimators.base import Estimator
+from ldpstats.inference.tests import adjust
+from ldpstats.models.association.groups import per_variable, refuse_shared, together, variable_names
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.layout import (
+    Fit,
+    SummaryTable,
+    Tabulated,
+    count_of,
+    distinct_lines,
+    estimator_text,
+    figures,
+    interval_columns,
+    one_line,
+    pvalue_text,
+)
+from ldpstats.models.plots import title_text
+from ldpstats.models.results import plot_symmetric
+from ldpstats.models.storage import Stored
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+    from ldpstats.inference.tables.ratio import Effect
+
+__all__ = ["AssociationMatrix", "associations", "pairwise"]
+
+
+_REMEDY = 'must map names to Reports or pairs (Reports, mask), such as {"job": x, "late": y}'
+
+
+def associations(
+    reports: Mapping[str, Any],
+    candidates: Mapping[str, Any] | None = None,
+    other: Any = False,
+    method: str | Estimator[Any] | None = None,
+    alpha: float = 0.05,
+    memoised: bool | None = None,
+) -> AssociationMatrix:
+    """Association of every pair of several variables of the same respondents.
+
+    Parameters
+    ----------
+    reports : mapping of str to Reports, or to pairs (Reports, mask)
+        Reports by name of the variable, two or more. Respondents are matched by their identifiers
+        (`Reports.ids`), else row by row; a mask, bool of shape (N,), says which of N rows the
+        reports are of. Each pair is fitted on the respondents who have both reports.
+    candidates : mapping of str to sequence, optional
+        By name: the values to look for over an open alphabet, or the categories to keep.
+    other : bool or str, or a mapping by name
+        As in `AssociationModel`.
+    method : str or Estimator, optional
+        As in `AssociationModel.fit`.
+    alpha : float
+        One minus the coverage of each interval of Cramer's V.
+    memoised : bool, optional
+        As in `AssociationModel`: False says that devices drew each report afresh.
+
+    Returns
+    -------
+    AssociationMatrix
+        Pairs that cannot be fitted are in `failed`, each with the reason.
+
+    Raises
+    ------
+    InvalidArgument
+        For fewer than two variables, values that are no reports, and one object for two variables.
+    LDPError
+        The reason of the first pair, if no pair can be fitted.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp, numpy as np
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=3.0)
+    >>> smokes, sex, rain = rng.choice(["no", "yes"], size=(3, 4000))
+    >>> coughs = np.where(rng.random(4000) < 0.5, smokes, "no")
+    >>> answers = {"smokes": smokes, "coughs": coughs, "rain": rain}
+    >>> matrix = ldp.associations({n: krr.privatize(a, rng) for n, a in answers.items()})
+    >>> bool(matrix.pvalues_holm.loc["smokes", "coughs"] < 0.001)
+    True
+    """
+    names = _checked(reports)
+    held = [reports[name] for name in names]
+    sources = [part if isinstance(part, Reports) else part[0] for part in held]
+    found = {n: (str(p.mechanism), len(p)) for n, p in zip(names, sources, strict=True)}
+    pairs = ((both, _counted([reports[name] for name in both])) for both in combinations(names, 2))
+    return pairwise(names, found, pairs, candidates, other, method, alpha, memoised)
+
+
+def pairwise(
+    names: Sequence[str],
+    sources: Mapping[str, tuple[str, int]],
+    pairs: Iterable[tuple[tuple[str, str], JointCounts | LDPError]],
+    candidates: Any = None,
+    other: Any = False,
+    method: Any = None,
+    alpha: float = 0.05,
+    memoised: bool | None = None,
+    origins: Mapping[str, str] | None = None,
+) -> AssociationMatrix:
+    """The association of every pair, from its counts, or the reason why there are none.
+
+    `sources` has the mechanism of each variable in words, and its number of reports; it may be
+    filled while the pairs are read. `origins` are what variables are called where waves of one
+    question are not told apart.
+    """
+    alpha = level(alpha)
+    lists = dict(zip(names, per_variable("candidates", candidates, names), strict=True))
+    others = dict(zip(names, per_variable("other", other, names, scalar=True), strict=True))
+    fits: list[AssociationResults] = []
+    errors: dict[tuple[str, str], LDPError] = {}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", LDPWarning)
+        for both, counts in pairs:
+            kept, rest = ([found[name] for name in both] for found in (lists, others))
+            try:
+                if isinstance(counts, LDPError):
+                    raise counts
+                called = None if origins is None else [origins[name] for name in both]
+                refuse_shared([counts], both, memoised, origins=called)
+                model = AssociationModel(
+                    counts, candidates=kept, other=rest, names=both, memoised=False
+                )
+                fits.append(model.fit(method))
+            except LDPError as error:
+                errors[both] = error
+    if not fits:
+        raise next(iter(errors.values()))
+    for message in {str(warning.message): warning.message for warning in said}.values():
+        warnings.warn(message, stacklevel=3)  # once, not for each pair of the variable
+    return AssociationMatrix(
+        names=tuple(names),
+        sources=tuple(sources[name][0] for name in names),
+        answered=tuple(sources[name][1] for name in names),
+        pairs=tuple(fits),
+        failed=tuple((*both, str(error)) for both, error in errors.items()),
+        alpha=alpha,
+    )
+
+
+def _counted(parts: list[Any]) -> JointCounts | LDPError:
+    """The respondents who have both reports, or why they cannot be found."""
+    try:
+        return together(parts)
+    except LDPError as error:
+        return error
+
+
+def _checked(reports: Any) -> tuple[str, ...]:
+    """The names of the variables, after a check of what they name."""
+    if not isinstance(reports, Mapping):
+        raise InvalidArgument("reports", reports, _REMEDY)
+    names = variable_names(list(reports), len(reports))
+    if len(names) < 2:
+        raise InvalidArgument("reports", list(names), "two or more variables are needed")
+    seen: dict[int, str] = {}
+    for name in names:
+        part = reports[name]
+        held = part[0] if isinstance(part, list | tuple) and len(part) == 2 else part
+        if not isinstance(held, Reports):
+            raise InvalidArgument(f"reports[{name!r}]", part, _REMEDY)
+        if id(held.y) in seen:
+            remedy = f"has the reports of {seen[id(held.y)]!r}: pass those of another variable"
+            raise InvalidArgument(f"reports[{name!r}]", held, remedy)
+        seen[id(held.y)] = name
+    return names
+
+
+# -- Associations of all pairs of several variables -----------------------------------------------
+
+
+_NO_TEST = "independence was not tested: a variable does not vary"
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationMatrix(Stored, Tabulated):
+    """Cramer's V of all pairs of several variables, with intervals and tests of independence.
+
+    Attributes
+    ----------
+    cramers_v, lower, upper : DataFrame, shape (d, d)
+        Cramer's V of each pair and its interval; one on the diagonal, nan for a pair that could not
+        be fitted.
+    pvalues, pvalues_holm : DataFrame, shape (d, d)
+        p-values of independence, and as Holm adjusts them for all pairs tested; nan on the
+        diagonal.
+    nobs : DataFrame of int, shape (d, d)
+        Respondents with both answers; on the diagonal those with an answer.
+    names, sources : tuple of str
+        Names of the variables and their mechanisms.
+    answered : tuple of int
+        Reports of each variable.
+    pairs : tuple of AssociationResults
+        The fit of each pair; ``matrix["job", "late"]`` finds one.
+    failed : tuple of (str, str, str)
+        Pairs that could not be fitted: both names and the reason.
+    alpha : float
+        One minus the coverage of the intervals.
+
+    Methods
+    -------
+    to_frame, summary, plot
+        One row per pair, in print, or as a figure.
+    glance, to_maketables
+        Key figures in one row, and what the package maketables takes.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp, numpy as np
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=3.0)
+    >>> a, b, c = (krr.privatize(rng.choice(["no", "yes"], 1000), rng) for _ in range(3))
+    >>> matrix = ldp.associations({"a": a, "b": b, "c": c})
+    >>> matrix
+    AssociationMatrix(a, b, c: 3 pairs)
+    >>> matrix["a", "c"].nobs
+    1000
+    """
+
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+    answered: tuple[int, ...]
+    pairs: tuple[AssociationResults, ...]
+    failed: tuple[tuple[str, str, str], ...] = ()
+    alpha: float = 0.05
+
+    _format = "ldpstats-association-matrix"
+    _whole = ()
+    _required = frozenset({"names", "sources", "answered", "pairs", "failed", "alpha"})
+
+    def __repr__(self) -> str:
+        some = f", {len(self.failed)} failed" if self.failed else ""
+        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs"
+        return f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})"
+
+    def __getitem__(self, names: tuple[str, str]) -> AssociationResults:
+        """The fit of two variables, in the order in which they were given to `associations`."""
+        remedy = f"must be two different names of {list(self.names)}"
+        if not isinstance(names, tuple) or len(names) != 2 or names[0] == names[1]:
+            raise InvalidArgument("names", names, remedy)
+        both = sorted(names, key=lambda name: self._place(name))
+        for pair in self.pairs:
+            if pair.names == tuple(both):
+                return pair
+        reason = next(why for *who, why in self.failed if who == both)
+        raise NotAvailable(f"{' and '.join(both)} could not be fitted: {reason}")
+
+    def _place(self, name: object) -> int:
+        return self.names.index(one_of("names", name, self.names))
+
+    # -- matrices ----------------------------------------------------------------------------
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
+        rows = [_row(pair, self.alpha) for pair in self.pairs]
+        rows += [{"first": a, "second": b, "note": why} for a, b, why in self.failed]
+        frame = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
+        frame = frame.set_index(["first", "second"])
+        frame = frame.loc[[pair for pair in combinations(self.names, 2)]]
+        tested = frame["pvalue"].notna()
+        if tested.any():
+            frame.loc[tested, "pvalue_holm"] = adjust(frame.loc[tested, "pvalue"], "holm")
+        return frame
+
+    def to_frame(self) -> pd.DataFrame:
+        """A flat table of data, with no index: a row for each pair of variables.
+
+        Returns
+        -------
+        DataFrame
+            "first", "second"; "cramers_v", "lower", "upper"; "statistic", "df", "pvalue" of
+            independence and "pvalue_holm"; "nobs", "n_missing"; and "note", which says what the
+            interval and the test allow for, or why the pair could not be fitted.
+        """
+        return self._frame.reset_index()
+
+    def _matrix(self, column: str, diagonal: Any) -> pd.DataFrame:
+        """Both triangles of a symmetric matrix."""
+        labels: list[Any] = list(self.names)
+        values: Any = self._frame[column]
+        found = pd.DataFrame(np.nan, index=labels, columns=labels, dtype=object)
+        for (first, second), value in values.items():
+            found.loc[first, second] = found.loc[second, first] = value
+        for name, value in zip(labels, np.broadcast_to(diagonal, len(labels)), strict=True):
+            found.loc[name, name] = value
+        return found.astype(values.dtype)
+
+    @property
+    def cramers_v(self) -> pd.DataFrame:
+        """Cramer's V of each pair."""
+        return self._matrix("cramers_v", 1.0)
+
+    @property
+    def lower(self) -> pd.DataFrame:
+        """Lower ends of its intervals."""
+        return self._matrix("lower", 1.0)
+
+    @property
+    def upper(self) -> pd.DataFrame:
+        """Upper ends of its intervals."""
+        return self._matrix("upper", 1.0)
+
+    @property
+    def pvalues(self) -> pd.DataFrame:
+        """p-values of independence."""
+        return self._matrix("pvalue", np.nan)
+
+    @property
+    def pvalues_holm(self) -> pd.DataFrame:
+        """The same as Holm adjusts them for all pairs tested."""
+        return self._matrix("pvalue_holm", np.nan)
+
+    @property
+    def nobs(self) -> pd.DataFrame:
+        """Respondents with both answers; on the diagonal those with an answer."""
+        return self._matrix("nobs", self.answered)
+
+    # -- presentation ------------------------------------------------------------------------
+
+    def _coefficients(self) -> pd.DataFrame:
+        found = {pair.names: pair for pair in self.pairs}
+        effects = [
+            _effect(found[pair], 0.05) if pair in found else None for pair in self._frame.index
+        ]
+        rows = [
+            (np.nan,) * 3 if effect is None else (effect.estimate, effect.lower, effect.upper)
+            for effect in effects
+        ]
+        frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"], index=self._frame.index)
+        # a standard error of V would mean little near 0, where V is cut
+        return frame.assign(std_error=np.nan, t=np.nan, p_value=self._frame["pvalue_holm"])
+
+    @property
+    def _subject(self) -> str:
+        return "Cramer's V"
+
+    def _facts(self) -> dict[str, Any]:
+        own: dict[str, float] = {}
+        for pair in self.pairs:
+            own |= dict(zip(pair.names, (fit.epsilon for fit in pair.margin_fits), strict=True))
+        public = {name for pair in self.pairs for name in pair.unprotected}
+        private = [epsilon for name, epsilon in own.items() if name not in public]
+        return {
+            "name": ", ".join(self.names),
+            "mechanism": "; ".join(self.sources),
+            "method": "; ".join(dict.fromkeys(pair.method for pair in self.pairs)),
+            "epsilon": float(sum(private)) if private else np.inf,
+            "nobs": min(pair.nobs for pair in self.pairs),
+            "variables": len(self.names),
+            "pairs": len(self.pairs),
+            "failed": len(self.failed),
+            "alpha": self.alpha,
+            "adjust": "holm",
+            "p_smallest": self._frame["pvalue_holm"].min(),
+            "converged": all(pair.converged for pair in self.pairs),
+        }
+
+    def glance(self) -> pd.DataFrame:
+        """What there is once, as a table of one row.
+
+        Returns
+        -------
+        DataFrame, shape (1, ...)
+            "name" (of all variables), "mechanism", "method", "epsilon" (nats, of all protected
+            variables of the pairs together), "nobs" (of the pair that has the fewest respondents),
+            "variables", "pairs" and "failed" (their numbers), "alpha" of the intervals, "adjust",
+            "p_smallest" (adjusted) and "converged".
+        """
+        return super().glance()
+
+    def summary(self, max_rows: int = 40, details: bool = False) -> Summary:
+        """The pairs as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        max_rows : int
+            Pairs to show; those with the smallest p-values come first where there are more.
+        details : bool
+            Whether to say how each pair was fitted.
+        """
+
+        most = positive_integer("max_rows", max_rows)
+        named = zip(self.names, self.sources, self.answered, strict=True)
+        fits = {pair.names: pair.fit for pair in self.pairs} if boolean("details", details) else {}
+        return matrix_summary(list(named), self._frame, fits, self.alpha, most).layout()
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+    def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
+        """Draw Cramer's V of each pair with its interval.
+
+        Pairs whose adjusted p-value is not below `alpha` are hatched.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        title : str, optional
+            The title to draw; "" for none.
+        """
+
+        matrices = (self.cramers_v, self.lower, self.upper, self.pvalues_holm)
+        return plot_matrix(*matrices, self.alpha, ax, title)
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "names": list(self.names),
+            "sources": list(self.sources),
+            "answered": list(self.answered),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "failed": [list(pair) for pair in self.failed],
+            "alpha": self.alpha,
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> AssociationMatrix:
+        names = tuple(document["names"])
+        made = cls(
+            names=names,
+            sources=tuple(map(str, document["sources"])),
+            answered=tuple(positive_integer("answered", n, 0) for n in document["answered"]),
+            pairs=tuple(AssociationResults.from_dict(pair) for pair in document["pairs"]),
+            failed=tuple((str(a), str(b), str(why)) for a, b, why in document["failed"]),
+            alpha=level(document["alpha"]),
+        )
+        held = {pair.names for pair in made.pairs} | {pair[:2] for pair in made.failed}
+        wanted = set(combinations(names, 2))
+        sizes = {len(names), len(made.sources), len(made.answered)}
+        if held != wanted or len(held) != len(made.pairs) + len(made.failed) or len(sizes) > 1:
+            raise InvalidArgument("pairs", sorted(map(str, held)), f"must be all of {names}")
+        return made
+
+
+_COLUMNS: dict[str, Any] = {
+    "first": object,
+    "second": object,
+    "cramers_v": float,
+    "lower": float,
+    "upper": float,
+    "statistic": float,
+    "df": float,
+    "pvalue": float,
+    "pvalue_holm": float,
+    "nobs": "Int64",
+    "n_missing": "Int64",
+    "note": object,
+}
+
+
+def _effect(pair: AssociationResults, alpha: float) -> Effect | None:
+    """Cramer's V of a pair, where there is one."""
+    try:
+        return pair.cramers_v(alpha)
+    except NotAvailable:
+        return None
+
+
+def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
+    """What is said of one pair."""
+    first, second = pair.names
+    row: dict[str, Any] = {"first": first, "second": second}
+    row |= {"nobs": pair.nobs, "n_missing": pair.n_missing}
+    notes = []
+    try:
+        effect = pair.cramers_v(alpha)
+        row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
+        notes.append(effect.message)
+    except NotAvailable as error:
+        notes.append(str(error))
+    test = pair.independence
+    if test is None:
+        notes.append(_NO_TEST)
+    else:
+        row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
+        notes.append(test.note)
+    return row | {"note": "; ".join(note for note in notes if note)}
+
+
+# -- The summary of the associations of several variables -----------------------------------------
+
+
+_LONGEST_NAME = 24
+
+
+def matrix_summary(
+    variables: Sequence[tuple[str, str, int]],
+    frame: pd.DataFrame,
+    fits: Mapping[tuple[str, ...], Fit],
+    alpha: float,
+    max_rows: int,
+) -> SummaryTable:
+    """What is said of the pairs; `variables` are names, mechanisms and numbers of reports.
+
+    `fits` are those whose machinery is to be shown.
+    """
+    order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
+    shown = frame if len(frame) <= max_rows else frame.iloc[order]
+    names = [name for name, *_ in variables]
+    short = dict(zip(names, distinct_lines(names, _LONGEST_NAME), strict=True))
+    body, rows = [], list[Any](shown.itertuples(index=False))
+    for row in rows:
+        nobs = "-" if row.nobs is pd.NA else str(row.nobs)
+        df = "-" if np.isnan(row.df) else f"{row.df:g}"
+        tests = [
+            *figures([row.statistic], 2),
+            df,
+            pvalue_text(row.pvalue),
+            pvalue_text(row.pvalue_holm),
+        ]
+        body.append([*figures([row.cramers_v, row.lower, row.upper], 3), nobs, *tests])
+    ends = interval_columns(alpha)
+    return SummaryTable(
+        title=f"Associations of {len(variables)} variables",
+        header=[
+            [f"{short[name]}:", source, "Reports:", str(size)] for name, source, size in variables
+        ],
+        columns=["Cramer's V", *ends, "n", "chi2", "df", "p-value", "Holm"],
+        stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
+        body=body,
+        notes=[
+            *_notes(frame, len(shown), alpha),
+            *(_machinery(pair, fits[pair]) for pair in shown.index if pair in fits),
+        ],
+    )
+
+
+def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
+    tested = int(frame["pvalue"].notna().sum())
+    times = count_of(tested, "test")
+    notes = [
+        f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained estimates; "
+        f"score tests of independence, p-values as they are and adjusted for {times} (Holm)."
+    ]
+    if frame["n_missing"].sum():
+        notes.append("NOTE: each pair rests on the respondents who have both reports.")
+    if rest := len(frame) - shown:
+        notes.append(f"{rest} pairs with larger p-values are not shown.")
+    said: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
+        if note:
+            kind = "WARNING" if np.isnan(upper) else "NOTE"
+            said.setdefault((kind, note), []).append(pair)
+    return notes + [f"{kind}: {_listed(pairs)}: {note}." for (kind, note), pairs in said.items()]
+
+
+def _listed(pairs: list[tuple[str, str]]) -> str:
+    """Pairs in words: "a and b", and "a with b, c" where all of them have a variable in common."""
+    common = set(pairs[0]).intersection(*pairs)
+    if len(pairs) > 1 and common:
+        (name,) = common
+        others = (b if a == name else a for a, b in pairs)
+        return f"{one_line(name, 40)} with {', '.join(one_line(other, 40) for other in others)}"
+    return ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
+
+
+def _machinery(pair: tuple[str, ...], fit: Fit) -> str:
+    """How one pair was fitted."""
+    names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
+    gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
+    state = "converged" if fit.converged else "did NOT converge"
+    log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
+    steps = count_of(fit.n_iter, "iteration")
+    return f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}."
+
+
+# -- The plot of a matrix of associations. Matplotlib is imported when one is drawn ---------------
+
+
+def plot_matrix(
+    v: pd.DataFrame,
+    lower: pd.DataFrame,
+    upper: pd.DataFrame,
+    pvalues: pd.DataFrame,
+    alpha: float,
+    ax: Axes | None,
+    title: str | None,
+) -> Axes:
+    """Draw the lower triangle: Cramer's V of each pair with its interval."""
+    percent = f"{100 * (1 - alpha):g}%"
+    return plot_symmetric(
+        v,
+        lower,
+        upper,
+        pvalues < alpha,
+        ax,
+        title_text(title, f"Associations of {len(v)} variables, {percent} intervals"),
+        "Cramer's V",
+        f"hatched: independence is not rejected at {alpha:g} (Holm)",
+    )

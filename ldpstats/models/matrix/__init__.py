@@ -1,1 +1,0 @@
-"""Association of several variables, pair by pair."""

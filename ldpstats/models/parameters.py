@@ -1,0 +1,913 @@
+"""Fit the frequencies and the unknown parameters of several groups together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean as checked_boolean
+from ldpstats.arguments import level, number_from_json, number_to_json, one_of, positive_integer
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPWarning,
+    MisfitWarning,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimators.parametric import Maximum, continued, maximum
+from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import wald
+from ldpstats.inference.profiles import profile_intervals, signed_roots
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.parametric import (
+    ParametricLikelihood,
+    PolynomialMatrix,
+    exact_jacobian,
+    generic_point,
+    unidentified,
+    unidentified_exactly,
+)
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice, mechanism_from_dict
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Fit,
+    Part,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    design_pairs,
+    distinct_lines,
+    estimate_cells,
+    estimate_columns,
+    estimator_text,
+    goodness_notes,
+    header,
+    in_turn,
+    interval_note,
+    largest,
+    names_alpha,
+    pvalue_text,
+    respondents_pairs,
+    rest_notes,
+    second_shown,
+    second_words,
+    title,
+    touch_ends,
+)
+from ldpstats.models.posterior.draws import parameters_posterior, parameters_prior
+from ldpstats.models.posterior.results import Origin, PosteriorResults
+from ldpstats.models.results import FittedResults, tidy_names
+from ldpstats.models.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+    record,
+)
+from ldpstats.programs.laws import terms_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["DeviceGroups", "ParametersModel", "ParametersResults", "polynomial_matrix"]
+
+
+@dataclass(frozen=True, eq=False)
+class ParametersModel:
+    """Frequencies and unknown parameters; `FrequencyModel` makes it of its groups.
+
+    Parameters
+    ----------
+    groups : DeviceGroups
+    name : str
+        Name of the variable.
+    n_missing : int
+        Respondents who gave no answer.
+    """
+
+    groups: DeviceGroups
+    name: str = ""
+    n_missing: int = 0
+
+    def fit(
+        self, method: Any = None, constraints: Any = None, cov_type: str = "default"
+    ) -> ParametersResults:
+        """Estimate frequencies and parameters by maximum likelihood; see `FrequencyModel.fit`.
+
+        Raises
+        ------
+        NotIdentified
+            If the reports leave a frequency or a parameter open; the message names it.
+        NotAvailable
+            For another method than "mle", or constraints.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the slope of the likelihood at the estimate is not zero.
+        MisfitWarning
+            If the goodness of fit has a p-value below .001, or the unconstrained estimate is
+            further outside [0, 1] than that.
+        LDPWarning
+            If the reports leave something open at the estimate, though not at others.
+        """
+        names = in_turn(list(self.groups.names))
+        plain = (method is None or _is(method, "mle")) and _is(cov_type, "default")
+        if not plain or constraints is not None:
+            raise NotAvailable(
+                f"the unknown {names} and the frequencies are estimated by maximum likelihood "
+                "alone: leave out method=, constraints= and cov_type="
+            )
+        self.groups.check_identified()
+        fit = estimate(self.groups, self.name, self.n_missing)
+        results = ParametersResults(fit, self.groups, fit_test(self.groups, fit.linear.estimate))
+        _warn(results)
+        return results
+
+    def fit_posterior(
+        self, rng: Any, prior: Any, draws: Any, engine: Any, origin: Origin
+    ) -> PosteriorResults:
+        """Draw from the posterior of frequencies and parameters; see `FrequencyModel`.
+
+        Raises
+        ------
+        NotIdentified
+            If the reports leave a parameter open, and no prior of it was given.
+        """
+        law = parameters_prior(prior, self.groups.names)
+        if not self.groups.is_open(law.given):
+            self.groups.check_identified(
+                "; or give what is known of a parameter, prior={'"
+                f"{self.groups.names[0]}': Beta(2, 18)}}, say"
+            )
+        origin = replace(origin, subject="Frequencies and parameters")
+        likelihood, index = self.groups.likelihood, self.groups.index
+        return parameters_posterior(likelihood, index, origin, rng, law, draws, engine)
+
+
+def _is(value: object, word: str) -> bool:
+    """Whether a value of any kind is this word."""
+    return isinstance(value, str) and str.__str__(value) == word
+
+
+def _warn(results: ParametersResults) -> None:
+    if not results.converged:
+        words = f"the fit did not converge: {results.message}"
+        warnings.warn(words, ConvergenceWarning, stacklevel=4)
+    if len(left := results.undetermined):
+        words = (
+            f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other values "
+            "fit as well, and conf_int() says which"
+        )
+        warnings.warn(words, LDPWarning, stacklevel=4)
+    test = results.goodness_of_fit
+    words = outside_words(results)
+    if test is not None and test.pvalue < MISFIT:
+        words = (
+            f"the reports do not fit these devices with common frequencies and parameters "
+            f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
+        )
+    if words:
+        warnings.warn(words, MisfitWarning, stacklevel=4)
+
+
+# -- Estimates of frequencies and parameters, with their covariance -------------------------------
+
+
+Array = npt.NDArray[Any]
+
+_CONVERGED = 1e-9  # slope per report
+_IMPOSSIBLE = 1e-9  # probability of a report below which its information has no bound
+_RARE = 5.0  # expected reports below which the chi-square law is rough
+
+
+class ParametersFit(Fit):
+    """A fit of frequencies and parameters: `gap` is the slope that is left (see `slope`)."""
+
+    @property
+    def df_model(self) -> int:
+        """Frequencies and parameters that vary freely: the frequencies sum to one."""
+        return int(self.fitted.estimate.size) - 1
+
+    @property
+    def gap_nats(self) -> float:
+        """`gap` of all reports."""
+        return self.nobs * self.gap
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Both estimates, and where each leaves something open."""
+
+    top: Maximum
+    fitted: Uncertain
+    linear: Uncertain
+    gap: float
+
+
+def estimate(groups: DeviceGroups, name: str, n_missing: int) -> ParametersFit:
+    """Fit frequencies and parameters by maximum likelihood.
+
+    Raises
+    ------
+    NotIdentified
+        If other values fit the reports as well.
+    """
+    found = _solved(groups)
+    likelihood = groups.likelihood
+    converged = found.gap <= _CONVERGED
+    words = f"maximum of {found.top.starts} starts, slope {found.gap:.1e} nats per report"
+    return ParametersFit(
+        fitted=found.fitted,
+        linear=found.linear,
+        method="mle",
+        settings="",
+        cov_type="expected",
+        nobs=int(likelihood.nobs),
+        n_missing=n_missing,
+        epsilon=max(mechanism.epsilon for mechanism in groups.mechanisms),
+        sources=groups.words,
+        llf=float(likelihood.loglike(found.top.x)),
+        gap=found.gap,
+        n_iter=found.top.rounds,
+        converged=converged,
+        message=words,
+        name=name,
+        source_nobs=tuple(counts.nobs for counts in groups.sources),
+    )
+
+
+def _solved(groups: DeviceGroups) -> _Found:
+    likelihood = groups.likelihood
+    top = maximum(likelihood)
+    fitted = joint_covariance(likelihood, top.x)
+    if top.rivals.size and fitted.at is None:
+        _refuse_rivals(groups, top)
+    ahead, inside = continued(likelihood, top.inner)
+    linear = joint_covariance(likelihood, ahead) if inside else Uncertain(ahead, None)
+    if linear.at is not None:
+        linear = Uncertain(ahead, None)
+    return _Found(top, fitted, linear, max(0.0, float(likelihood.slope(top.x))))
+
+
+def _refuse_rivals(groups: DeviceGroups, top: Maximum) -> None:
+    """Refuse reports that another point explains as well."""
+    rival = top.rivals[0]
+    apart = np.flatnonzero(np.abs(rival - top.x) > 1e-3)
+    shown = [f"{groups.index[j]} = {top.x[j]:.4g} or {rival[j]:.4g}" for j in apart.tolist()]
+    raise NotIdentified(
+        f"two answers explain the reports equally well, {in_turn(shown)}: add a group of "
+        "respondents with another device, or one whose parameters are known"
+    )
+
+
+def joint_covariance(likelihood: ParametricLikelihood, x: Array) -> Uncertain:
+    """An estimate with the inverse of the expected information, of rank k - 1 + m at most.
+
+    Where the laws leave some entries open at this point, the others have a covariance. There is
+    none where a report is impossible at this point alone: its information has no bound.
+    """
+    k, d = likelihood.k, likelihood.size
+    open_ = unidentified(likelihood.matrices, x)
+    at = np.flatnonzero(~open_)
+    pairs = zip(likelihood.laws(x), likelihood.jacobians(x), strict=True)
+    if any(J[:, law < _IMPOSSIBLE].any() for law, J in pairs):
+        return Uncertain(x, None, None if at.size == d else at)
+    information = likelihood.information(x)
+    free = np.eye(d)[:, 1:] - np.outer(np.arange(d) == 0, np.arange(1, d) < k)
+    inner = free.T @ information @ free
+    scale = np.sqrt(np.maximum(np.diagonal(inner), 1e-300))
+    V = (
+        free
+        / scale
+        @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True)
+        @ (free / scale).T
+    )
+    if at.size == d:
+        return Uncertain(x, Covariance.dense((V + V.T) / 2.0))
+    own = V[np.ix_(at, at)]
+    return Uncertain(x, Covariance.dense((own + own.T) / 2.0), at)
+
+
+def outside_pvalue(groups: DeviceGroups, fit: Fit) -> float:
+    """p-value of an estimate in [0, 1] against the unconstrained one; 1 where they are the same.
+
+    From the likelihood ratio, whose law on the boundary is a mixture of chi-square laws with up to
+    k - 1 + m degrees of freedom: that with the most bounds it.
+    """
+    rise = float(groups.likelihood.loglike(fit.linear.estimate)) - fit.llf
+    return float(chi2_pvalue(max(0.0, 2.0 * rise), float(fit.df_model)))
+
+
+def fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
+    """Pearson's chi-square of the reports of all groups; None where nothing is left to test.
+
+    Parameters
+    ----------
+    groups : DeviceGroups
+    x : array, shape (k + m,)
+        The maximum of the continued likelihood, so that the law holds at the boundary too.
+    """
+    if groups.df <= 0:
+        return None
+    likelihood = groups.likelihood
+    statistic, least = 0.0, np.inf
+    for n, law in zip(likelihood.counts, likelihood.laws(x), strict=True):
+        expected = n.sum() * law
+        gap = np.square(n - expected)
+        part = np.where(expected > 0.0, gap / np.where(expected > 0.0, expected, 1.0), 0.0)
+        statistic += float(part.sum())
+        least = min(least, float(expected.min()))
+    note = ""
+    if least < _RARE:
+        note = f"a report is expected {least:.2g} times only: the chi-square law is rough"
+    null = "the devices, with the same frequencies and parameters in all groups, made the reports"
+    method = "Pearson chi-square of the reports"
+    return TestResult.chi_square(null, statistic, groups.df, method, note)
+
+
+# -- Groups of respondents whose devices share unknown parameters ---------------------------------
+
+
+_MOST_ENTRIES = 4_000_000  # of a channel matrix
+_EXACT = 64  # frequencies and parameters up to which the rank is computed without rounding
+_REMEDY = "add a group of respondents with another device, or one whose parameters are known"
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceGroups:
+    """The counts of each device, over the same categories.
+
+    Parameters
+    ----------
+    sources : tuple of Counts
+        One a mechanism, each with a report; at least one mechanism has unknown parameters.
+    labels : tuple of str
+        Names of the groups, "" for one without; or none at all.
+    """
+
+    sources: tuple[Any, ...]
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for counts in self.sources:
+            _check_counts(counts)
+        taken = [name for name in self.names if name in set(self.categories)]
+        if taken:
+            remedy = "is a category too: give the unknown parameter another name"
+            raise InvalidArgument("unknown", taken[0], remedy)
+        for counts, Q in zip(self.sources, self._matrices, strict=True):
+            seen = np.flatnonzero((counts.vector() > 0) & ~Q.possible)
+            if seen.size:
+                labels = counts.mechanism.outputs[seen].tolist()
+                remedy = f"were reported, but no category of {counts.mechanism} can make them"
+                raise InvalidArgument("counts", labels, remedy)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The unknown parameters, in the order in which the groups name them."""
+        found = dict.fromkeys(n for c in self.sources for n in c.mechanism.unknown)
+        return tuple(found)
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """The true answers."""
+        labels: pd.Index[Any] = self.sources[0].mechanism.categories
+        return labels
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the estimates: the categories, then the parameters."""
+        return pd.Index([*self.categories.tolist(), *self.names], dtype=object)
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """The device of each group."""
+        return tuple(counts.mechanism for counts in self.sources)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each group in words: its name, if it has one, and its device."""
+        labels = self.labels or [""] * len(self.sources)
+        pairs = zip(labels, self.mechanisms, strict=True)
+        return tuple(f"{label}: {mech}" if label else str(mech) for label, mech in pairs)
+
+    @cached_property
+    def _matrices(self) -> tuple[PolynomialMatrix, ...]:
+        return tuple(polynomial_matrix(mech, self.names) for mech in self.mechanisms)
+
+    @cached_property
+    def likelihood(self) -> ParametricLikelihood:
+        """The likelihood of all reports, without reports that no category can make."""
+        kept = [(Q, Q.possible, c) for Q, c in zip(self._matrices, self.sources, strict=True)]
+        return ParametricLikelihood(
+            tuple(Q.take(possible) for Q, possible, _ in kept),
+            tuple(c.vector()[possible].astype(float) for _, possible, c in kept),
+        )
+
+    @property
+    def df(self) -> int:
+        """Free probabilities of the reports, less what is estimated: those that are left to test.
+
+        Negative where more is estimated than the reports have probabilities.
+        """
+        likelihood = self.likelihood
+        free = sum(Q.shape[2] - 1 for Q in likelihood.matrices)
+        return free - (likelihood.k - 1 + likelihood.m)
+
+    def is_open(self, names: Sequence[str]) -> bool:
+        """Whether the laws leave one of these parameters open, of which a prior then tells."""
+        left = self.index[self._open]
+        return any(name in set(left) for name in names)
+
+    def check_identified(self, remedy: str = "") -> None:
+        """Refuse reports whose laws leave a frequency or a parameter open; `remedy` is a further.
+
+        Raises
+        ------
+        NotIdentified
+        """
+        open_ = self._open
+        if not open_.any():
+            return
+        k = len(self.categories)
+        words = [f"the frequency of {v!r}" for v in self.index[:k][open_[:k]].tolist()]
+        words = [f"the unknown {name}" for name in self.index[k:][open_[k:]]] + words
+        devices = "these devices together"
+        if len(self.sources) == 1:
+            own = f"the cohort {self.labels[0]}" if self.labels else "this group"
+            devices = f"the device of {own}" + ", the only one with reports" * bool(self.labels)
+        raise NotIdentified(
+            f"{in_turn(words)} cannot be estimated from the reports of {devices}: other values "
+            f"give the reports the same law; {_REMEDY}{remedy}"
+        )
+
+    @cached_property
+    def _open(self) -> npt.NDArray[np.bool_]:
+        """Frequencies and parameters that the laws leave open at a generic point."""
+        exact = [_exact_terms(mech, self.names) for mech in self.mechanisms]
+        k, m = len(self.categories), len(self.names)
+        if k + m > _EXACT or any(found is None for found in exact):
+            return unidentified(self.likelihood.matrices)
+        p, theta = generic_point(k, m)
+        laws = [
+            exact_jacobian(found[0], found[1], p, theta) for found in exact if found is not None
+        ]
+        return unidentified_exactly(laws, k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Specifications and counts as plain JSON types."""
+        return {
+            "mechanisms": [mech.to_dict() for mech in self.mechanisms],
+            "counts": [c.vector().tolist() for c in self.sources],
+            "missing": [c.n_missing for c in self.sources],
+        } | ({"labels": list(self.labels)} if self.labels else {})
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> DeviceGroups:
+        """Inverse of `to_dict`."""
+        made = [mechanism_from_dict(own) for own in document["mechanisms"]]
+        parts = zip(made, document["counts"], document["missing"], strict=True)
+        sources = [replace(mech.counts(n), n_missing=lost) for mech, n, lost in parts]
+        return cls(tuple(sources), tuple(document.get("labels", ())))
+
+
+def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialMatrix:
+    """The channel matrix of a mechanism, in these parameters."""
+    if isinstance(mechanism, UnknownDevice):
+        return mechanism.polynomials(names)
+    return PolynomialMatrix.constant(mechanism.channel().matrix(), len(names))
+
+
+def _exact_terms(mechanism: Mechanism, names: Sequence[str]) -> tuple[Array, Array] | None:
+    """Exponents and exact coefficients of a channel matrix; None where it has rounded entries."""
+    if isinstance(mechanism, UnknownDevice | DeviceMechanism):
+        return terms_of(mechanism.exact, names)
+    return None
+
+
+def _check_counts(counts: Any) -> None:
+    """Refuse what does not enter a likelihood with unknown parameters."""
+    mechanism = counts.mechanism
+    if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+        raise NotAvailable(
+            f"{mechanism} reports bits or cohorts: together with unknown parameters only devices "
+            "whose reports are labels can be fitted"
+        )
+    k, l = mechanism.k, mechanism.n_outputs  # noqa: E741
+    if k * l > _MOST_ENTRIES:
+        raise NotAvailable(
+            f"{mechanism} has {k} x {l} probabilities: unknown parameters are estimated for at "
+            f"most {_MOST_ENTRIES:,}; use fewer categories"
+        )
+
+
+# -- What a fit of frequencies and unknown parameters says ----------------------------------------
+
+
+_PLAIN = ("method", "settings", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message")
+_NUMBERS = ("llf", "gap", "epsilon")
+MISFIT = 0.001  # p-value below which reports do not fit the devices
+_MOST_PROFILES = 40  # frequencies and parameters up to which intervals are profiles by default
+
+
+@dataclass(frozen=True, eq=False)
+class ParametersResults(FittedResults):
+    """Estimated frequencies and unknown parameters of devices.
+
+    `params` maximise the likelihood over frequencies that sum to one and parameters in [0, 1].
+    `linear_params` are where the likelihood, continued beyond [0, 1] as far as every report stays
+    possible, has its maximum: the same inside, and the one whose distance from the truth keeps its
+    law at the boundary. `conf_int`, `pvalues`, `t_test` and `wald_test` rest on it.
+
+    The likelihood is not concave. `params` are the best of several starts, and `gap` certifies that
+    no step from them gains, not that no other point does; fits that two points explain equally well
+    are refused.
+
+    Attributes
+    ----------
+    params : Series, shape (k + m,)
+        Frequencies by category, then the parameters by name.
+    frequencies, parameters : Series
+        The two parts of `params`.
+    bse : Series
+        Standard errors of `params` from the expected information; nan for what the reports leave
+        open at the estimate, as the honesty of carriers where the estimate has no carriers.
+    goodness_of_fit : TestResult or None
+        Pearson's chi-square of the reports, where degrees of freedom remain.
+    llf, nobs, n_missing, converged, message
+        As for other results.
+
+    Examples
+    --------
+    Cheating detection: two groups throw the die of the same design with different forced answers.
+
+    >>> import ldpstats as ldp
+    >>> from ldpstats.devices import flip, truth, unknown
+    >>> cheats = flip(unknown("cheating"))
+    >>> first, second = (
+    ...     cheats.when({"heads": "no", "tails": flip(q).when({"heads": "yes"}, otherwise=truth)})
+    ...     .mechanism(("no", "yes"))
+    ...     for q in (.25, .6)
+    ... )
+    >>> groups = [first.counts([420, 180]), second.counts([280, 320])]
+    >>> results = ldp.FrequencyModel(groups).fit()
+    >>> results.params.round(4)
+    no          0.8333
+    yes         0.1667
+    cheating    0.2000
+    Name: params, dtype: float64
+    >>> results.conf_int().loc["cheating"].round(3).tolist()
+    [0.105, 0.296]
+    """
+
+    groups: DeviceGroups
+    goodness_of_fit: TestResult | None = None
+
+    gap = Part[float]("fit", "What a first step could gain at most, in nats per report.")
+    gap_nats = Part[float]("fit", "`gap` of all reports.")
+
+    _format = "ldpstats-parameters-results"
+    _version = 2
+    _required = frozenset({"groups", "goodness_of_fit", *_PLAIN, *_NUMBERS})
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.groups.names)
+        return f"ParametersResults(mle, k={len(self.categories)}, {names}; n={self.nobs})"
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """The true answers."""
+        return self.groups.categories
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.groups.index
+
+    @property
+    def frequencies(self) -> pd.Series[float]:
+        """Estimated frequencies by category."""
+        values = self.fitted.estimate[: len(self.categories)]
+        return pd.Series(values, index=self.categories, name="frequencies")
+
+    @property
+    def parameters(self) -> pd.Series[float]:
+        """Estimated parameters by name."""
+        values = self.fitted.estimate[len(self.categories) :]
+        return pd.Series(values, index=pd.Index(self.groups.names), name="parameters")
+
+    @property
+    def undetermined(self) -> pd.Index[Any]:
+        """What the reports leave open at the estimate: its standard error is nan."""
+        at = self.fitted.at
+        return self.index[:0] if at is None else self.index.delete(at)
+
+    # -- intervals and tests -----------------------------------------------------------------
+
+    @names_alpha
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of frequencies and parameters.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "profile", "wald"}
+            "profile": the values that a likelihood ratio test does not reject; the likelihood is
+            continued beyond [0, 1], so that its ratio keeps its law at the boundary, and the
+            interval is cut. One that lies wholly outside gets a limit inside, at which the estimate
+            is alpha/2 times as likely as at the edge. "wald": `linear_params` plus or minus normal
+            quantile times standard error. "default" is "profile" for up to 40 frequencies and
+            parameters, else "wald".
+        clip : bool
+            Cut Wald intervals to [0, 1]; profiles always are.
+
+        Returns
+        -------
+        DataFrame, shape (k + m, 2)
+            Columns "lower" and "upper".
+        """
+        alpha, clip = level(alpha), checked_boolean("clip", clip)
+        method = one_of("method", method, ("default", "profile", "wald"))
+        if method == "default":
+            method = self.default_intervals
+        key = (alpha, method, clip)
+        if key not in self._intervals:
+            self._intervals[key] = self._bounds(alpha, method, clip)
+        bounds = self._intervals[key].copy()
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def default_intervals(self) -> str:
+        """What `conf_int` gives by default: "profile" or "wald"."""
+        return "profile" if self.k <= _MOST_PROFILES else "wald"
+
+    @cached_property
+    def _intervals(self) -> dict[tuple[float, str, bool], Array]:
+        """Intervals that were asked for: profiles take time, and a summary shows them again."""
+        return {}
+
+    def _bounds(self, alpha: float, method: str, clip: bool) -> Array:
+        estimate, se = self.linear.estimate, self.linear.bse()
+        if method == "profile":
+            every = np.arange(self.k)
+            return profile_intervals(self.groups.likelihood, estimate, se, alpha, every)
+        self._check_errors()
+        bounds = np.asarray(wald(estimate, se, alpha))
+        return np.asarray(edge_normal(bounds, estimate, se, alpha)) if clip else bounds
+
+    def _check_errors(self) -> None:
+        """Refuse Wald statistics where the continued likelihood has no regular maximum."""
+        if self.linear.covariance is None or len(self.undetermined):
+            left = in_turn([str(label) for label in self.undetermined])
+            why = f": the reports leave {left} open" if left else ""
+            raise NotAvailable(
+                f"the unconstrained estimate has no covariance{why}; conf_int() rests on the "
+                "likelihood alone"
+            )
+
+    def t_test(self, hypothesis: Any) -> Any:
+        self._check_errors()
+        return super().t_test(hypothesis)
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        self._check_errors()
+        return super().wald_test(hypothesis)
+
+    t_test.__doc__ = FittedResults.t_test.__doc__
+    wald_test.__doc__ = FittedResults.wald_test.__doc__
+
+    @cached_property
+    def _zero_roots(self) -> Array:
+        every = np.arange(self.k)
+        return signed_roots(self.groups.likelihood, self.linear.estimate, every, np.zeros(self.k))
+
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of a frequency or parameter of 0 against one above it.
+
+        From the signed root of the likelihood ratio; not adjusted for their number.
+        """
+        found = normal_pvalue(self._zero_roots, "larger")
+        return self._series(np.asarray(found), "presence_pvalues")
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of a frequency or parameter of 0, by the likelihood ratio."""
+        found = normal_pvalue(self._zero_roots, "two-sided")
+        return self._series(np.asarray(found), "pvalues")
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates.
+
+        Returns
+        -------
+        DataFrame, one row per category, then one per parameter
+            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
+            "presence_pvalue" (one-sided, of 0 against above, not adjusted).
+        """
+        frame = self._estimates_frame(alpha, self.conf_int(level(alpha)))
+        return frame.assign(presence_pvalue=self.presence_pvalues())
+
+    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+        frame = {"params": self.params, "bse": self._series(self.fitted.bse(), "bse")}
+        frame |= {"linear": self.linear_params}
+        frame |= {"linear_se": self._series(self.linear.bse(), "linear_bse")}
+        bounds = self.conf_int(alpha) if intervals is None else intervals
+        return pd.DataFrame(frame).join(bounds)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return tidy_names(self.summary_frame(alpha))
+
+    def _facts(self) -> dict[str, Any]:
+        test = self.goodness_of_fit
+        more = {"k": len(self.categories), "n_parameters": len(self.groups.names)}
+        return (
+            super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
+        )
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show; the largest estimates where there are more. Parameters are always
+            shown.
+        details : bool
+            Whether to show how the estimate was computed, and the unconstrained one in any case.
+        """
+
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        table = parameters_summary(
+            self.fit,
+            self.goodness_of_fit,
+            self.groups.names,
+            [str(label) for label in self.undetermined],
+            outside=outside_words(self),
+            frame=self.summary_frame(alpha),
+            intervals=self.default_intervals,
+            alpha=alpha,
+            max_rows=max_rows,
+            details=checked_boolean("details", details),
+        )
+        return table.layout()
+
+    @names_alpha
+    def plot(
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        truth: Any = None,
+        sort: Any = None,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw frequencies and parameters with their intervals, one line each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series or array, shape (k + m,), optional
+            Known values, drawn beside the estimates.
+        sort : bool, optional
+            Whether the largest is on top.
+        most : int
+            Estimates to draw.
+        title : str, optional
+            The title; "" for none.
+        """
+        from ldpstats.models.plots import plot_frequencies
+
+        frame = self.summary_frame(level(alpha))
+        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
+        document |= estimates_to_dict(self.fitted, self.linear)
+        document |= {"name": self.name, "sources": list(self.sources)}
+        document |= {"source_nobs": list(self.fit.source_nobs)}
+        document["goodness_of_fit"] = maybe_to_dict(self.goodness_of_fit)
+        return document | {"groups": self.groups.to_dict()}
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> ParametersResults:
+        d = {name: document[name] for name in (*_PLAIN, "name")}
+        d |= {name: number_from_json(document[name]) for name in _NUMBERS}
+        d |= estimates_from_dict(document)
+        d |= {name: tuple(document[name]) for name in ("sources", "source_nobs")}
+        groups = DeviceGroups.from_dict(document["groups"])
+        test = maybe_from_dict(TestResult, document["goodness_of_fit"])
+        return cls(record(ParametersFit, d), groups, test)
+
+
+def outside_words(results: ParametersResults) -> str:
+    """What to say of an unconstrained estimate too far outside [0, 1] for chance; "" if it is not.
+
+    The goodness of fit does not see it, since its reports are fitted without the bounds.
+    """
+    pvalue = outside_pvalue(results.groups, results.fit)
+    if pvalue >= MISFIT:
+        return ""
+    values = results.linear_params
+    out = values[(values < 0.0) | (values > 1.0)].index
+    return (
+        f"the unconstrained estimate of {in_turn(list(map(str, out)))} is further outside [0, 1] "
+        f"than chance explains (p < {MISFIT}): check the devices, and that respondents were "
+        "drawn at random into groups"
+    )
+
+
+# -- The summary of frequencies and unknown parameters --------------------------------------------
+
+
+def parameters_summary(
+    fit: Fit,
+    test: TestResult | None,
+    names: Sequence[str],
+    undetermined: Sequence[str],
+    *,
+    outside: str,
+    frame: pd.DataFrame,
+    intervals: str,
+    alpha: float,
+    max_rows: int,
+    details: bool,
+) -> SummaryTable:
+    """What is said of frequencies and of parameters with these names, last in the frame."""
+    k = len(frame) - len(names)
+    shown = pd.concat([largest(frame.iloc[:k], max_rows), frame.iloc[k:]])
+    digits, both = decimals(shown), second_shown(shown, details)
+    cells = estimate_cells(shown, digits, both)
+    kind = {"profile": "profile likelihood", "wald": "Wald"}[intervals]
+    pairs = zip(cells, shown["presence_pvalue"], strict=True)
+    left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), ("Categories:", str(k))]
+    left.append(("Unknown parameters:", str(len(names))))
+    return SummaryTable(
+        title=title(fit, "Frequencies and parameters"),
+        header=header(left, respondents_pairs(fit), fit if details else None),
+        columns=[*estimate_columns(alpha, both), "p-value"],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
+        body=[[*row, pvalue_text(p)] for row, p in pairs],
+        notes=[
+            interval_note(alpha, kind, touch_ends(shown), second_words(shown, both, digits)),
+            "p-value: of a value of 0 against one above, by the likelihood ratio, not adjusted.",
+            *rest_notes(len(shown) - len(frame) + k, k),
+            *_epsilon_notes(names),
+            *_boundary_notes(fit, frame, undetermined),
+            *([f"WARNING: {outside}."] if outside else []),
+            *closing_notes(fit, 1.0),
+            *goodness_notes(test),
+        ],
+    )
+
+
+def _epsilon_notes(names: Sequence[str]) -> list[str]:
+    quoted = in_turn([f"{name!r}" for name in names])
+    return [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
+
+
+def _boundary_notes(fit: Fit, frame: pd.DataFrame, undetermined: Sequence[str]) -> list[str]:
+    """What the estimate does not tell."""
+    notes = []
+    if undetermined:
+        notes.append(
+            f"WARNING: at this estimate the reports leave {in_turn(undetermined)} open: "
+            "other values fit as well. Only the intervals say what is known of it."
+        )
+    elif fit.linear.covariance is None:
+        notes.append(
+            "WARNING: the unconstrained estimate has no standard errors: rely on the intervals."
+        )
+    values = fit.fitted.estimate
+    at_bound = frame.index[(values <= 0.0) | (values >= 1.0)]
+    if len(at_bound):
+        notes.append(
+            f"NOTE: the estimate of {in_turn(list(map(str, at_bound)))} is on the boundary; the "
+            "intervals keep their coverage there, standard errors do not."
+        )
+    return notes

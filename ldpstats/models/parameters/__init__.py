@@ -1,1 +1,0 @@
-"""Frequencies and the unknown parameters of devices, estimated together."""

@@ -1,0 +1,917 @@
+"""The distribution behind a personalised utility-optimised mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, distribution, level, one_of
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.estimators.base import Estimator
+from ldpstats.inference import intervals as intervals_inference
+from ldpstats.inference.boundary import edge_normal
+from ldpstats.inference.intervals import wald
+from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
+from ldpstats.labels import align, labels_from_json, labels_to_json
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.mechanisms import PUM
+from ldpstats.models.frequency import results as contrasts
+from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.frequency.tests import warn_of_doubts
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Fit,
+    Pair,
+    Part,
+    SummaryTable,
+    closing_notes,
+    decimals,
+    design_pairs,
+    distinct_lines,
+    estimate_cells,
+    estimate_columns,
+    estimator_text,
+    figures,
+    goodness_notes,
+    header,
+    interval_note,
+    largest,
+    names_alpha,
+    one_line,
+    protection_notes,
+    pvalue_text,
+    respondents_pairs,
+    rest_notes,
+    second_shown,
+    second_words,
+    title,
+    touch_ends,
+)
+from ldpstats.models.results import CategoryResults, warn_of_method
+from ldpstats.reports.single import BitCounts, Counts, Reports
+
+if TYPE_CHECKING:
+    from ldpstats.inference.boundary import ReportSums
+    from ldpstats.models.results import ContrastLaw
+
+__all__ = ["PersonalizedModel", "PersonalizedResults"]
+
+
+Array = npt.NDArray[Any]
+Data = Reports | Counts | BitCounts
+
+
+class PersonalizedModel:
+    """Frequencies of categories that respondents sent to a bot where they were sensitive to them.
+
+    Parameters
+    ----------
+    data : Reports, Counts or BitCounts, or a list of them
+        Reports of ``pum.common``, or groups of reports over its categories with another epsilon.
+    pum : PUM
+        Says which of the categories are true answers and which are tags.
+    background : mapping from tag to Series or array of shape (k,), optional
+        Distribution of the true category of those who sent it to the tag's bot, such as where
+        people live (MK19's case II); a Series is matched by label. A tag without one is spread in
+        proportion to the estimates of the categories that are not sensitive for all (case I).
+    exact : bool
+        Whether the background is known exactly (case III), so that intervals and tests are about
+        the frequencies. Every tag then needs one.
+    name : str, optional
+        Name of the variable, for tables; that of the reports by default.
+
+    Raises
+    ------
+    InvalidArgument
+        If a tag is unknown, a background is not a distribution over the categories, or a background
+        is missing although ``exact=True`` or all categories are sensitive.
+    MechanismMismatch
+        If the data are over other categories than those of ``pum.common``.
+
+    Notes
+    -----
+    The background says who is behind a bot in the mean over all respondents (MK19 eq. 20), not
+    where one of them lives.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, epsilon=1.0), ("home",))
+    >>> counts = pum.common.counts([180, 60, 370, 390])
+    >>> model = ldp.PersonalizedModel(counts, pum, {"home": [0.25, 0.75, 0.0]})
+    >>> model.fit().params.round(3)
+    centre    0.455
+    park      0.326
+    clinic    0.219
+    Name: params, dtype: float64
+    >>> ldp.PersonalizedModel(counts, pum).fit().params.round(3)
+    centre    0.586
+    park      0.195
+    clinic    0.219
+    Name: params, dtype: float64
+    """
+
+    def __init__(
+        self,
+        data: Data | Sequence[Data],
+        pum: PUM,
+        background: Mapping[Any, Any] | None = None,
+        exact: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(pum, PUM):
+            raise InvalidArgument("pum", pum, "must be the PUM that the reports were made under")
+        self.pum, self.exact = pum, boolean("exact", exact)
+        self.frequency = FrequencyModel(data, name=name)
+        if not self.frequency.categories.equals(pum.common.categories):
+            raise MechanismMismatch(
+                f"{self.frequency.sources[0].mechanism} is not over the categories and then the "
+                f"tags of {pum}: pass reports of its clients, or of pum.privatize"
+            )
+        self._given = self._read(background)
+
+    def __repr__(self) -> str:
+        return f"PersonalizedModel({self.pum}; n={self.nobs})"
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """Labels of the categories of true answers, in order."""
+        return self.pum.categories
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports."""
+        return self.frequency.nobs
+
+    @property
+    def _others(self) -> npt.NDArray[np.bool_]:
+        """Categories that are not sensitive for all."""
+        return np.asarray(~self.categories.isin(self.pum.mechanism.sensitive))
+
+    def _read(self, background: object) -> Array:
+        """Background as an array of shape (kappa, k), nan for tags without."""
+        tags, k = self.pum.tags, len(self.categories)
+        if background is not None and not isinstance(background, Mapping):
+            raise InvalidArgument(
+                "background", background, "must be a dict from tags to distributions, or None"
+            )
+        found = np.full((len(tags), k), np.nan)
+        for tag, law in (background or {}).items():
+            if tag not in tags:
+                raise InvalidArgument("background", tag, f"is no tag: they are {tags.tolist()}")
+            name = f"background[{tag!r}]"
+            law = distribution(name, align(name, law, self.categories), k)
+            found[tags.get_loc(tag)] = law / law.sum()
+        lacking = tags[np.isnan(found[:, 0])].tolist()
+        if lacking and self.exact:
+            raise InvalidArgument(
+                "exact", True, f"needs a background for every tag, and {lacking} have none"
+            )
+        if lacking and not self._others.any():
+            raise InvalidArgument(
+                "background",
+                background,
+                f"lacks {lacking}: all categories are sensitive, there is none to spread them over",
+            )
+        return found
+
+    def fit(self, method: str | Estimator[Any] | None = None) -> PersonalizedResults:
+        """Estimate the frequencies.
+
+        Parameters
+        ----------
+        method : str or Estimator, optional
+            Of the intermediate frequencies, as in `FrequencyModel.fit`: "mle" by default,
+            "inversion" where only bit sums are known.
+
+        Returns
+        -------
+        PersonalizedResults
+
+        Raises
+        ------
+        NotAvailable
+            If a tag has no background and no report was made that it could be spread over.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When the goodness of fit of the reports has a p-value below .001.
+        LDPWarning
+            When the condition number of the channel is above 1e8.
+        """
+        found = self.frequency.fit_quietly(method)
+        warn_of_doubts(self.frequency.misfit(found), found.condition)
+        assumed = Background(self.pum.tags, self._given, self._others, self.exact)
+        return personalized_results(found, self.categories, assumed)
+
+
+# -- What is known of the answers behind the tags -------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Distribution of the category behind each tag, as far as it is given.
+
+    `given`, shape (kappa, k), has a row for each of the kappa `tags`, of nan for a tag without one;
+    `others`, shape (k,), are the categories that are not sensitive for all; `exact` says that the
+    distributions are the truth.
+    """
+
+    tags: pd.Index[Any]
+    given: npt.NDArray[np.float64]
+    others: npt.NDArray[np.bool_]
+    exact: bool
+
+    @property
+    def is_lacking(self) -> npt.NDArray[np.bool_]:
+        """Tags, shape (kappa,), without a distribution."""
+        return np.asarray(np.isnan(self.given).any(axis=1))
+
+    def mixture(self, r: npt.NDArray[np.float64]) -> Mixture:
+        """How p rests on the intermediate frequencies near r."""
+        return mixture(r, self.given, self.others)
+
+    def through(self, r: Uncertain) -> Uncertain:
+        """The estimate of p from that of the intermediate frequencies."""
+        mix, V = self.mixture(r.estimate), r.covariance
+        return Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V))
+
+
+# -- Frequencies that are mixtures of what was reported of a category and of bots (MK19 section 5) -
+# The intermediate frequencies r are those of k categories and then of kappa bots. A frequency of
+# the truth is ``p_x = r_x + sum_t r(bot_t) pi_t(x)`` (MK19 eq. 21), where pi_t is the distribution
+# of the category behind bot t: given, or in proportion to r over the categories that are not
+# sensitive.
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """p as a function of the intermediate frequencies near r: ``own * r_X + loads @ (rows @ r)``.
+
+    Parameters
+    ----------
+    background : array, shape (kappa, k)
+        Distribution of the category behind each bot, given or in proportion to r.
+    own : array, shape (k,)
+        How often the frequency of a category itself counts: once, and more where bots are spread.
+    loads : array, shape (k, q)
+        Weights of the q combinations of r that enter beside it.
+    rows : array, shape (q, k + kappa)
+        Those combinations: the bots whose background is given, and, where others are spread, the
+        contrast ``B - (B/N) sum_N r``, zero at r itself, of their sum B against the categories that
+        they are spread over, of which the sum is N.
+    at : array of int, shape (q,)
+        Position in r of the bot that a combination is; -1 for the contrast.
+
+    Examples
+    --------
+    >>> from ldpstats.likelihood.covariance import multinomial
+    >>> r = np.array([0.2, 0.3, 0.5])   # two categories and a bot
+    >>> mix = mixture(r, np.array([[0.9, 0.1]]), np.array([True, True]))
+    >>> mix.estimate(r)
+    array([0.65, 0.35])
+    >>> mix.covariance(multinomial(r, n=100)).variances().round(6)
+    array([0.001825, 0.001825])
+    """
+
+    background: Array
+    own: Array
+    loads: Array
+    rows: Array
+    at: npt.NDArray[np.int64]
+
+    def estimate(self, r: Array) -> Array:
+        """MK19 eq. 21, shape (k,), at the r that the mixture is of."""
+        k = self.own.size
+        return np.asarray(r[:k] + r[k:] @ self.background)
+
+    def blocks(self, V: Covariance) -> tuple[Array, Array]:
+        """Covariances of ``own * r_X`` with ``rows @ r``, (k, q), and those among these, (q, q)."""
+        k = self.own.size
+        if V.factors is None:
+            images = V.matrix() @ self.rows.T
+        else:
+            loaded = V.core @ (V.factors.T @ self.rows.T)
+            images = V.diagonal[:, None] * self.rows.T + V.factors @ loaded
+        inner = self.rows @ images
+        cross = self.own[:, None] * images[:k]
+        return cross, (inner + inner.T) / 2
+
+    def covariance(self, V: Covariance) -> Covariance:
+        """Covariance G V G' of p, where V is that of r and G the derivative of p; O(k) if V is."""
+        k = self.own.size
+        if V.factors is None:
+            G = self.loads @ self.rows
+            G[np.arange(k), np.arange(k)] += self.own
+            return Covariance.dense(V.transform(G))
+        cross, inner = self.blocks(V)
+        q, rank = inner.shape[0], V.core.shape[0]
+        core = np.zeros((rank + 2 * q, rank + 2 * q))
+        core[:rank, :rank], core[rank : rank + q, rank : rank + q] = V.core, inner
+        core[rank : rank + q, rank + q :] = core[rank + q :, rank : rank + q] = np.eye(q)
+        own = self.own[:, None] * V.factors[:k]
+        factors = np.hstack([own, self.loads, cross])
+        return Covariance(self.own**2 * V.diagonal[:k], core, factors)
+
+
+def mixture(r: Array, given: Array, others: npt.NDArray[np.bool_]) -> Mixture:
+    """How p rests on the intermediate frequencies (MK19 eq. 21 and the end of section 5.3)."""
+    kappa, k = given.shape
+    spread = np.asarray(np.isnan(given).any(axis=1))
+    at = k + np.flatnonzero(~spread)
+    rows, loads, own = np.zeros((at.size, k + kappa)), given[~spread].T, np.ones(k)
+    rows[np.arange(at.size), at] = 1.0
+    if not spread.any():
+        return Mixture(given, own, loads, rows, at)
+    total, sum_of_bots = float(r[:k][others].sum()), float(r[k:][spread].sum())
+    if not total > 0.0:
+        raise NotAvailable(
+            f"tags without a background are spread over the {int(others.sum())} categories that "
+            f"are not sensitive for all, whose estimates sum to {total:.3g}: give a background"
+        )
+    share, ratio = np.where(others, r[:k] / total, 0.0), sum_of_bots / total
+    contrast = np.concatenate([np.where(others, -ratio, 0.0), spread.astype(np.float64)])
+    return Mixture(
+        background=np.where(spread[:, None], share, given),
+        own=np.where(others, 1.0 + ratio, 1.0),
+        loads=np.column_stack([loads, share]),
+        rows=np.vstack([rows, contrast]),
+        at=np.append(at, -1),
+    )
+
+
+def mover(
+    below: npt.ArrayLike, above: npt.ArrayLike, correlation: npt.ArrayLike
+) -> tuple[Array, Array]:
+    """How far the interval of a sum reaches, from the intervals of its parts.
+
+    The method of variance estimates recovery: the lower end of a sum of q estimates is below it by
+    ``sqrt(sum_ij rho_ij b_i b_j)``, where b_i is how far the lower end of part i is below its
+    estimate; likewise above. It keeps the skewness and the small-sample coverage that the intervals
+    of the parts have. Of two parts that are negatively correlated the shorter sides count in the
+    product: what one loses the other need not make up for where a few reports decide, and there the
+    product of like sides covers too seldom (.87 in the worst case found).
+    """
+    low, high = np.asarray(below, dtype=np.float64), np.asarray(above, dtype=np.float64)
+    rho = np.asarray(correlation, dtype=np.float64)
+    short = np.minimum(low, high)
+    cancelled = np.einsum("...ij,...i,...j->...", np.minimum(rho, 0.0), short, short)
+    added = np.maximum(rho, 0.0)
+    squares = (np.einsum("...ij,...i,...j->...", added, d, d) + cancelled for d in (low, high))
+    reach_below, reach_above = (np.sqrt(np.maximum(square, 0.0)) for square in squares)
+    return reach_below, reach_above
+
+
+def intervals(r: Array, ends: Array, mix: Mixture, V: Covariance, alpha: float) -> Array:
+    """Confidence intervals of p from those of the intermediate frequencies, by `mover`."""
+    k, q = mix.loads.shape
+    cross, inner = mix.blocks(V)
+    values = mix.rows @ r
+    each = wald(values, np.sqrt(np.maximum(np.diagonal(inner), 0.0)), alpha)
+    each[mix.at >= 0] = ends[mix.at[mix.at >= 0]]
+    weights = np.column_stack([mix.own, mix.loads])
+    down = np.column_stack([r[:k] - ends[:k, 0], np.broadcast_to(values - each[:, 0], (k, q))])
+    up = np.column_stack([ends[:k, 1] - r[:k], np.broadcast_to(each[:, 1] - values, (k, q))])
+    down, up = np.maximum(down, 0.0), np.maximum(up, 0.0)  # exact ends may have another centre
+    below = np.where(weights >= 0.0, weights * down, -weights * up)
+    above = np.where(weights >= 0.0, weights * up, -weights * down)
+    C = np.empty((k, 1 + q, 1 + q))
+    C[:, 0, 0] = mix.own**2 * V.variances()[:k]
+    C[:, 0, 1:] = C[:, 1:, 0] = cross * mix.loads
+    C[:, 1:, 1:] = mix.loads[:, :, None] * inner * mix.loads[:, None, :]
+    low, high = mover(below, above, _correlation(C))
+    p = mix.estimate(r)
+    return np.stack([p - low, p + high], axis=-1)
+
+
+def _correlation(C: Array) -> Array:
+    """Correlations from covariances, shape (..., q, q); zero with what does not vary."""
+    places = np.arange(C.shape[-1])
+    sd = np.sqrt(np.maximum(C[..., places, places], 0.0))
+    product = sd[..., :, None] * sd[..., None, :]
+    rho = np.divide(C, product, out=np.zeros(C.shape), where=product > 0.0)
+    rho[..., places, places] = 1.0
+    return np.asarray(np.clip(rho, -1.0, 1.0))
+
+
+def presence(
+    tally: npt.ArrayLike,
+    nobs: int,
+    offset: npt.ArrayLike,
+    scale: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    exclusive: bool,
+) -> tuple[Array, Array]:
+    """One-sided p-values of sums of frequencies that are zero only if each of their parts is.
+
+    Where all parts are zero the law of their counts is known. A sum with one part that noise can
+    imitate has an exact binomial p-value; with several, that of the weighted sum with its mean,
+    variance and skewness under the null. A report that is impossible under the null settles it.
+    """
+    shape = np.broadcast_shapes(*(np.shape(a) for a in (tally, offset, scale, weights)))
+    t, o, s, w = (np.broadcast_to(a, shape) for a in (tally, offset, scale, weights))
+    noisy = (w > 0.0) & (o > 0.0)
+    seen = np.any((w > 0.0) & (o <= 0.0) & (t > 0), axis=-1)
+    larger, smaller = _weighted_tails(t, nobs, o, np.where(noisy, w / s, 0.0), exclusive)
+    parts = noisy.sum(axis=-1)
+    sole = np.argmax(noisy, axis=-1)[..., None]
+    only = [np.take_along_axis(a, sole, axis=-1)[..., 0] for a in (t, o, s)]
+    one = parts == 1
+    t1, o1, s1 = (values[one] for values in only)
+    larger[one] = binomial_excess(t1, nobs, o1, s1)
+    smaller[one] = binomial_deficit(t1, nobs, o1, s1)
+    larger[parts == 0] = smaller[parts == 0] = 1.0
+    larger[seen] = 0.0
+    return larger, smaller
+
+
+def _weighted_tails(
+    t: Array, nobs: int, offset: Array, g: Array, exclusive: bool
+) -> tuple[Array, Array]:
+    """Tails of a weighted sum of counts with known law; 1 where no count has a weight.
+
+    Counts are discrete: as in an exact test, the tail begins half a report before the sum.
+    """
+    first, second, third = (np.sum(offset * g**power, axis=-1) for power in (1, 2, 3))
+    variance, cumulant = second - first**2, third - 3.0 * first * second + 2.0 * first**3
+    if not exclusive:
+        spread = offset * (1.0 - offset)
+        variance = np.sum(g**2 * spread, axis=-1)
+        cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * offset), axis=-1)
+    some = variance > 0.0
+    variance = np.where(some, variance, 1.0)
+    excess, half = np.sum(g * (t / nobs - offset), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
+    above, below = ((side * excess - half) / np.sqrt(variance / nobs) for side in (1.0, -1.0))
+    skewness = np.where(some, cumulant, 0.0) / variance**1.5 / np.sqrt(nobs)
+    return (
+        np.where(some, skewed_pvalue(above, skewness), 1.0),
+        np.where(some, skewed_pvalue(below, -skewness), 1.0),
+    )
+
+
+# -- The distribution behind a personalised mechanism, with everything that can be asked of it ----
+
+
+_INTERVALS = ("default", "wald", "wald-mle")
+# mechanisms whose reports are counted category by category: of labels one at a time, or bits
+_LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
+
+
+@dataclass(frozen=True, eq=False)
+class PersonalizedResults(CategoryResults):
+    """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
+
+    The reports determine the frequencies r of the intermediate categories, which are those of the
+    mechanism and a bot for each tag. The frequencies of the truth add the bots' shares, spread over
+    the categories by the background (MK19 eq. 21). `params`, `bse` and `cov_params` describe the
+    estimator that was asked for; intervals, p-values and tests rest on the linear estimate
+    (`linear_params`, `linear_cov`).
+
+    With an exact background they are about the frequencies themselves. Otherwise they are about
+    what these would be if the background were right: the noise of the reports is allowed for, an
+    error of the background is not, and no report can show it; `loss_bound` has its worst case.
+
+    Attributes
+    ----------
+    params : Series, shape (k,)
+        Estimated frequencies by category; a distribution wherever the estimate of r is one.
+    linear_params : Series, shape (k,)
+        From the unconstrained estimate of r; it may leave [0, 1].
+    intermediate : FrequencyResults
+        The estimate of r, over k + kappa categories.
+    background : DataFrame, shape (kappa, k)
+        Distribution of the category behind each tag that `params` rest on.
+    case : Series, shape (kappa,)
+        What is known of each tag: "none" (it was spread in proportion to the estimates of the
+        categories that are not sensitive for all), "given" or "exact"; MK19's I, II and III.
+    nobs : int
+        Number of reports.
+    llf, gap : float
+        Log-likelihood of the reports in nats, and its certificate: those of `intermediate`.
+
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
+    detected, presence_pvalues, t_test, wald_test
+        Which frequencies are above zero; tests of contrasts.
+    loss_bound
+        The expected l1 error, and what an error of the background adds at most.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, epsilon=1.0), ("home",))
+    >>> counts = pum.common.counts([180, 60, 370, 390])
+    >>> homes = {"home": [0.25, 0.75, 0.0]}
+    >>> results = ldp.PersonalizedModel(counts, pum, homes, exact=True).fit()
+    >>> results
+    PersonalizedResults(mle, k=3, tags: home (exact), n=1000;
+        URR(k=4, sensitive={'clinic', 'home'}, epsilon=1))
+    >>> results.conf_int().round(3)
+            lower  upper
+    centre  0.408  0.506
+    park    0.274  0.383
+    clinic  0.154  0.285
+    """
+
+    categories: pd.Index[Any]
+    assumed: Background
+    intermediate: FrequencyResults
+
+    tags = Part["pd.Index[Any]"]("assumed", "The tags that reports may name, in order.")
+    given = Part["Array"](
+        "assumed", "Distribution behind each tag; a row of nan where there is none."
+    )
+    others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
+    exact = Part[bool]("assumed", "Whether the background is the truth.")
+
+    df_model = Part[int]("intermediate", "Intermediate frequencies that vary freely.")
+    df_resid = Part[int]("intermediate", "Reports less `df_model`.")
+    aic = Part[float]("intermediate", "Akaike's criterion of the intermediate frequencies.")
+    bic = Part[float]("intermediate", "Schwarz's criterion of the intermediate frequencies.")
+
+    _format = "ldpstats-personalized-results"
+    _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
+
+    def __repr__(self) -> str:
+        tags = ", ".join(f"{tag} ({case})" for tag, case in self.case.items())
+        source = self.sources[0]
+        return (
+            f"PersonalizedResults({self.method}, k={self.k}, tags: {tags}, n={self.nobs}; {source})"
+        )
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.categories
+
+    @property
+    def case(self) -> pd.Series[Any]:
+        """What is known of the distribution behind each tag: "none", "given" or "exact"."""
+        known = "exact" if self.exact else "given"
+        cases = ["none" if lacking else known for lacking in self.assumed.is_lacking]
+        return pd.Series(cases, index=self.tags, name="case")
+
+    @cached_property
+    def _mixtures(self) -> tuple[Mixture, Mixture]:
+        """At the estimate that was asked for, and at the linear one."""
+        r = self.intermediate
+        return self.assumed.mixture(r.fitted.estimate), self.assumed.mixture(r.linear.estimate)
+
+    @property
+    def background(self) -> pd.DataFrame:
+        """Distribution of the category behind each tag that `params` rest on."""
+        pi = self._mixtures[0].background
+        return pd.DataFrame(pi, index=self.tags, columns=self.categories)
+
+    def loss_bound(self) -> pd.Series[float]:
+        """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.
+
+        Returns
+        -------
+        Series
+            "noise": expected l1 loss of the unconstrained estimate of r, at the estimate (MK19
+            Propositions 4 and 7). "background": what errors of the background add at most,
+            ``sum_t |r(bot_t)| (1 + |pi_t|_1)`` over the tags, which is twice their share where each
+            pi_t is a distribution; none where it is exact. "bound": their sum.
+
+        Notes
+        -----
+        The paper prints the second part without the absolute value, with which it fails where the
+        estimate of a bot is negative. It is the worst case over all backgrounds; what it really is
+        no report can show. `planning.personalized_bound` has it for known truth.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 370, 390])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> ldp.PersonalizedModel(counts, pum, homes).fit().loss_bound().round(3).to_dict()
+        {'noise': 0.087, 'background': 0.524, 'bound': 0.611}
+        """
+        noise = float(np.sqrt(2.0 / np.pi) * self.intermediate.linear_bse.sum())
+        bots = np.abs(self.intermediate.fitted.estimate[self.k :])
+        most = 1.0 + np.abs(self.background.to_numpy()).sum(axis=1)
+        worst = 0.0 if self.exact else float(bots @ most)
+        parts = {"noise": noise, "background": worst, "bound": noise + worst}
+        return pd.Series(parts, name="l1 loss")
+
+    # -- intervals -------------------------------------------------------------------------
+
+    @names_alpha
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the frequencies.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald", "wald-mle"}
+            "default": from the intervals of the category's own intermediate frequency and of each
+            bot, which are exact, with their covariance (`inference.personalized.mover`). "wald":
+            linear estimate plus or minus normal quantile times its standard error, too short for
+            categories of few reports. "wald-mle": the same around `params`, which fails on the
+            boundary, and warns there.
+        clip : bool
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, see
+            `FrequencyResults.conf_int`.
+
+        Returns
+        -------
+        DataFrame, shape (k, 2)
+            Columns "lower" and "upper".
+
+        Notes
+        -----
+        Under an exact background the default covers .94 to .965 in simulations, cells of few or no
+        reports of their own at least .94. Under another it covers what the frequencies would be if
+        the background were right.
+        """
+        alpha = level(alpha)
+        method = one_of("method", method, _INTERVALS)
+        if method == "default":
+            bounds = self._default_bounds(alpha)
+        else:
+            if method == "wald-mle":
+                warn_of_method(method, self.intermediate.on_boundary)
+            which = self.linear if method == "wald" else self.fitted
+            if which.covariance is None:
+                raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
+            bounds = intervals_inference.wald(which.estimate, which.bse(), alpha)
+        if boolean("clip", clip):
+            which = self.fitted if method == "wald-mle" else self.linear
+            bounds = edge_normal(bounds, which.estimate, which.bse(), alpha)
+        return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
+
+    def _default_bounds(self, alpha: float) -> Array:
+        r = self.intermediate.linear
+        ends = self.intermediate.conf_int(alpha, clip=False).to_numpy()
+        return intervals(r.estimate, ends, self._mixtures[1], r.known(), alpha)
+
+    # -- tests -----------------------------------------------------------------------------
+
+    def _intermediate_contrasts(self, R: Array) -> Array | None:
+        """Contrasts of the intermediate frequencies that are R p, (q, k + kappa).
+
+        None where p is no linear function of these, as bots without a background are spread.
+        """
+        if self.assumed.is_lacking.any():
+            return None
+        mix = self._mixtures[1]
+        out = (R @ mix.loads) @ mix.rows
+        out[:, : self.k] += R * mix.own
+        return np.asarray(out)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        given, r = self._intermediate_contrasts(row[None]), self.intermediate
+        if given is None:
+            return None
+        return contrasts.contrast_law(r.linear, r.laws, given[0], r.answers)
+
+    def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
+        given, r = self._intermediate_contrasts(R), self.intermediate
+        if given is None:
+            return None
+        return contrasts.null_law(r.linear, r.laws, given, gap, r.answers)
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of p = 0 for each category; see `presence_pvalues`."""
+        larger, smaller = self._tails
+        return self._series(np.minimum(2.0 * np.minimum(larger, smaller), 1.0), "pvalues")
+
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
+
+        A frequency is zero only if that of the category's own reports and those of all bots with a
+        share in it are. Their counts then have a known law: the p-value is exact where one count is
+        left that noise can imitate, and of the weighted sum, with its variance and skewness, where
+        several are. A report that reveals the category makes it 0. Where reports of several
+        mechanisms leave no such law it is that of the normal estimate.
+        """
+        return self._series(self._tails[0], "presence_pvalues")
+
+    @cached_property
+    def _tails(self) -> tuple[Array, Array]:
+        """p-values against frequencies above zero, and against estimates too negative for zero."""
+        self.linear.known()
+        p, se = self.linear.estimate, self.linear.bse()
+        larger, smaller = (z_test(p, se, 0.0, side)[1] for side in ("larger", "smaller"))
+        form, mix, k = self.intermediate.exact, self._mixtures[1], self.k
+        if form is None:
+            return larger, smaller
+        bots = mix.at[mix.at >= 0]
+        at = np.column_stack([np.arange(k), np.broadcast_to(bots, (k, bots.size))])
+        weights = np.column_stack([np.ones(k), mix.loads[:, mix.at >= 0]])
+        tally, enters = form.tally[at], weights > 0.0
+        offset, scale = (
+            np.where(enters, form.offset[at], 0.0),
+            np.where(enters, form.scale[at], 1.0),
+        )
+        labels = _LABELS.get(self.intermediate.mechanisms[0]["mechanism"])
+        told = np.isfinite(scale).all(axis=1)
+        if labels is None:  # the joint law of several counts is not known
+            told &= np.count_nonzero(offset, axis=1) < 2
+        larger[told], smaller[told] = presence(
+            tally[told], form.nobs, offset[told], scale[told], weights[told], bool(labels)
+        )
+        larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
+        return larger, smaller
+
+    # -- presentation ----------------------------------------------------------------------
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
+            "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
+        """
+        frame = self._estimates_frame(alpha)
+        frame["presence_pvalue"] = self.presence_pvalues()
+        return frame
+
+    def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
+
+        return personalized_summary(
+            self.fit,
+            self.intermediate,
+            frame=self.summary_frame(alpha),
+            case=self.case,
+            bound=self.loss_bound(),
+            alpha=alpha,
+            max_rows=max_rows,
+            details=details,
+        )
+
+    # -- storage ---------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        given = zip(self.assumed.given.tolist(), self.assumed.is_lacking, strict=True)
+        return {
+            "categories": labels_to_json(self.categories),
+            "tags": self.tags.tolist(),
+            "given": [None if lacking else row for row, lacking in given],
+            "others": self.assumed.others.tolist(),
+            "exact": self.exact,
+            "intermediate": self.intermediate.to_dict(),
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> PersonalizedResults:
+        d = document
+        categories = labels_from_json("categories", d["categories"])
+        none = [np.nan] * len(categories)
+        assumed = Background(
+            labels_from_json("tags", d["tags"]),
+            np.array([none if row is None else row for row in d["given"]], dtype=np.float64),
+            np.array(d["others"], dtype=bool),
+            d["exact"],
+        )
+        return personalized_results(
+            FrequencyResults.from_dict(d["intermediate"]), categories, assumed
+        )
+
+
+def personalized_results(
+    intermediate: FrequencyResults, categories: pd.Index[Any], assumed: Background
+) -> PersonalizedResults:
+    """Results from those of the intermediate frequencies (MK19 eq. 21).
+
+    `NotAvailable` where a tag has to be spread over estimates that are not positive.
+    """
+    fit = intermediate.fit
+    fit = replace(fit, fitted=assumed.through(fit.fitted), linear=assumed.through(fit.linear))
+    return PersonalizedResults(fit, categories, assumed, intermediate)
+
+
+# -- The summary of frequencies behind a personalised mechanism -----------------------------------
+
+
+def personalized_summary(
+    fit: Fit,
+    intermediate: FrequencyResults,
+    *,
+    frame: pd.DataFrame,
+    case: pd.Series[Any],
+    bound: pd.Series[float],
+    alpha: float,
+    max_rows: int,
+    details: bool,
+) -> SummaryTable:
+    """What is said of the frequencies; `case` and `bound` are what results have of these names."""
+    shown = largest(frame, max_rows)
+    digits, both = decimals(shown), second_shown(frame, details)
+    cells = estimate_cells(shown, digits, both)
+    return SummaryTable(
+        title=f"{title(fit, unnamed='')} behind a personalised mechanism",
+        header=_header(fit, intermediate, case, details),
+        columns=[*estimate_columns(alpha, both), "p-value"],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
+        body=[
+            [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
+        ],
+        notes=[
+            *_interval_notes(intermediate, frame, alpha, second_words(frame, both, digits)),
+            *rest_notes(len(shown), len(frame)),
+            *protection_notes(fit),
+            *_background_notes(case, bound),
+            *_boundary_notes(fit, intermediate),
+            *closing_notes(fit, intermediate.condition),
+            *goodness_notes(intermediate.goodness_of_fit),
+        ],
+    )
+
+
+def _header(
+    fit: Fit, intermediate: FrequencyResults, case: pd.Series[Any], details: bool
+) -> list[list[str]]:
+    left = [
+        *design_pairs(fit),
+        ("Estimator:", estimator_text(fit)),
+        ("Categories:", str(fit.fitted.estimate.size)),
+    ]
+    left, right = [*left, *_tags(intermediate, case)], respondents_pairs(fit)
+    known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
+    right += [("", "")] * (len(left) - len(right) - len(known)) + known
+    return header(left, right, intermediate.fit if details else None)
+
+
+def _tags(intermediate: FrequencyResults, case: pd.Series[Any]) -> list[Pair]:
+    """The share of the reports that each tag stands for."""
+    bots = intermediate.fitted
+    shares = zip(bots.estimate[-len(case) :], bots.bse()[-len(case) :], case.index, strict=True)
+    pairs = []
+    for i, (share, error, tag) in enumerate(shares):
+        (se,) = figures([error], 4)
+        words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
+        pairs.append(("Tags:" if i == 0 else "", words))
+    return pairs
+
+
+def _interval_notes(
+    intermediate: FrequencyResults, frame: pd.DataFrame, alpha: float, source: str
+) -> list[str]:
+    exact = intermediate.exact is not None
+    kind = "from the exact ones of the category and of the tags" if exact else "Wald"
+    return [
+        interval_note(alpha, kind, touch_ends(frame), source),
+        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+    ]
+
+
+def _boundary_notes(fit: Fit, intermediate: FrequencyResults) -> list[str]:
+    if not (intermediate.on_boundary and fit.is_maximum):
+        return []
+    return [
+        "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the intervals "
+        "do not rest on it."
+    ]
+
+
+def _background_notes(case: pd.Series[Any], bound: pd.Series[float]) -> list[str]:
+    """What the background assumes, and what it may cost."""
+    noise = f"Expected l1 error from the noise of the reports: {bound['noise']:.3g}"
+    if (case == "exact").all():
+        return [f"The background is assumed to be exact. {noise}."]
+    notes = []
+    if lacking := _named(case.index[case == "none"]):
+        notes.append(
+            f"WARNING: no background is given for {lacking}: these reports were discarded, and "
+            "their share was spread over the categories that are not sensitive for all, in "
+            "proportion to the other estimates."
+        )
+    if given := _named(case.index[case == "given"]):
+        notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
+    return [
+        *notes,
+        "NOTE: standard errors, intervals and p-values allow for the noise of the reports only, "
+        "not for an error of the background.",
+        f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
+    ]
+
+
+def _named(tags: Iterable[Any]) -> str:
+    return ", ".join(one_line(tag, 20) for tag in tags)

@@ -1,1 +1,0 @@
-"""Frequencies from respondents who protect categories of their own (PUM, MK19)."""

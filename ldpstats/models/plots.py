@@ -1,0 +1,641 @@
+"""Axes, labels, titles and legends of all plots. Matplotlib is imported when one is drawn."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import numbers, positive_integer
+from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.solvers import watched
+from ldpstats.labels import align, midpoints, preview
+from ldpstats.models.layout import Fit, distinct_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "LIGHT",
+    "LONGEST_LABEL",
+    "LONGEST_LINE",
+    "axes_of",
+    "axis_labels",
+    "draw_estimates",
+    "figure_of",
+    "finish_rows",
+    "fitting",
+    "font_scale",
+    "interval_name",
+    "keep_in_cell",
+    "lacks_layout",
+    "legend_below",
+    "luma",
+    "maybe_bar",
+    "moved",
+    "name_rows",
+    "percent_text",
+    "plain",
+    "plot_by_group",
+    "plot_frequencies",
+    "plot_groups",
+    "progress_bar",
+    "rows_height",
+    "set_figure_title",
+    "set_title",
+    "shown_rows",
+    "shrink_labels",
+    "sorts",
+    "text_colours",
+    "title_text",
+]
+
+
+LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
+LONGEST_LINE = 56  # characters of a line of a title
+_CHARACTER = 0.55  # width of a character of a title, in font sizes
+_LINE = 0.85  # of the height of a row that its label may take
+_SMALLEST = 5.0  # points, of labels
+_TICK_ROOM = 46.0  # points from one percentage on an axis to the next
+_LEAST_SHARE = 0.3  # of their cell that axes keep when they make room for labels
+_EDGE = 3.0  # pixels between what belongs to axes and the end of their cell
+
+
+def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
+    """The axes to draw on: those given, or new ones of this size in inches at the usual font."""
+    import matplotlib.axes
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        scale = font_scale()
+        return plt.subplots(figsize=(scale * width, scale * height), layout="constrained")[1]
+    if not isinstance(ax, matplotlib.axes.Axes):
+        remedy = "must be matplotlib Axes, for example plt.subplots()[1]"
+        if isinstance(ax, str):
+            remedy += "; there is one kind of this plot, which needs no name"
+        raise InvalidArgument("ax", ax, remedy)
+    if ax.name != "rectilinear":
+        raise InvalidArgument("ax", ax.name, "must be rectangular: these Axes are another kind")
+    return ax
+
+
+def font_scale() -> float:
+    """How much larger than usual the font is, and figures must be."""
+    import matplotlib
+
+    return max(1.0, float(matplotlib.rcParams["font.size"]) / 10.0)
+
+
+def figure_of(ax: Axes) -> Any:
+    """The whole figure, of axes in a part of it too."""
+    return ax.figure.canvas.figure
+
+
+# -- text ----------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib shows as it is: two dollar signs would set mathematics."""
+    return text.replace("$", r"\$")
+
+
+def axis_labels(labels: Iterable[Any], longest: int) -> list[str]:
+    """Labels on one line, shortened so that no two of them become equal."""
+    return [plain(label) for label in distinct_lines(labels, longest)]
+
+
+def percent_text(value: float, sign: str = "%") -> str:
+    """A frequency in percent without needless digits: 0.025 is "2.5%"."""
+    percent = float(f"{100.0 * value:.10g}") + 0.0  # no negative zero
+    return f"{np.format_float_positional(percent, trim='-')}{sign}"
+
+
+def title_text(title: Any, default: str) -> str:
+    """The title to draw, without control characters: the default for None, "" for no title."""
+    if title is not None and not isinstance(title, str):
+        raise InvalidArgument("title", title, 'must be text, or "" for no title')
+    text = default if title is None else str.__str__(title)
+    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.splitlines()]
+    return "\n".join(lines)
+
+
+def set_title(ax: Axes, text: str) -> None:
+    """Write a title in lines that are no wider than the axes."""
+    lines = _in_lines(text, 72 * ax.bbox.width / ax.figure.dpi, LONGEST_LINE)
+    ax.set_title(plain(lines), fontsize="medium")
+
+
+def set_figure_title(figure: Any, text: str) -> None:
+    """Write a title above all axes in lines that are no wider than the figure."""
+    lines = _in_lines(text, 72 * figure.bbox.width / figure.dpi, 3 * LONGEST_LINE)
+    figure.suptitle(plain(lines), fontsize="medium")
+
+
+def _in_lines(text: str, room: float, most: int) -> str:
+    """A title in lines that take this room in points, and have so many characters at most."""
+    import matplotlib
+
+    size = float(matplotlib.rcParams["font.size"])
+    longest = int(np.clip(room / (_CHARACTER * size), 16, most))
+    joined = text.replace(" = ", "\xa0=\xa0")  # "n = 1,000" stays on its line
+    lines = [textwrap.fill(line, longest) for line in joined.split("\n")]
+    return "\n".join(lines).replace("\xa0", " ")
+
+
+def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
+    """Black or white, whichever is easier to read on colours (..., 4); by their luma."""
+    return np.where(luma(faces) > LIGHT, "black", "white")
+
+
+def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """How light colours (..., 4) are, from 0 to 1."""
+    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
+
+
+# -- axes ----------------------------------------------------------------------------------
+
+
+def percent_axis(ax: Axes, room: float | None = None, sign: str = "%") -> None:
+    """Label the horizontal axis in percent, with as many ticks as there is room for, in points."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    room = 72 * ax.bbox.width / ax.figure.dpi if room is None else room
+    ticks = int(np.clip(room / _TICK_ROOM, 2, 8))
+    ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value, sign)))
+
+
+def legend_below(ax: Axes) -> None:
+    """Put the legend under the label of the horizontal axis, where it hides no estimate."""
+    from matplotlib.transforms import ScaledTranslation
+
+    if not ax.get_legend_handles_labels()[0]:
+        return
+    size = float(ax.xaxis.label.get_fontsize())
+    more = ax.get_xlabel().count("\n")
+    drop = 14 + 2.4 * size + 1.25 * size * more  # points: ticks, their labels, lines of the label
+    down = ScaledTranslation(0.0, -drop / 72, ax.figure.dpi_scale_trans)
+    for columns in (4, 3, 2, 1):
+        legend = ax.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=ax.transAxes + down,
+            borderaxespad=0.0,
+            ncols=columns,
+            frameon=False,
+            handlelength=1.2,
+            columnspacing=1.2,
+        )
+        if legend.get_window_extent().width <= 1.2 * ax.bbox.width:
+            break
+
+
+def shrink_labels(ax: Axes) -> None:
+    """Make labels of rows small enough not to touch one another."""
+    labels = ax.get_yticklabels()
+    if not labels:
+        return
+    low, high = ax.get_ylim()
+    row = 72 * ax.bbox.height / ax.figure.dpi / abs(high - low)
+    size = max(_SMALLEST, _LINE * row / 1.2)
+    if size < float(labels[0].get_fontsize()):
+        ax.tick_params(axis="y", labelsize=size)
+
+
+def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
+    """Shrink axes that nobody lays out until their labels and legend fit into their cell.
+
+    What stands `beside` them on the right, a colour bar, moves along.
+    """
+    if not lacks_layout(ax):
+        return
+    extents = [part.get_tightbbox() for part in (ax, beside) if part is not None]
+    boxes = np.array([extent.extents for extent in extents if extent is not None])
+    first, last = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+    region, box, whole = _cell(ax), ax.bbox.frozen(), ax.figure.bbox
+    over = [*(region[:2] - first), *(last - region[2:])]
+    left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
+    room = np.array([box.width, box.height]) - _LEAST_SHARE * (region[2:] - region[:2])
+    across, up = np.maximum(room, 0.0)
+    left, bottom = min(left, across), min(bottom, up)
+    right, top = min(right, across - left), min(top, up - bottom)
+    for part, edge in ((ax, left), (beside, -right)):
+        if part is not None and max(left, bottom, right, top) > 0.0:
+            old = part.bbox.frozen()
+            x, y = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
+            wide = old.width - (left + right if part is ax else 0.0)
+            place = x, y, wide, old.height - bottom - top
+            part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
+            part.set_in_layout(True)  # a layout engine that the caller sets later includes them
+
+
+def lacks_layout(ax: Axes) -> bool:
+    """Whether nobody lays out the figure of these axes."""
+    return figure_of(ax).get_layout_engine() is None
+
+
+def _cell(ax: Axes) -> npt.NDArray[np.float64]:
+    """Left, bottom, right and top, in pixels, of what belongs to axes: to the middle of gaps."""
+    whole = ax.figure.bbox
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return np.array([whole.x0, whole.y0, whole.x1, whole.y1])
+    spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
+    figure: Any = ax.figure
+    bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
+    across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
+    down = [1.0, *(np.add(bottoms[:-1], tops[1:]) / 2), 0.0]
+    rows, columns = spec.rowspan, spec.colspan
+    x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
+    y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
+    return np.array([x[0], y[0], x[1], y[1]])
+
+
+# -- A bar on standard error that shows how far a computation has come ----------------------------
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[..., None]]:
+    """A bar that appears after a second; moved by (fraction, stage, rows that were read)."""
+    from tqdm import tqdm
+
+    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+    how = {"delay": 1, "leave": False, "bar_format": form}
+    # without miniters a bar that was quick for a while would wait for ten seconds
+    with tqdm(total=1.0, desc=what, miniters=0, **how) as bar:
+
+        def advance(fraction: float, stage: str = "", rows: int = 0) -> None:
+            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            if rows:
+                rate = rows / max(1e-9, bar.format_dict["elapsed"])
+                bar.set_postfix_str(f"{rows:,} rows, {rate:,.0f} a second", refresh=False)
+            bar.update(fraction - bar.n)
+
+        yield advance
+
+
+@contextmanager
+def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
+    """`progress_bar` if it is to be shown, else what takes the same and shows nothing."""
+    if not show:
+        yield lambda *_, **__: None
+        return
+    with progress_bar(what) as advance:
+        yield advance
+
+
+def moved(
+    advance: Callable[..., None] | None, number: int, n: int
+) -> Callable[[float], None] | None:
+    """What moves a bar over n files while one of them is read; None where there is no bar."""
+    if advance is None:
+        return None
+    move = advance
+    return lambda fraction: move((number + fraction) / n)
+
+
+@contextmanager
+def fitting(show: bool) -> Iterator[None]:
+    """A bar, if it is to be shown, of the likelihoods that are maximised meanwhile."""
+    if not show:
+        yield
+        return
+    with progress_bar("fitting") as advance, watched(advance):
+        yield
+
+
+# -- Plots of estimates with their intervals, one line a category (forest plots) ------------------
+# Matplotlib is imported when one is drawn.
+
+
+Array = npt.NDArray[Any]
+
+LONGEST_LABEL = 30
+_WIDTH = 7.0  # inches
+_ROOM = 5.2  # inches beside the labels
+_SHORT = 0.004  # of the range of all that is drawn: intervals that a line does not show
+
+
+def plot_frequencies(
+    fit: Fit,
+    frame: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    truth: Any = None,
+    sort: Any = None,
+    most: int = 25,
+    title: str | None = None,
+) -> Axes:
+    """Draw estimates with intervals, one line a category; the largest where there are many."""
+    true, most = _truth(truth, frame.index), positive_integer("most", most)
+    source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
+    words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
+    shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
+    at = np.arange(len(shown))[::-1]
+    draw_estimates(ax, frame.iloc[shown], at, interval_name(alpha))
+    if true is not None:
+        ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
+    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
+    ax.set_xlabel("frequency")
+    finish_rows(ax, words, own)
+    return ax
+
+
+def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
+    """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
+    if sort is None and labels is not None:
+        return midpoints(labels) is None
+    if isinstance(sort, bool | np.bool_):
+        return bool(sort)
+    if isinstance(sort, str) and sort == "none":
+        return False
+    raise InvalidArgument(
+        "sort", sort, "must be True, the largest estimate first, or False, the order of categories"
+    )
+
+
+def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.int64]:
+    """Positions of the largest estimates, at most so many: sorted, or in order of category."""
+    largest = np.lexsort((-np.asarray(ties), -np.asarray(params)))[:most]
+    return largest if sort else np.sort(largest)
+
+
+def rows_height(rows: int) -> float:
+    """Height in inches of a figure with so many rows."""
+    return 1.8 + 0.26 * max(rows, 1)
+
+
+def interval_name(alpha: float) -> str:
+    """An interval in words."""
+    return f"{100 * (1 - alpha):g}% interval"
+
+
+def _truth(truth: Any, index: pd.Index[Any]) -> npt.NDArray[np.float64] | None:
+    if truth is None:
+        return None
+    given = align("truth", truth, index)
+    values = numbers("truth", given, f"must be {len(index)} numbers", (len(index),))
+    if not np.isfinite(values).all():
+        raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
+    return values
+
+
+# -- rows ----------------------------------------------------------------------------------
+
+
+def draw_estimates(ax: Axes, frame: pd.DataFrame, at: Array, interval: str) -> None:
+    """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
+    if not len(frame):
+        return
+    p, low, high = (frame[name].to_numpy() for name in ("params", "lower", "upper"))
+    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+    if np.isfinite(low).any():
+        ax.hlines(at, low, high, color="C0", lw=2, alpha=0.6, label=interval)
+    drawn = np.concatenate([p, low, high, [0.0]])
+    span = np.ptp(drawn[np.isfinite(drawn)])
+    # elsewhere the estimate lies on a short interval, and shows where it is
+    hidden = (high - low <= _SHORT * span) & ((low <= 0.0) | (high >= 1.0) | (p < low) | (p > high))
+    if hidden.any():
+        how: dict[str, Any] = {"color": "C0", "ms": 13, "mew": 2, "alpha": 0.6}
+        ax.plot(low[hidden], at[hidden], "|", label=f"{interval} too short to see", **how)
+    ax.plot(frame["params"], at, "o", ms=5, color="C0", label="estimate")
+    ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
+
+
+def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
+    """Name rows from the top down, with a line about those that are not drawn."""
+    at = np.arange(len(labels))[::-1]
+    names = list(labels)
+    if n_more:
+        at, names = np.append(at, -1), [*names, f"and {n_more:,} more"]
+    ax.set_yticks(at, names)
+    ax.set_ylim(min(at, default=0) - 0.6, max(len(labels), 1) - 0.4)
+    if n_more:
+        more = ax.get_yticklabels()[-1]
+        more.set_color("0.4")
+        more.set_fontstyle("italic")
+
+
+def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
+    """Percentages, title and legend; labels have the room that they need.
+
+    `sign` stands behind the percentages: none behind percentage points.
+    """
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
+        set_title(ax, title)
+        legend_below(ax)
+        if own:
+            _widen(ax)
+        elif lacks_layout(ax):
+            keep_in_cell(ax)
+        else:
+            figure_of(ax).draw_without_rendering()
+        shrink_labels(ax)
+    percent_axis(ax, sign=sign)
+
+
+def _widen(ax: Axes) -> None:
+    """Widen the figure by labels that would take the room of the estimates and the title."""
+    labels = ax.get_yticklabels()
+    widest = max((label.get_window_extent().width for label in labels), default=0.0)
+    figure = figure_of(ax)
+    room = font_scale() * _ROOM
+    figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
+
+
+# -- Frequencies in several groups: panels, or one category with a line for each group ------------
+# Matplotlib is imported when one is drawn.
+
+
+def plot_by_group(
+    frames: Mapping[Any, pd.DataFrame],
+    alpha: float,
+    name: str,
+    by: Sequence[str],
+    sizes: Sequence[int],
+    *,
+    category: Any,
+    ax: Axes | None,
+    figure: Any,
+    title: str | None,
+    **how: Any,
+) -> Any:
+    """Draw all categories in a panel for each group, or one category with a line for each.
+
+    `frames` holds, by group, a frame with `params`, `lower` and `upper` by category; `sizes` are
+    numbers of reports. Returns the Axes of the panels, shape (groups,), or the one Axes.
+    """
+    groups = f"by {', '.join(by)}"
+    if category is None:
+        if ax is not None:
+            raise InvalidArgument("ax", ax, "goes with category=: pass figure= for all categories")
+        default = f"{name} {groups}" if name else groups
+        return plot_groups(frames, alpha, title, default, sizes=sizes, figure=figure, **how)
+    if figure is not None:
+        raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
+    words = title_text(title, f"{name}: {category}, {groups}" if name else f"{category}, {groups}")
+    return _plot_category(frames, category, ax, alpha, words, sizes=sizes, **how)
+
+
+def _plot_category(
+    frames: Mapping[Any, pd.DataFrame],
+    category: Any,
+    ax: Axes | None,
+    alpha: float,
+    title: str,
+    *,
+    sort: Any,
+    most: int,
+    sizes: Sequence[int],
+) -> Axes:
+    """Groups are sorted by their estimates, or stay in order; `most` of them, the largest."""
+    most = positive_integer("most", most)
+    rows = pd.DataFrame([_row(frame, category) for frame in frames.values()]).reset_index(drop=True)
+    groups = pd.Index(_named(list(frames)))
+    shown = shown_rows(rows["params"], rows["params"], sorts(sort, groups), most)
+    own, n_more = ax is None, len(rows) - len(shown)
+    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (n_more > 0)))
+    draw_estimates(ax, rows.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
+    names = axis_labels(groups[shown], LONGEST_LABEL)
+    name_rows(
+        ax, [f"{name}, n = {sizes[i]:,}" for name, i in zip(names, shown, strict=True)], n_more
+    )
+    ax.set_xlabel(f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}")
+    finish_rows(ax, title, own)
+    return ax
+
+
+def _row(frame: pd.DataFrame, category: Any) -> pd.Series[float]:
+    """The row of a category; labels of another type, as 1 for True, are others."""
+    category = category.item() if isinstance(category, np.generic) else category
+    for place, label in enumerate(frame.index.tolist()):
+        if type(label) is type(category) and label == category:
+            return frame[["params", "lower", "upper"]].iloc[place]
+    raise InvalidArgument("category", category, f"must be one of {preview(frame.index)}")
+
+
+def _named(groups: Sequence[Any]) -> list[str]:
+    """Names of groups; of several columns side by side."""
+    return [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
+
+
+# -- Small multiples: estimates of each group in a panel. Matplotlib is imported when drawn -------
+
+
+_COLUMNS = 4  # panels side by side, at most
+_PANEL = 2.3  # inches, width of a panel
+_LONGEST_GROUP = 26  # characters, which are no wider than a panel
+_PANEL_CHARACTER = 0.085  # inches, of a label
+
+
+def plot_groups(
+    frames: Mapping[Any, pd.DataFrame],
+    alpha: float,
+    title: str | None = None,
+    default: str = "",
+    sort: Any = None,
+    most: int = 25,
+    most_groups: int = 24,
+    sizes: Sequence[int] = (),
+    figure: Any = None,
+) -> npt.NDArray[Any]:
+    """Draw a panel for each group, with the same categories in the same rows and on the same axis.
+
+    `frames` holds, by group, a frame with `params`, `lower` and `upper`, of which at most
+    `most_groups` are drawn; a line below says how many more there are. Categories are sorted by
+    their mean over all groups. `sizes` are numbers of reports. Returns the Axes, shape (groups,).
+    """
+    frames, words = dict(frames), title_text(title, default)
+    most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
+    params = pd.DataFrame({place: f["params"] for place, f in enumerate(frames.values())})
+    mean = params.mean(axis=1)
+    shown = mean.index[shown_rows(mean, mean, sorts(sort, mean.index), most)]
+    n, n_more = min(len(frames), most_groups), len(mean) - len(shown)
+    labels = axis_labels(shown, LONGEST_LABEL)
+    rows = -(-n // _COLUMNS)
+    columns = -(-n // rows)  # five panels are three and two
+    size = (
+        _PANEL * columns + 0.4 + _PANEL_CHARACTER * max(map(len, labels)),
+        0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.8),
+    )
+    grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    panels = grid.ravel()
+    names = _titles(list(frames)[:n], sizes)
+    for ax, name, frame in zip(panels, names, frames.values(), strict=False):
+        draw_estimates(ax, frame.reindex(shown), np.arange(len(shown))[::-1], interval_name(alpha))
+        ax.set_title(name, fontsize="medium")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+    for ax in grid[:, 0]:
+        name_rows(ax, labels, n_more)
+    for ax in panels[n:]:
+        ax.remove()
+    room = 72 * _PANEL if figure is None else None
+    _finish(panels[:n], columns, words, len(frames) - n, room)
+    drawn: npt.NDArray[Any] = panels[:n]
+    return drawn
+
+
+def _titles(groups: Sequence[Any], sizes: Sequence[int]) -> list[str]:
+    """Names of groups, with their numbers of reports; of several columns side by side."""
+    named = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
+    names = axis_labels(named, _LONGEST_GROUP)
+    if sizes:
+        names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
+    return [textwrap.fill(name, _LONGEST_GROUP) for name in names]
+
+
+def _figure(figure: Any, size: tuple[float, float]) -> Any:
+    """The figure, or part of one, to draw in: the one given, or a new one of this size."""
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import FigureBase
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    if figure is None:
+        scaled = font_scale() * np.array(size)
+        return plt.figure(figsize=(scaled[0], scaled[1]), layout="constrained")
+    if not isinstance(figure, FigureBase):
+        remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
+        raise InvalidArgument("figure", figure, remedy)
+    part: Any = figure
+    whole = part.canvas.figure
+    if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
+        whole.set_layout_engine("constrained")  # no other makes room for the legend
+    return figure
+
+
+def _finish(
+    panels: npt.NDArray[Any], columns: int, title: str, n_more: int, room: float | None
+) -> None:
+    """One title, one name of the axis, one legend; percentages under the lowest panels."""
+    figure = panels[0].figure
+    for place, ax in enumerate(panels):
+        percent_axis(ax, room)
+        if place + columns >= len(panels):  # the lowest of its column
+            ax.tick_params(axis="x", labelbottom=True)
+            ax.set_xlabel("frequency")
+    if title:
+        set_figure_title(figure, title)
+    names = _legend(panels)
+    rest = f"and {n_more:,} more groups" if n_more else None
+    how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+    figure.legend(names.values(), names, title=rest, handlelength=1.2, **how)
+
+
+def _legend(panels: npt.NDArray[Any]) -> dict[str, Any]:
+    """What any of the panels shows, each once."""
+    found: dict[str, Any] = {}
+    ax: Axes
+    for ax in panels:
+        handles, labels = ax.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    return found

@@ -1,1 +1,0 @@
-"""Log posteriors in unconstrained coordinates, as functions of arrays."""

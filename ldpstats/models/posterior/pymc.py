@@ -1,0 +1,681 @@
+"""PyMC's No-U-Turn sampler for posteriors of this package."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import did_you_mean, numbers, probability
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
+from ldpstats.labels import align
+from ldpstats.likelihood.problem import Likelihood
+from ldpstats.likelihood.rows import DenseRows, Rows, UniformRows, dense_if_small
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.models.posterior.densities import FrequencyDensity
+from ldpstats.models.posterior.evidence import package
+from ldpstats.priors import DirichletLaw
+from ldpstats.reports.layout import BitFormat
+from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
+from ldpstats.sampling.samplers import simulation_words
+
+__all__ = [
+    "density_chains",
+    "density_model",
+    "frequency_model",
+    "laplace",
+    "observed",
+    "pymc_chains",
+]
+
+
+Array = npt.NDArray[Any]
+
+_NEED = "engine='pymc'"
+_CHAINS, _WARMUP = 4, 1000
+
+
+def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
+    """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up.
+
+    Frequencies with a Dirichlet prior are a model of PyMC's own distributions and of our
+    likelihood. Other posteriors enter as they are, value and gradient, in the coordinates in which
+    their Laplace approximation is standard normal.
+
+    Parameters
+    ----------
+    density : LogDensity
+    rng : numpy Generator
+        The same state gives the same draws.
+    draws : int
+        Over all chains; rounded up to a multiple of 4.
+
+    Raises
+    ------
+    NotAvailable
+        If PyMC is not installed.
+    """
+    package("pymc", _NEED)
+    if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
+        trace = _run(frequency_model(density), rng, draws)
+        return _chains(trace, density.coordinates(_values(trace, "p")))
+    return density_chains(density, rng, draws)
+
+
+def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
+    """Draw from any log density, in the coordinates of its Laplace approximation."""
+    centre, scale = laplace(density)
+    trace = _run(density_model(density, centre, scale), rng, draws)
+    return _chains(trace, _values(trace, "u") @ scale.T + centre)
+
+
+def frequency_model(density: FrequencyDensity) -> Any:
+    """The model of PyMC of frequencies "p", with a Dirichlet prior, and their reports."""
+    pymc = package("pymc", _NEED)
+    likelihood, prior = density.likelihood, density.prior
+    assert isinstance(prior, DirichletLaw)
+    with pymc.Model() as model:
+        p = pymc.Dirichlet("p", prior.alpha)
+        m = mixed(likelihood.W, p)
+        pymc.Potential("reports", (likelihood.n * pymc.math.log(m)).sum())
+    return model
+
+
+def laplace(density: LogDensity) -> tuple[Array, Array]:
+    """Mode, (d,), and scale, (d, d): ``z = mode + scale u`` for standard normal u, nearly."""
+    centre = np.asarray(density.mode(), dtype=np.float64)
+    values, vectors = floored_eigen(density.curvature(centre))
+    return centre, vectors / np.sqrt(values)
+
+
+def density_model(density: LogDensity, centre: Array, scale: Array) -> Any:
+    """The model of PyMC of coordinates "u" whose log density is that of ``centre + scale u``."""
+    pymc = package("pymc", _NEED)
+    with pymc.Model() as model:
+        u = pymc.Flat("u", shape=density.size)
+        value, _ = _density()(density)(pymc.math.dot(scale, u) + centre)
+        pymc.Potential("log_density", value)
+    return model
+
+
+@cache
+def _density() -> Any:
+    """The Op of a log density; its class needs PyTensor, and is made when that is imported."""
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    class Density(Op):  # type: ignore[misc]
+        """Value and gradient of a log density at z, shape (d,)."""
+
+        def __init__(self, density: LogDensity) -> None:
+            self.density = density
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Density) and self.density is other.density
+
+        def __hash__(self) -> int:
+            return hash((Density, id(self.density)))
+
+        def make_node(self, z: Any) -> Any:
+            z = pt.cast(pt.as_tensor_variable(z), "float64")
+            return Apply(self, [z], [pt.dscalar(), pt.dvector()])
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            values, gradients = self.density.evaluate(inputs[0][None])
+            outputs[0][0] = np.asarray(values[0], dtype=np.float64)
+            outputs[1][0] = np.asarray(gradients[0], dtype=np.float64)
+
+        def grad(self, inputs: Any, gradients: Any) -> Any:
+            return [gradients[0] * self(*inputs)[1]]
+
+    return Density
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """PyMC says nothing of its chains: the results do."""
+    logger = logging.getLogger("pymc")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
+    """The chains of a model, in this process, as a MultiTrace."""
+    seed = int(rng.integers(2**31))
+    how = {"draws": ceil(draws / _CHAINS), "tune": _WARMUP, "chains": _CHAINS, "cores": 1}
+    how |= {"progressbar": False, "return_inferencedata": False, "random_seed": seed}
+    with _quiet():
+        return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
+
+
+def _values(trace: Any, name: str) -> Array:
+    """Draws of a vector, shape (c, n, d)."""
+    return np.stack(trace.get_values(name, combine=False))
+
+
+def _chains(trace: Any, z: Array) -> Chains:
+    """Draws with what the sampler says of its trajectories."""
+    accepted = float(np.mean(trace.get_sampler_stats("mean_tree_accept")))
+    divergent = int(np.sum(trace.get_sampler_stats("diverging")))
+    step_size = float(np.mean(trace.get_sampler_stats("step_size")))
+    return Chains(z, accepted, divergent, step_size, _WARMUP)
+
+
+# -- Privatised reports as observed variables of a PyMC model -------------------------------------
+
+
+_NEED_observing = "ldpstats.pymc.observe"
+_OUTSIDE = f"{_NEED_observing} is called inside a model: with pymc.Model(): ..."
+_FREQUENCIES = "must be a tensor or numbers: {} frequencies, or a row of them for each respondent"
+_ORDER = (
+    "has a row for each respondent, so that their order counts: pass Reports, which keep it, and "
+    "not Counts"
+)
+
+
+def observed(
+    name: str, p: Any, reports: Any, candidates: Any = None, parameters: Any = None
+) -> Any:
+    """Add the likelihood of reports to the model that is being written: see `pymc.observe`."""
+    package("pymc", _NEED_observing)
+    groups = collected(reports, candidates)
+    tensor = _frequencies(p, common_labels(groups))
+    values = checked_parameters(parameters, groups)
+    several = isinstance(reports, list | tuple)
+    names = _names(name, groups, several)
+    parts = [tensor] * len(groups) if tensor.ndim == 1 else _parts(tensor, groups)
+    made = [_variable(*one, values) for one in zip(names, parts, groups, strict=True)]
+    return tuple(made) if several else made[0]
+
+
+def _variable(name: str, p: Any, group: Group, parameters: dict[str, Any]) -> Any:
+    """The observed variable of a group of reports; p is of shape (k,) or (n, k)."""
+    if group.mechanism.unknown:
+        law = law_of(group, p, parameters)
+        if p.ndim == 1:
+            return _counted(name, law, group)
+        codes = group.shown(group.each[0])
+        return package("pymc", _NEED_observing).Categorical(name, p=law, observed=codes)
+    if p.ndim == 2 or not group.is_listed:
+        return _each(name, p, group)
+    likelihood = group.listed()
+    law, scale = mixed(likelihood.W, p), np.exp(likelihood.W.log_scale)
+    return _counted(name, law if np.all(scale == 1.0) else law * scale, group)
+
+
+def _names(name: object, groups: list[Group], several: bool) -> list[str]:
+    """Names of the variables in the model, none of which it has already."""
+    if not isinstance(name, str) or not name:
+        raise InvalidArgument("name", name, "must be text: the name of the reports in the model")
+    try:
+        model = package("pymc", _NEED_observing).modelcontext(None)
+    except TypeError:
+        raise NotAvailable(_OUTSIDE) from None
+    names = [f"{name}_{i}" for i in range(len(groups))] if several else [name]
+    for one in names:
+        own = model.name_for(one)
+        if own in model.named_vars:
+            raise InvalidArgument("name", name, f"the model has a variable {one!r} already")
+        if taken := {f"{own}_cohort", f"{own}_report"} & set(model.coords):
+            raise InvalidArgument(
+                "name", name, f"the model has a dimension {taken.pop()!r} already"
+            )
+    return names
+
+
+def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
+    """p as a tensor of shape (k,) or (n, k)."""
+    package("pytensor", _NEED_observing)
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Variable
+
+    remedy = _FREQUENCIES.format(len(labels))
+    if isinstance(p, Variable):
+        tensor = p
+        if not str(getattr(p, "dtype", "")).startswith(("float", "int")):
+            raise InvalidArgument("p", str(p), remedy)
+    else:
+        tensor = pt.as_tensor_variable(_numbers(p, labels, remedy))
+    if tensor.ndim not in (1, 2) or tensor.type.shape[-1] not in (None, len(labels)):
+        raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
+    return _of_shape(pt.cast(tensor, "float64"), -1, len(labels))
+
+
+def _numbers(p: Any, labels: pd.Index[Any], remedy: str) -> Array:
+    """Frequencies that are numbers, matched by label where they have labels."""
+    if isinstance(p, pd.DataFrame):  # a column for each category
+        places = align("p", pd.Series(np.arange(p.shape[1]), p.columns), labels)
+        p = p.to_numpy()[:, places]
+    known = numbers("p", align("p", p, labels), remedy)
+    if not np.all(known >= 0.0):  # nor nan
+        raise InvalidArgument("p", known, f"{remedy}, none below zero")
+    if known.ndim and known.shape[-1] == len(labels):
+        _check_sums(known)
+    return known
+
+
+def _check_sums(law: Array) -> Array:
+    """The sums of probabilities, which are one."""
+    total = law.sum(axis=-1, keepdims=True)
+    away = np.abs(total - 1.0)
+    if not np.all(away < 1e-6):
+        raise InvalidArgument("p", float(total.flat[int(np.argmax(away))]), "must sum to one")
+    return np.asarray(total)
+
+
+def _of_shape(tensor: Any, axis: int, size: int) -> Any:
+    """The tensor, which is refused when it is computed if the length of an axis is another."""
+    from pytensor import tensor as pt
+
+    shape: list[int | None] = [None] * tensor.ndim
+    shape[axis] = size
+    return pt.specify_shape(tensor, shape)
+
+
+def _parts(tensor: Any, groups: list[Group]) -> list[Any]:
+    """The rows of p that belong to each group."""
+    if not all(hasattr(group.data, "ids") for group in groups):  # Reports, not Counts
+        raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", _ORDER)
+    ends = np.cumsum([0] + [group.size for group in groups])
+    if tensor.type.shape[0] not in (None, ends[-1]):
+        missing = sum(group.data.n_missing for group in groups)
+        remedy = f"must have a row for each of the {ends[-1]} reports"
+        remedy += f", none for the {missing} who gave no answer" if missing else ""
+        raise InvalidArgument("p", f"tensor of shape {tensor.type.shape}", remedy)
+    whole = _of_shape(tensor, 0, int(ends[-1]))
+    return [whole[a:b] for a, b in pairwise(ends)]
+
+
+def _counted(name: str, law: Any, group: Group) -> Any:
+    """Counts of all possible reports, whose probabilities are the tensor `law`."""
+    from pytensor import tensor as pt
+
+    pymc = package("pymc", _NEED_observing)
+    counts = group.counts()
+    totals = counts.sum(axis=-1)
+    model = pymc.modelcontext(None)
+    dims = [f"{model.name_for(name)}_{what}" for what in ("cohort", "report")][2 - counts.ndim :]
+    labels = [list(range(len(counts))), group.outputs()][2 - counts.ndim :]
+    model.add_coords(dict(zip(dims, labels, strict=True)))
+
+    def logp(value: Any, law: Any) -> Any:
+        seen = pt.gt(value, 0)  # 0 log 0 = 0
+        terms = pt.switch(seen, value * pt.log(pt.switch(seen, law, 1.0)), 0.0)
+        return terms.sum(axis=tuple(range(-counts.ndim, 0)))
+
+    def random(law: Array, rng: Any = None, size: Any = None) -> Array:
+        return np.asarray(rng.multinomial(totals, _law(law), _whole(size, law, counts.ndim)))
+
+    core = "(c,l)" if counts.ndim == 2 else "(l)"
+    how = {"logp": logp, "random": random, "signature": f"{core}->{core}", "dtype": "int64"}
+    return pymc.CustomDist(name, law.reshape(group.shape), **how, dims=dims, observed=counts)
+
+
+def _law(law: Array) -> Array:
+    """Probabilities that sum to one to the last digit, as numpy wants them."""
+    return np.asarray(law / _check_sums(law))
+
+
+def _whole(size: Any, law: Array, ndim: int) -> Any:
+    """The shape of numpy's draws: all that is in front of the reports of one law."""
+    batch = None if size is None or not len(tuple(size)) else tuple(size)
+    return batch if batch is None or ndim == 1 else (*batch, law.shape[-2])
+
+
+def _each(name: str, p: Any, group: Group) -> Any:
+    """Reports one by one, with the log-likelihood of each; p is of shape (k,) or (n, k)."""
+    pymc = package("pymc", _NEED_observing)
+    values = group.shown(group.each[0])
+    bits = (np.zeros(values.shape[1]),) if values.ndim == 2 else ()  # they say how many
+    signature = "(k),(b)->(b)" if bits else "(k)->()"
+    how = {"logp": _terms(group, values), "random": _reports(group), "signature": signature}
+    how |= {"dtype": str(values.dtype), "shape": values.shape}
+    return pymc.CustomDist(name, p, *bits, **how, observed=values)
+
+
+def _terms(group: Group, values: Array) -> Callable[..., Any]:
+    """The log-likelihood of each report, shape (n,), as a function of what is observed, and p."""
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Constant
+
+    likelihood = group.likelihood()
+    W = likelihood.W
+
+    def logp(value: Any, p: Any, *width: Any) -> Any:
+        if not (isinstance(value, Constant) and np.array_equal(value.data, values)):
+            raise NotAvailable(
+                f"{_NEED_observing}: the log-likelihood is that of the reports observed"
+            )
+        m = mixed(W, p) if p.ndim == 1 else mixed_by_row(W, p)
+        return pt.log(m) + W.log_scale
+
+    return logp
+
+
+def _reports(group: Group) -> Callable[..., Array]:
+    """Draw the reports of all respondents anew, given their p."""
+    sampler, n = group.sampler(), group.size
+
+    def random(p: Array, *width: Any, rng: Any = None, size: Any = None) -> Array:
+        law = np.cumsum(np.broadcast_to(_law(p), (n, p.shape[-1])), axis=1)
+        codes = (rng.random((n, 1)) * law[:, -1:] >= law).sum(axis=1)
+        return sampler(codes, rng)
+
+    return random
+
+
+# -- Groups of reports, as a model of PyMC observes them: counts of listed reports, or each report -
+
+
+Data = Reports | Counts
+
+_MOST_LISTED = 1 << 18  # reports of all cohorts whose probabilities are computed together
+_WIDEST_LISTED = 10  # bits of a report up to which its patterns are listed
+_SUMS = (
+    "sums of bits have no likelihood: pass the reports themselves, or their tally() without "
+    "bits=True"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Reports of one mechanism.
+
+    Parameters
+    ----------
+    data : Reports or Counts
+    candidates : sequence of str, CandidateMap or None
+        As for `FrequencyModel`.
+    """
+
+    data: Data
+    candidates: Any = None
+
+    @property
+    def mechanism(self) -> Any:
+        """The mechanism that made the reports."""
+        return self.data.mechanism
+
+    @property
+    def labels(self) -> pd.Index[Any]:
+        """Categories or candidates that p belongs to."""
+        found: pd.Index[Any] = self.mechanism.labels(self.candidates)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Number of reports."""
+        return self.data.nobs if isinstance(self.data, Counts) else len(self.data)
+
+    # -- counts of listed reports
+
+    @property
+    def n_listed(self) -> int:
+        """Number of different reports of a cohort."""
+        bits = self.mechanism.n_bits
+        return int(2**bits) if bits else int(self.mechanism.n_outputs)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the law of all possible reports is quickly computed."""
+        bits = self.mechanism.n_bits
+        plain = bits <= _WIDEST_LISTED and type(self.mechanism.format) is BitFormat
+        listed = self.n_listed * max(self.mechanism.n_cohorts, 1)
+        return (not bits or plain) and listed <= _MOST_LISTED
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(l,) possible reports, or (C, l) with cohorts."""
+        cohorts = self.mechanism.n_cohorts
+        return (cohorts, self.n_listed) if cohorts else (self.n_listed,)
+
+    def listed(self) -> Likelihood:
+        """The likelihood of one of each possible report, cohort by cohort."""
+        cohorts, y = self.mechanism.n_cohorts, np.arange(self.n_listed)
+        y = np.tile(y, max(cohorts, 1))
+        cohort = np.repeat(np.arange(cohorts), self.n_listed) if cohorts else None
+        return self._likelihood(self._coded(y), cohort)
+
+    def _coded(self, numbers: Array) -> Array:
+        """Possible reports in the form of `Reports.y`, by their numbers."""
+        if not self.mechanism.n_bits:
+            return numbers
+        width = self.mechanism.format.n_bytes
+        return np.asarray(numbers[:, None] >> (8 * np.arange(width)) & 255, dtype=np.uint8)
+
+    def counts(self) -> Array:
+        """How often each possible report was made, of shape `shape`."""
+        counts = self.data if isinstance(self.data, Counts) else self.data.tally()
+        y = np.asarray(counts.y, dtype=np.int64)
+        if self.mechanism.n_bits:
+            y = (y << (8 * np.arange(y.shape[1]))).sum(axis=1)
+        if counts.cohort is not None:
+            y = y + counts.cohort * self.n_listed
+        total = np.bincount(y, counts.n, int(np.prod(self.shape)))
+        return total.astype(np.int64).reshape(self.shape)
+
+    def outputs(self) -> list[Any]:
+        """Text of the possible reports of a cohort."""
+        text: list[Any] = self.mechanism.format.text(self._coded(np.arange(self.n_listed))).tolist()
+        return text
+
+    # -- each report
+
+    @property
+    def each(self) -> tuple[Array, Array | None]:
+        """The reports one by one and their cohorts, in the form of `Reports`."""
+        y, cohort = self.data.y, self.data.cohort
+        if isinstance(self.data, Counts):
+            y = np.repeat(y, self.data.n, axis=0)
+            cohort = None if cohort is None else np.repeat(cohort, self.data.n)
+        return y, cohort
+
+    def likelihood(self) -> Likelihood:
+        """The likelihood of the reports one by one."""
+        return self._likelihood(*self.each)
+
+    def _likelihood(self, y: Array, cohort: Array | None) -> Likelihood:
+        counts = Counts(y, np.ones(len(y), dtype=np.int64), self.mechanism, cohort=cohort)
+        found: Likelihood = self.mechanism.likelihood(counts, self.candidates)
+        return found
+
+    def shown(self, y: Array) -> Array:
+        """Reports as a model holds them: numbers of labels, (n,), or bits, (n, b)."""
+        if self.mechanism.n_bits:
+            return np.asarray(self.mechanism.format.unpack(y), dtype=np.int8)
+        return np.asarray(y, dtype=np.int64)
+
+    def sampler(self) -> Callable[[Array, np.random.Generator], Array]:
+        """A function of true categories' codes, (n,), that draws their reports anew.
+
+        Cohorts stay those of the reports.
+        """
+        mechanism, (_, cohort) = self.mechanism, self.each
+        if cohort is None:
+            return lambda codes, rng: self.shown(mechanism.sample(codes, simulation_words(rng)))
+        labels = self.labels
+        return lambda codes, rng: self.shown(
+            mechanism.privatize(labels.take(codes), rng, cohort=cohort).y
+        )
+
+
+def collected(reports: object, candidates: Any) -> list[Group]:
+    """The groups of reports of one variable.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not Reports or Counts, or the list is empty.
+    NotAvailable
+        For sums of bits, which have no likelihood.
+    """
+    given: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
+    for one in given:
+        if isinstance(one, BitCounts):
+            raise NotAvailable(_SUMS)
+        if not isinstance(one, Data):
+            remedy = "must be Reports or Counts, or a list of them"
+            raise not_reports("reports", one, remedy)
+        if not isinstance(one.mechanism, Mechanism):
+            raise NotAvailable(f"reports of {one.mechanism} have no likelihood of one variable")
+    groups = [Group(one, candidates) for one in given]
+    if not sum(group.size for group in groups):
+        raise InvalidArgument("reports", reports, "must hold at least one report")
+    return groups
+
+
+def common_labels(groups: list[Group]) -> pd.Index[Any]:
+    """Labels of the categories that all groups have.
+
+    Raises
+    ------
+    MechanismMismatch
+        If categories differ.
+    """
+    first = groups[0].labels
+    for group in groups[1:]:
+        if not group.labels.equals(first):
+            raise MechanismMismatch(
+                f"{group.mechanism} and {groups[0].mechanism} have different categories: groups "
+                "that are observed together need the same labels in the same order"
+            )
+    return first
+
+
+# -- Channels of devices whose unknown parameters are tensors -------------------------------------
+
+
+def checked_parameters(parameters: Any, groups: list[Group]) -> dict[str, Any]:
+    """A tensor or number for each unknown parameter of the devices.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is missing or unknown, or is neither a number in [0, 1] nor a scalar tensor.
+    """
+    unknown = sorted({name for group in groups for name in group.mechanism.unknown})
+    if isinstance(parameters, pd.Series):
+        parameters = parameters.to_dict()
+    if parameters is None:
+        parameters = {}
+    remedy = "must be a dictionary {name: tensor}"
+    remedy += f" of {', '.join(unknown)}" if unknown else ": these devices have no unknown one"
+    if not isinstance(parameters, Mapping):
+        raise InvalidArgument("parameters", parameters, remedy)
+    for name in parameters:
+        if name not in unknown:
+            hint = did_you_mean(name, unknown) if isinstance(name, str) else ""
+            raise InvalidArgument("parameters", name, f"{remedy}{hint}")
+    lacking = [name for name in unknown if name not in parameters]
+    if lacking:
+        raise InvalidArgument("parameters", None, f"must give {lacking[0]!r}: {remedy}")
+    return {name: _scalar(name, parameters[name]) for name in unknown}
+
+
+def _scalar(name: str, value: Any) -> Any:
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Variable
+
+    if not isinstance(value, Variable):
+        return pt.as_tensor_variable(probability(f"parameters[{name!r}]", value))
+    if getattr(value, "ndim", None) != 0:
+        raise InvalidArgument(f"parameters[{name!r}]", str(value), "must be a single number")
+    return value
+
+
+def law_of(group: Group, p: Any, parameters: dict[str, Any]) -> Any:
+    """``p Q(theta)``, shape (..., l), for tensors p, (..., k), and theta, a tensor by name."""
+    from pytensor import tensor as pt
+
+    names = list(group.mechanism.unknown)
+    matrix = group.mechanism.polynomials(names)
+    law = 0.0
+    for powers, Q in zip(matrix.exponents, matrix.coefficients, strict=True):
+        factors = [parameters[name] ** int(e) for name, e in zip(names, powers, strict=True) if e]
+        term = pt.dot(p, np.ascontiguousarray(Q))
+        for factor in factors:
+            term = term * factor
+        law = law + term
+    return law
+
+
+# -- Products with the likelihood rows of reports as expressions of PyTensor ----------------------
+
+
+def mixed(rows: Rows, p: Any) -> Any:
+    """W p, shape (u,), for a tensor p, shape (k,).
+
+    Channels a I + 1 b' take O(k) operations of PyTensor itself, small matrices one product. The
+    other forms keep their structure: an Op calls their products, and its gradient the transposed
+    ones, so that it can be differentiated as often as wanted.
+    """
+    from pytensor import tensor as pt
+
+    if isinstance(rows, UniformRows):
+        return rows.a * p[rows.codes] + rows.background * p.sum()
+    form = dense_if_small(rows.prepared())
+    if isinstance(form, DenseRows):
+        return pt.dot(np.ascontiguousarray(form.W), p)
+    return _products()(form, False)(p)
+
+
+def mixed_by_row(rows: Rows, p: Any) -> Any:
+    """``sum_x W[i, x] p[i, x]``, shape (n,), for a tensor p, shape (n, k), a row a report."""
+    if isinstance(rows, UniformRows):
+        own = p[np.arange(rows.codes.size), rows.codes]
+        return rows.a * own + rows.background * p.sum(axis=-1)
+    return (rows.dense() * p).sum(axis=-1)
+
+
+@cache
+def _products() -> Any:
+    """The Op of W p and W' v; its class needs PyTensor, and is made when that is imported."""
+    from pytensor import tensor as pt
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    class Product(Op):  # type: ignore[misc]
+        """W p or, transposed, W' v. Two are equal if they have the same rows."""
+
+        def __init__(self, rows: Rows, transposed: bool) -> None:
+            self.rows, self.transposed = rows, transposed
+
+        def __eq__(self, other: object) -> bool:
+            if not isinstance(other, Product):
+                return False
+            return self.rows is other.rows and self.transposed == other.transposed
+
+        def __hash__(self) -> int:
+            return hash((Product, id(self.rows), self.transposed))
+
+        def make_node(self, vector: Any) -> Any:
+            operand = pt.cast(pt.as_tensor_variable(vector), "float64")
+            length = self.rows.shape[1 if self.transposed else 0]
+            return Apply(self, [operand], [pt.tensor(dtype="float64", shape=(length,))])
+
+        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+            product = self.rows.adjoint if self.transposed else self.rows.mix
+            outputs[0][0] = np.asarray(product(inputs[0]), dtype=np.float64)
+
+        def grad(self, inputs: Any, gradients: Any) -> Any:
+            return [Product(self.rows, not self.transposed)(gradients[0])]
+
+        def infer_shape(self, graph: Any, node: Any, shapes: Any) -> Any:
+            return [(pt.constant(self.rows.shape[1 if self.transposed else 0]),)]
+
+    return Product

@@ -1,1 +1,0 @@
-"""What a fitted regression says about the true answers."""

@@ -1,0 +1,471 @@
+"""Fit coefficients and unknown parameters of devices together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import level
+from ldpstats.errors import (
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPWarning,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimators.regression import (
+    BoundedMaximum,
+    Maximum,
+    flat_direction,
+    maximise_bounded,
+    search_bounded,
+)
+from ldpstats.inference.profiles import bounded_profile, drop_at
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.likelihood.parametric import generic_point, unidentified
+from ldpstats.likelihood.predictors import ParametricRegression
+from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
+from ldpstats.models.layout import in_turn, names_alpha
+from ldpstats.models.parameters import polynomial_matrix
+from ldpstats.models.regression.fitted import Devices, FittedLaw
+from ldpstats.models.regression.results import RegressionResults, partial_score
+from ldpstats.models.regression.structure import RegressionStructure
+
+__all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "refuse_devices"]
+
+
+Array = npt.NDArray[Any]
+
+_SINGULAR = 1e-8  # eigenvalue of a correlation matrix, that counts as zero
+_APART = 0.01  # unknown parameters that are not the same
+_FLAT = 0.1  # part in a flat direction, from which on a coefficient is at infinity
+_PART = 0.1  # in a direction without information, from which on a parameter is named
+_REMEDY = "add a group of respondents with another device, or one whose parameters are known"
+
+
+def fit_with_devices(
+    model: RegressionStructure, options: dict[str, Any]
+) -> DeviceRegressionResults:
+    """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`.
+
+    Parameters
+    ----------
+    model : RegressionStructure
+        With unknown parameters.
+    options : dict
+        Arguments of `fit`; none may differ from the default, but for method="mle".
+
+    Raises
+    ------
+    NotAvailable
+        For other options, weights and designs, and reports of bits.
+    NotIdentified
+        If the reports leave a coefficient or a parameter open; the message names it.
+    """
+    _refuse_options(model, options)
+    refuse_devices(model)
+    likelihood = parametric_likelihood(model)
+    names = model.all_names
+    check_identified(likelihood, names)
+    top, rivals = search_bounded(likelihood, likelihood.start, likelihood.units)
+    infinite, fixed = _at_infinity(model, likelihood, top)
+    if infinite:  # places there are many, of the same coefficients
+        m = likelihood.m
+        rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
+    top = replace(top, held=top.held | fixed)
+    if rivals:
+        shown = ", ".join(f"{name} = {v:.4g}" for name, v in _changed(names, top, rivals[0]))
+        raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
+    if infinite:
+        warnings.warn(
+            "the likelihood has its maximum at infinity, or cannot tell it from there: "
+            f"{in_turn(list(infinite))}. Their intervals have no end, and fit_posterior() has "
+            "finite estimates",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    elif not top.converged:
+        warnings.warn(
+            f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    V = _covariance(likelihood, top, names)
+    return DeviceRegressionResults(
+        model=model,
+        theta=top.x,
+        covariance_all=V,
+        value=top.value,
+        hessian=top.hessian,
+        method="mle",
+        penalty=None,
+        cov_type="nonrobust",
+        converged=top.converged and not infinite,
+        n_iter=top.n_iter,
+        n_maxima=1,
+        infinite=infinite,
+        joint=likelihood,
+        top=top,
+    )
+
+
+def parametric_likelihood(model: RegressionStructure) -> ParametricRegression:
+    """The likelihood of a model over distinct rows."""
+    matrices = [polynomial_matrix(one.mechanism, model.unknown) for one in model.data.response]
+    return ParametricRegression(model.likelihood, tuple(matrices))
+
+
+def _refuse_options(model: RegressionStructure, options: dict[str, Any]) -> None:
+    """Refuse what is not the maximum of the likelihood."""
+    names = in_turn(list(model.unknown))
+    usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
+    changed = [
+        name
+        for name, value in options.items()
+        if not any(value is one or value == one for one in usual.get(name, (None,)))
+    ]
+    if changed:
+        raise NotAvailable(
+            f"the unknown {names} and the coefficients are estimated by maximum likelihood alone: "
+            f"leave out {changed[0]}="
+        )
+
+
+def refuse_devices(model: RegressionStructure) -> None:
+    """Refuse what has no likelihood with unknown parameters.
+
+    Raises
+    ------
+    NotAvailable
+        For weights and designs, and reports of bits.
+    InvalidArgument
+        If a parameter has the name of a coefficient.
+    """
+    names, data = in_turn(list(model.unknown)), model.data
+    others = {*model.exog_names, *model.all_names[: -len(model.unknown)]}
+    for name in model.unknown:
+        if name in others:
+            remedy = "is a coefficient too: give the unknown parameter another name"
+            raise InvalidArgument("unknown", name, remedy)
+    if data.sample is not None or data.weights is not None:
+        raise NotAvailable(
+            f"sampling weights beside a device with the unknown {names} have no likelihood: leave "
+            "them out (numbers of respondents are freq_weights=)"
+        )
+    for one in data.response:
+        mechanism = one.mechanism
+        if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+            raise NotAvailable(
+                f"{mechanism} reports bits or cohorts: beside unknown parameters only devices "
+                "whose reports are labels can be fitted"
+            )
+
+
+def check_identified(
+    likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
+) -> None:
+    """Refuse devices that leave something open whatever the coefficients are.
+
+    Parameters
+    ----------
+    likelihood : ParametricRegression
+    names : list of str
+        Of coefficients and parameters.
+    known : sequence of str
+        Parameters of which a prior tells: nothing is refused if one of them is open.
+    remedy : str
+        A further one.
+    """
+    own, p, m = likelihood.units, likelihood.p, likelihood.m
+    drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
+    point = likelihood.start + own @ np.append(drawn, np.zeros(m))
+    point[p:] = [float(v) for v in generic_point(1, m)[1]]
+    open_ = _open(own.T @ likelihood.expected(point) @ own)
+    left = [names[j] for j in np.flatnonzero(open_)]
+    if set(left) & set(known):
+        return
+    if left:
+        words = in_turn(left)
+        raise NotIdentified(
+            f"{words} cannot be estimated from these reports: other values give them the same law; "
+            f"{_REMEDY}{remedy}"
+        )
+    if not known and unidentified(likelihood.matrices).any():
+        warnings.warn(
+            "these devices alone do not determine the frequencies and the unknown parameters: only "
+            f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
+            LDPWarning,
+            stacklevel=5,
+        )
+
+
+def _open(information: Array) -> npt.NDArray[np.bool_]:
+    """Parameters on which there is no information."""
+    scale = np.sqrt(np.maximum(np.diagonal(information), 0.0))
+    none = scale <= 1e-12 * scale.max(initial=0.0)
+    scale = np.where(none, 1.0, scale)
+    size, axes = np.linalg.eigh(information / np.outer(scale, scale))
+    flat = axes[:, size <= _SINGULAR]
+    return np.asarray(none | (np.abs(flat) > _PART).any(axis=1))
+
+
+def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: list[str]) -> Array:
+    """Inverse of the observed information of what no bound holds; nan for the rest."""
+    free = ~top.held
+    units_ = likelihood.units[np.ix_(free, free)]
+    information = -units_.T @ top.hessian[np.ix_(free, free)] @ units_
+    open_ = _open(information)
+    if open_.any() or np.linalg.eigvalsh(information)[0] <= 0.0:
+        some = np.array(names)[free][open_] if open_.any() else np.array(names)[free]
+        raise NotIdentified(
+            f"the information of the reports on {in_turn(list(some))} is singular at the estimate: "
+            f"{_REMEDY}"
+        )
+    found = np.full((likelihood.size, likelihood.size), np.nan)
+    inverse = units_ @ np.linalg.inv(information) @ units_.T
+    found[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
+    return found
+
+
+def _at_infinity(
+    model: RegressionStructure, likelihood: ParametricRegression, top: BoundedMaximum
+) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Names of coefficients whose estimate is at infinity, and what has no standard error."""
+    p = likelihood.p
+    known = likelihood.known(top.x[p:])
+    here = Maximum(
+        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
+    )
+    fixed = np.zeros(likelihood.size, dtype=bool)
+    flat = flat_direction(known, here, model.units)
+    if flat is None:
+        return (), fixed
+    fixed[:p] = (flat > _FLAT).any(axis=0)
+    return tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _FLAT)), fixed
+
+
+def _changed(
+    names: list[str], top: BoundedMaximum, rival: BoundedMaximum
+) -> list[tuple[str, float]]:
+    """What differs between two maxima, as the second has it."""
+    apart = np.abs(top.x - rival.x) > 1e-3
+    return [(names[j], float(rival.x[j])) for j in np.flatnonzero(apart)][:4]
+
+
+# -- What a regression with unknown parameters of devices says ------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceRegressionResults(RegressionResults):
+    """Coefficients of a regression and unknown parameters of devices, estimated together.
+
+    All that `RegressionResults` has is here too: predictions, margins, tests of terms, plots.
+    Standard errors of all of it allow for the parameters being unknown.
+
+    Attributes
+    ----------
+    params : Series, shape (p + m,)
+        The coefficients, named as in other fits (those of a multinomial logit "category: name"),
+        then the unknown parameters, which lie in [0, 1].
+    bse : Series
+        Standard errors, from the observed information; nan for a parameter on the boundary, and
+        given its value for the rest.
+    pvalues : Series
+        Likelihood ratio tests of zero; of an unknown parameter against values above zero.
+    coefficients, parameters : Series
+        The two parts of `params`.
+
+    Notes
+    -----
+    `conf_int` has profiles of the joint likelihood, which end at the bounds of parameters. Of
+    coefficients whose maximum is at infinity intervals have no end, or only one that leaves out
+    zero. p-values of coefficients are below .05 if and only if the 95 % interval does not hold
+    zero; those of unknown parameters are one-sided, and go with the 90 % interval.
+    """
+
+    joint: ParametricRegression = field(kw_only=True)
+    top: BoundedMaximum = field(kw_only=True)
+
+    @property
+    def likelihood(self) -> ParametricRegression:
+        """The likelihood of coefficients and parameters together."""
+        return self.joint
+
+    @property
+    def units(self) -> Array:
+        """Parameters from standardised ones, (size, size)."""
+        return self.joint.units
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Names of the coefficients, then of the unknown parameters."""
+        return pd.Index(self._shown_names)
+
+    @property
+    def coefficients(self) -> pd.Series[float]:
+        """The coefficients alone."""
+        found: pd.Series[float] = self.params.iloc[: self._m].rename("coefficients")
+        return found
+
+    @property
+    def parameters(self) -> pd.Series[float]:
+        """The unknown parameters alone."""
+        found: pd.Series[float] = self.params.iloc[self._m :].rename("parameters")
+        return found
+
+    @property
+    def on_boundary(self) -> tuple[str, ...]:
+        """Unknown parameters whose estimate is 0 or 1."""
+        values = self.parameters
+        return tuple(values.index[(values <= 0.0) | (values >= 1.0)])
+
+    # -- the likelihood ------------------------------------------------------------------------
+
+    @cached_property
+    def at_estimate(self) -> RegressionLikelihood:
+        return self.joint.known(self.theta[self.joint.p :])
+
+    @cached_property
+    def _null(self) -> tuple[float, float]:
+        slopes = [j for at in self._terms.values() for j in at]
+        fall = self.ratio_without(slopes) / 2.0 if slopes else 0.0
+        return self.llf - fall, self.value - fall
+
+    @property
+    def _terms(self) -> dict[str, list[int]]:
+        from ldpstats.models.regression.results import terms_of
+
+        return terms_of(self)
+
+    @property
+    def penalises(self) -> bool:
+        return False
+
+    @cached_property
+    def why_wald(self) -> str:
+        return "" if self.on_boundary else super().why_wald
+
+    @property
+    def test_of_coefficients(self) -> str:
+        return "Wald" if self.why_wald else "likelihood ratio"
+
+    def information(self) -> pd.DataFrame:
+        """Expected joint information of the reports at the estimate, (p + m, p + m)."""
+        found = self.joint.expected(self.theta)
+        names = self.model.all_names
+        return pd.DataFrame(found, index=names, columns=names)
+
+    def _likelihood_pvalues(self) -> Array:
+        p, found = self.joint.p, []
+        for j in self.shown:
+            estimate, fall = self.theta[j], self._fall_at_zero(j)
+            one = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
+            found.append(one if j < p else (one / 2.0 if estimate > 0.0 else 1.0))
+        return np.array(found)
+
+    def _fall_at_zero(self, j: int) -> float:
+        """Fall of the profile where a coefficient or parameter is zero."""
+        return drop_at(self.joint, self.top, self.units, j, 0.0) if self.theta[j] else 0.0
+
+    def profiles(self, quantile: float) -> Array:
+        errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
+        steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
+        lost = self.top.held & (np.arange(errors.size) < self.joint.p)  # maxima at infinity
+        found = []
+        for j in self.shown:
+            fall = self._fall_at_zero(j)
+            lower, upper = bounded_profile(
+                self.joint, self.top, self.units, j, drop, steps[j], fall
+            )
+            if lost[j]:  # zero alone can be left out
+                lower = lower if fall > drop and self.theta[j] > 0.0 else -np.inf
+                upper = upper if fall > drop and self.theta[j] < 0.0 else np.inf
+            found.append((lower, upper))
+        return np.array(found)
+
+    def ratio_without(self, fixed: Sequence[int]) -> float:
+        return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))
+
+    def _restricted(self, fixed: Sequence[int]) -> BoundedMaximum:
+        """The maximum with some coefficients zero, from here and from other parameters."""
+        still = np.zeros(self.theta.shape, dtype=bool)
+        still[list(fixed)] = True
+        first = np.where(still, 0.0, self.theta)
+        starts = []
+        for edge in (1e-3, 0.4):
+            inside = np.clip(first[self.joint.p :], edge, 1.0 - edge)
+            starts.append(np.append(first[: self.joint.p], inside))
+        met = [
+            maximise_bounded(self.joint, one, self.units, still)
+            for one in starts
+            if np.isfinite(self.joint.value(one))
+        ]
+        return max(met, key=lambda one: one.value)
+
+    def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
+        null = self._restricted(fixed)
+        free = ~null.held
+        free[list(fixed)] = True
+        at = np.flatnonzero(np.isin(np.flatnonzero(free), list(fixed)))
+        information = self.joint.expected(null.x)[np.ix_(free, free)]
+        return partial_score(null.score[free], information, at), "expected information"
+
+    # -- the true answers ----------------------------------------------------------------------
+
+    @cached_property
+    def law(self) -> FittedLaw:
+        p, parameters = self.joint.p, self.theta[self.joint.p :]
+        channels = tuple(Q.at(parameters) for Q in self.joint.matrices)
+        kept = tuple(Q[:, Q.any(axis=0)] for Q in channels)
+        whole = replace(
+            self.model.assembled,
+            likelihood=self.at_estimate,
+            law=ReportLaw(kept, self.joint.group),
+        )
+        V = self.covariance_all[:p, :p]
+        return FittedLaw(self.model.data, whole, self.theta[:p], V, self.df)
+
+    @property
+    def devices(self) -> Devices:
+        parameters = self.theta[self.joint.p :]
+        free = np.isfinite(np.diagonal(self.covariance_all)[self.joint.p :])
+        matrices = self.joint.matrices
+        return (
+            [Q.at(parameters) for Q in matrices],
+            [Q.derivatives(parameters)[free] for Q in matrices],
+        )
+
+    # -- presentation --------------------------------------------------------------------------
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of "params", "bse", "lower", "upper" and "pvalues"."""
+        ends = self.conf_int(level(alpha))
+        return pd.DataFrame(
+            {"params": self.params, "bse": self.bse, **ends, "pvalues": self.pvalues}
+        )
+
+    def parameter_notes(self) -> list[str]:
+        names = in_turn(list(self.model.unknown))
+        notes = [
+            f"Unknown parameters of the devices, in [0, 1]: {names}. Their p-values are against "
+            "values above zero: p < .05 where the 90% interval does not hold zero."
+        ]
+        if self.on_boundary:
+            at = in_turn(list(self.on_boundary))
+            notes.append(
+                f"NOTE: the estimate of {at} is on the boundary: it has no standard error, and "
+                "those of the rest are given its value. Rely on the intervals."
+            )
+        return notes
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.model.unknown)
+        return f"DeviceRegressionResults({self.model.endog_names}, {names}; n={self.nobs})"

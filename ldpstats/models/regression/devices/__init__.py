@@ -1,1 +1,0 @@
-"""Regressions of answers to devices with unknown parameters."""

@@ -1,0 +1,622 @@
+"""The law of the true answers that a regression has estimated, and how uncertain it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import level, numbers, positive_integer
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.regression import (
+    Cells,
+    Points,
+    average,
+    design_meat,
+    enough_in_each,
+    pearson,
+    quadratic_form,
+    row_means,
+    score_groups,
+)
+from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.predictors import stacked_indicators
+from ldpstats.likelihood.regression import (
+    Binary,
+    Categorical,
+    Normal,
+    Ordered,
+    Outcome,
+    Poisson,
+    Separate,
+    alike,
+    predictors_of,
+)
+from ldpstats.models.regression.structure import Assembled, RegressionData, has_listed_reports
+
+__all__ = [
+    "Devices",
+    "FittedLaw",
+    "ReportTable",
+    "goodness_of_fit",
+    "held",
+    "moved",
+    "with_column",
+    "with_values",
+]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLaw:
+    """The law of the true answers, by the estimated parameters.
+
+    Parameters
+    ----------
+    data : RegressionData
+    assembled : Assembled
+        The likelihood over distinct rows.
+    theta : array, shape (size,)
+    covariance : array, shape (size, size)
+    df : float or None
+        Degrees of freedom of t quantiles; None for normal ones.
+    """
+
+    data: RegressionData
+    assembled: Assembled
+    theta: Array
+    covariance: Array
+    df: float | None
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the law of the private predictors was estimated, if there are any."""
+        return len(self.data.designs) == 1 or len(self.theta) == self.assembled.likelihood.size
+
+    def refuse_incomplete(self, what: str) -> None:
+        """Refuse averages over private predictors whose law nobody estimated."""
+        if not self.is_complete:
+            raise NotAvailable(
+                f"{what}: corrected scores estimate no law of the private predictors to average "
+                "over: use fit(method='mle'), or predict(exog) with columns of their values"
+            )
+
+    @cached_property
+    def distinct(self) -> Points:
+        """The distinct rows of the respondents, with weights that sum to one."""
+        own = self.assembled.likelihood
+        weights = own.weights / own.weights.sum()
+        return Points(own.outcome, own.designs, own.marginal, weights, len(self.theta))
+
+    @cached_property
+    def rows(self) -> Points:
+        """The rows of the respondents in order, with weights that sum to one."""
+        marginal = self.data.marginal
+        weights = self.assembled.weights / self.assembled.weights.sum()
+        return self.points(
+            self.data.designs,
+            None if marginal is None else marginal.to_numpy(dtype=np.float64),
+            self.data.offset,
+            weights,
+        )
+
+    def points(
+        self,
+        matrices: Sequence[Array],
+        marginal: Array | None = None,
+        offset: Array | None = None,
+        weights: Array | None = None,
+    ) -> Points:
+        """Other rows, with one matrix for each configuration, or one alone."""
+        n, outcome = len(matrices[0]), self.data.outcome
+        law = None
+        if len(matrices) > 1:
+            assert marginal is not None
+            law = Separate(marginal, len(matrices) - 1)
+        return Points(
+            outcome,
+            tuple(predictors_of(outcome, X, offset) for X in matrices),
+            law,
+            np.full(n, 1.0 / max(n, 1)) if weights is None else weights,
+            len(self.theta),
+        )
+
+    # -- covariates ----------------------------------------------------------------------------
+
+    @cached_property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which covariates are the same for all."""
+        designs = self.data.designs
+        return np.asarray(
+            np.all([(X == designs[0][0]).all(axis=0) for X in designs], axis=0), dtype=bool
+        )
+
+    @cached_property
+    def private(self) -> npt.NDArray[np.bool_]:
+        """Which covariates change with the private predictors."""
+        first = self.data.designs[0]
+        found = np.zeros(first.shape[1], dtype=bool)
+        for X in self.data.designs[1:]:
+            found |= (X != first).any(axis=0)
+        return found
+
+    @property
+    def questions(self) -> list[str]:
+        """The private predictors."""
+        return list(self.data.predictors)
+
+    def answers(self, question: str) -> list[Any]:
+        """The categories of a private predictor."""
+        at = self.questions.index(question)
+        return list(dict.fromkeys(one[at] for one in self.data.configurations))
+
+    def configurations_with(self, question: str, answer: Any) -> list[int]:
+        """The configurations in which a private predictor has this value."""
+        at = self.questions.index(question)
+        return [c for c, one in enumerate(self.data.configurations) if one[at] == answer]
+
+    def answered(self, points: Points, question: str, answer: Any) -> Points:
+        """All respondents with this value of a private predictor, the law of the others as is."""
+        at = self.questions.index(question)
+        found = {tuple(one): c for c, one in enumerate(self.data.configurations)}
+        moved = [
+            found[(*one[:at], answer, *one[at + 1 :])]
+            for one in map(tuple, self.data.configurations)
+        ]
+        return replace(points, designs=tuple(points.designs[c] for c in moved))
+
+    # -- outcome -------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> pd.Index[Any] | None:
+        """Categories whose probabilities are shown; None for one number."""
+        return self.data.categories if len(self.shown) > 1 else None
+
+    @property
+    def shown(self) -> list[int]:
+        """Which of the means are shown: of two categories the second, success."""
+        outcome = self.data.outcome
+        if isinstance(outcome, Binary):
+            return [1]
+        return list(range(outcome.k)) if isinstance(outcome, Categorical) else [0]
+
+    @property
+    def subject(self) -> str:
+        """What a mean is, in words."""
+        name = self.data.response_name
+        if isinstance(self.data.outcome, Binary):
+            assert self.data.categories is not None
+            return f"P({name} = {self.data.categories[1]})"
+        return f"P({name})" if isinstance(self.data.outcome, Categorical) else f"mean of {name}"
+
+    def quantile(self, alpha: float) -> float:
+        """The two-sided quantile of the normal or t distribution."""
+        from scipy.special import ndtri, stdtrit
+
+        tail = level(alpha) / 2.0
+        return -float(ndtri(tail) if self.df is None else stdtrit(self.df, tail))
+
+    def pvalues(self, z: Array) -> Array:
+        """Two-sided p-values."""
+        from scipy.special import ndtr, stdtr
+
+        below = -np.abs(z)
+        return np.asarray(2.0 * (ndtr(below) if self.df is None else stdtr(self.df, below)))
+
+    def intervals(self, mean: Array, se: Array, alpha: float) -> tuple[Array, Array]:
+        """Limits of means: on the logit scale for probabilities, on the log scale for rates."""
+        q = self.quantile(alpha)
+        if isinstance(self.data.outcome, Normal):
+            return mean - q * se, mean + q * se
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if isinstance(self.data.outcome, Poisson):
+                spread = np.exp(q * se / mean)
+                return mean / spread, mean * spread
+            odds = mean / (1.0 - mean)
+            spread = np.exp(q * se / (mean * (1.0 - mean)))
+            lower, upper = odds / (odds + spread), odds * spread / (1.0 + odds * spread)
+        upper = np.where(np.isinf(spread) & (mean > 0.0), 1.0, upper)
+        sure = (se == 0.0) | (((mean <= 0.0) | (mean >= 1.0)) & ~np.isnan(se))  # rounded
+        return np.where(sure, mean, lower), np.where(sure, mean, upper)
+
+
+# -- Whether the reports agree with the law that a regression has fitted --------------------------
+
+
+_PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
+_PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
+
+
+def goodness_of_fit(results: Any, groups: Any) -> TestResult:
+    """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
+    most = positive_integer("groups", groups, 2)
+    _refuse(results)
+    table = ReportTable(results.law, results.devices)
+    if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
+        found = _patterns(results, table)
+        if found is not None:
+            return found
+    return _grouped(results, table, most)
+
+
+def _refuse(results: Any) -> None:
+    """Refuse fits without cells, or without a likelihood."""
+    what = "goodness_of_fit"
+    if not isinstance(results.model.data.outcome, Categorical):
+        raise NotAvailable(f"{what}: it is for categories, and the outcome is a number")
+    if results.method == "corrected":
+        raise NotAvailable(f"{what}: corrected scores fit no law of the reports: use method='mle'")
+    if results.infinite:
+        raise NotAvailable(
+            f"{what}: the estimate is at infinity: use that of fit(penalty='jeffreys')"
+        )
+    if results.cov_type == "cluster":
+        raise NotAvailable(
+            f"{what}: with cov_type='cluster' cells are not independent: use a fit without it"
+        )
+
+
+def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Array]]:
+    """The law of a report as a function of the linear predictors."""
+
+    def of(eta: Array) -> tuple[Array, Array]:
+        return outcome.mean(eta) @ Q, np.einsum("nkq,kl->nlq", outcome.jacobian(eta), Q)
+
+    return of
+
+
+# -- patterns ------------------------------------------------------------------------------
+
+
+def _patterns(results: Any, table: ReportTable) -> TestResult | None:
+    """Pearson's test where covariates repeat often enough; None where they do not."""
+    data, whole = results.model.data, results.law.assembled
+    columns = [data.designs[0], table.at[whole.place]]
+    if data.offset is not None:
+        columns.append(data.offset)
+    kinds = alike(columns)
+    if kinds is None:
+        return None
+    first, place = kinds
+    sizes = np.bincount(place, whole.weights, len(first))
+    law = results.law.rows.take(first)
+    mean = row_means(law, results.law.theta)[0]
+    channel = table.at[whole.place][first]
+    codes = table.codes[whole.place]
+    seen, expected = [], []
+    df = -results.law.theta.size - len(table.slopes[0])
+    for h, Q in enumerate(table.channels):
+        own = np.flatnonzero(channel == h)
+        if not own.size:
+            continue
+        expected.append((sizes[own, None] * (mean[own] @ Q)).ravel())
+        counts = np.zeros((len(first), Q.shape[1]))
+        inside = channel[place] == h
+        np.add.at(counts, (place[inside], codes[inside]), whole.weights[inside])
+        seen.append(counts[own].ravel())
+        df += own.size * (Q.shape[1] - 1)
+    if not enough_in_each(np.concatenate(expected)):
+        return None
+    if df <= 0:
+        raise NotAvailable(
+            "goodness_of_fit: the model has as many coefficients as the table of covariates and "
+            "reports has cells, and fits any: there is nothing to test"
+        )
+    statistic = pearson(np.concatenate(seen), np.concatenate(expected))
+    return TestResult.chi_square(
+        _null(results),
+        statistic,
+        float(df),
+        f"Pearson chi-square of the reports, {len(first)} patterns of covariates",
+    )
+
+
+# -- groups --------------------------------------------------------------------------------
+
+
+def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
+    """The test in groups of equal fitted probability."""
+    likelihood = results.law.assembled.likelihood
+    law = results.law.distinct
+    B = likelihood.B
+    points = replace(law, weights=likelihood.weights, seen=None if B is None else B[:])
+    mean = row_means(points, results.law.theta)[0]
+    score = _score(results.model.data.outcome, mean)
+    n_groups = _number(results, table, mean, most)
+    code = score_groups(score, likelihood.weights, n_groups)
+    robust = not table.is_counted or results.cov_type != "nonrobust"
+    cells, placed = _cells(results, table, points, mean, code, robust)
+    A = _inverse_information(results)
+    V = cells.spread - cells.slopes @ A @ cells.slopes.T
+    if robust:
+        assert placed is not None
+        influence = placed - likelihood.score_obs(results.law.theta) @ A @ cells.slopes.T
+        V, spread = _meat(results, influence), _meat(results, placed)
+    else:
+        spread = cells.spread
+    statistic, df = quadratic_form(cells.gaps, V, spread)
+    if not df:
+        raise NotAvailable(
+            "goodness_of_fit: the coefficients fit the groups whatever the reports are: there is "
+            "nothing to test"
+        )
+    what = "reports" if table.is_counted else "decoded answers"
+    return TestResult.chi_square(
+        _null(results),
+        statistic,
+        float(df),
+        f"chi-square of the {what} in {int(code.max()) + 1} groups of fitted probability",
+    )
+
+
+def _score(outcome: Outcome, mean: Array) -> Array:
+    """What rows are sorted by: success, the place of an ordered answer, or not the reference."""
+    if isinstance(outcome, Binary):
+        return np.asarray(mean[:, 1])
+    if isinstance(outcome, Ordered):
+        return np.asarray(mean @ np.arange(mean.shape[1]))
+    return np.asarray(1.0 - mean[:, 0])
+
+
+def _number(results: Any, table: ReportTable, mean: Array, most: int) -> int:
+    """Number of groups that leave enough in each cell."""
+    n = float(results.nobs)
+    weights = results.law.distinct.weights
+    if table.is_counted:
+        rarest = min(float((weights @ mean @ Q).min()) for Q in table.channels)
+        room = n * rarest / (_PER_CELL * len(table.channels))
+    else:
+        room = n / (_PER_SUM * (mean.shape[1] - 1))
+    if room < 2.0:
+        raise NotAvailable(
+            f"goodness_of_fit: {results.nobs:,} reports leave fewer than two groups with enough in "
+            "each cell: join rare categories"
+        )
+    return int(min(most, room))
+
+
+def _cells(
+    results: Any,
+    table: ReportTable,
+    points: Points,
+    mean: Array,
+    code: Codes,
+    robust: bool,
+) -> tuple[Cells, Array | None]:
+    """Sums in groups; for robust covariances also what each row adds to them, (u, m)."""
+    theta, parts = results.law.theta, []
+    blocks: list[tuple[Codes, Array]] = []
+    for g in range(int(code.max()) + 1):
+        for h, Q in enumerate(table.channels):
+            rows = np.flatnonzero((code == g) & (table.at == h))
+            if not rows.size:
+                continue
+            some = points.take(rows)
+            law = mean[rows] @ Q
+            gap = table.seen(rows, h) - law
+            slopes = average(some, theta, _reported(some.outcome, Q)).gradient
+            by_devices = np.einsum("n,nk,mkl->lm", some.weights, mean[rows], table.slopes[h])
+            slopes = np.hstack([slopes, by_devices])
+            spread = np.diag(some.weights @ law) - (law * some.weights[:, None]).T @ law
+            last = Q.shape[1] - 1  # cells sum to one
+            parts.append((some.weights @ gap[:, :last], spread[:last, :last], slopes[:last]))
+            blocks.append((rows, gap[:, :last]))
+    m = sum(len(part[0]) for part in parts)
+    spread, at = np.zeros((m, m)), 0
+    placed = np.zeros((points.n, m)) if robust else None
+    for (gaps, own, _), (rows, each) in zip(parts, blocks, strict=True):
+        there = slice(at, at + len(gaps))
+        spread[there, there] = own
+        if placed is not None:
+            placed[rows, there] = each
+        at += len(gaps)
+    gaps = np.concatenate([part[0] for part in parts])
+    return Cells(gaps, spread, np.vstack([part[2] for part in parts])), placed
+
+
+def _inverse_information(results: Any) -> Array:
+    """Inverse of the observed information of all parameters."""
+    if results.cov_type == "nonrobust":
+        V = np.asarray(results.covariance_all)
+        free = np.isfinite(np.diagonal(V))  # parameters of devices on the boundary are not
+        return V[np.ix_(free, free)] if results.devices else V
+    return np.linalg.inv(-results.hessian)
+
+
+def _meat(results: Any, rows: Array) -> Array:
+    """Covariance of the weighted sum of rows, (m, m)."""
+    data, whole = results.model.data, results.law.assembled
+    if results.cov_type != "design":
+        return np.asarray((rows * whole.squares[:, None]).T @ rows)
+    assert data.weights is not None
+    at = np.full(data.sample.w.shape, -1, dtype=np.int64)
+    at[data.inside] = whole.place
+    return design_meat(data.sample, rows * (whole.weights[0] / data.weights[0]), at)
+
+
+def _null(results: Any) -> str:
+    """The null hypothesis in words."""
+    names = ", ".join(results.model.exog_names[:8])
+    more = ", ..." if len(results.model.exog_names) > 8 else ""
+    return f"the true answers to {results.model.endog_names} follow the model in {names}{more}"
+
+
+# -- Rows of covariates of which some have other values -------------------------------------------
+
+
+def with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Points:
+    """Rows with other values in some public columns, by name or place."""
+    for key, value in atexog.items():
+        j = _place(law, key)
+        name = f"atexog[{key!r}]"
+        if law.private[j]:
+            remedy = "changes with a private predictor: predict(exog) has its values as columns"
+            raise InvalidArgument("atexog", key, remedy)
+        column = numbers(name, value, f"must be a number, or one for each of {points.n} rows")
+        if column.shape not in ((), (points.n,)) or not np.isfinite(column).all():
+            remedy = f"must be a finite number, or one for each of the {points.n} rows"
+            raise InvalidArgument(name, value, remedy)
+        points = with_column(points, j, column)
+    return points
+
+
+def with_column(points: Points, j: int, value: Any) -> Points:
+    """The rows with another value in a column of all configurations."""
+    designs = []
+    for design in points.designs:
+        X = design.X.copy()
+        X[:, j] = value
+        designs.append(replace(design, X=X))
+    return replace(points, designs=tuple(designs))
+
+
+def _place(law: FittedLaw, key: Any) -> int:
+    names = list(law.data.names)
+    if isinstance(key, str) and key in names:
+        return names.index(key)
+    if isinstance(key, int | np.integer) and 0 <= key < len(names):
+        return int(key)
+    remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
+    raise InvalidArgument("atexog", key, remedy)
+
+
+def held(points: Points, at: str) -> Points:
+    """One row: the means, medians or zeros of the covariates; constants stay."""
+
+    def one(values: Array) -> Array:
+        first = values[0]
+        same = (values == first).all(axis=0)
+        if at == "mean":
+            middle = points.weights @ values / points.weights.sum()
+        elif at == "median":
+            middle = np.array([_median(column, points.weights) for column in values.T])
+        else:
+            middle = np.zeros(first.shape)
+        return np.asarray(np.where(same, first, middle))[None, :]
+
+    def row(design: Any) -> Any:
+        offset = None if design.offset is None else one(design.offset[:, None])[0]
+        return replace(design, X=one(design.X), offset=offset)
+
+    return replace(
+        points,
+        designs=tuple(map(row, points.designs)),
+        marginal=None if points.marginal is None else row(points.marginal),
+        weights=np.ones(1),
+    )
+
+
+def _median(values: Array, weights: Array) -> float:
+    """The weighted median; the middle of two values where half the weight is below."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    half = below[-1] / 2.0
+    i = int(np.searchsorted(below, half * (1.0 - 1e-12)))
+    if abs(below[i] - half) <= 1e-12 * half and i + 1 < len(values):
+        return float((values[order[i]] + values[order[i + 1]]) / 2.0)
+    return float(values[order[i]])
+
+
+def moved(points: Points, j: int, by: float) -> Points:
+    """The rows with a column moved."""
+    designs = []
+    for design in points.designs:
+        X = design.X.copy()
+        X[:, j] += by
+        designs.append(replace(design, X=X))
+    return replace(points, designs=tuple(designs))
+
+
+# -- What was reported in a regression, as cells or as decoded answers ----------------------------
+
+
+Devices = tuple[Sequence[Array], Sequence[Array]]
+
+_MOST_CHANNELS = 3  # whose reports have cells of their own
+
+
+class ReportTable:
+    """What was reported, as cells, or as decoded answers where reports have too many values.
+
+    Parameters
+    ----------
+    law : FittedLaw, or a model
+        With `data` and `assembled`.
+    devices : pair of sequences of array, each (k, l) and (m, k, l), optional
+        Channels of the groups where devices have unknown parameters, and derivatives by these.
+
+    Attributes
+    ----------
+    is_counted : bool
+        Whether there are cells.
+    codes : array of int64, shape (u,)
+        The cell of the report of each distinct row.
+    phi : array, shape (u, k), or None
+        Decoded answers of each distinct row.
+    channels : list of array, each (k, l)
+    slopes : list of array, each (m, k, l)
+        Their derivatives by the unknown parameters of devices.
+    at : array of int64, shape (u,)
+        The channel of each distinct row.
+    """
+
+    def __init__(self, law: Any, devices: Devices | None = None) -> None:
+        data, whole = law.data, law.assembled
+        u = whole.likelihood.n
+        self.first = np.full(u, data.n, dtype=np.int64)
+        self.first[whole.place[::-1]] = np.arange(data.n - 1, -1, -1)
+        self.at = np.zeros(u, dtype=np.int64)
+        self.phi: Array | None = None
+        self.codes = self.at
+        assert data.categories is not None
+        k = len(data.categories)
+        self.slopes = [np.zeros((0, k, k))]
+        if not data.is_private:
+            self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[self.first]
+            return
+        listed = all(
+            has_listed_reports(group.mechanism) and group.mechanism.n_outputs <= 2 * k
+            for group in data.response
+        )
+        if listed and len(data.response) <= _MOST_CHANNELS:
+            self.channels, self.slopes, codes = [], [], []
+            for g, group in enumerate(data.response):
+                Q = group.mechanism.channel().matrix() if devices is None else devices[0][g]
+                Q = np.asarray(Q, dtype=np.float64)
+                there = Q.any(axis=0) | (devices is not None)
+                self.channels.append(Q[:, there])
+                by_devices = np.zeros((0, *Q.shape)) if devices is None else devices[1][g]
+                self.slopes.append(by_devices[:, :, there])
+                codes.append((np.cumsum(there) - 1)[np.asarray(group.y)])
+            sizes = [len(group) for group in data.response]
+            self.codes = np.concatenate(codes)[self.first]
+            self.at = np.repeat(np.arange(len(sizes)), sizes)[self.first]
+            return
+        if devices is not None:
+            raise NotAvailable(
+                "the reports of devices with unknown parameters have too many values, or there are "
+                f"more than {_MOST_CHANNELS} groups, so that they cannot be counted in cells"
+            )
+        candidates = data.candidates.get(data.response_name)
+        self.phi = stacked_indicators(data.response, whole.weights, candidates)[0][self.first]
+        self.channels = [np.eye(k)]
+
+    @property
+    def is_counted(self) -> bool:
+        return self.phi is None
+
+    def seen(self, rows: Codes, channel: int) -> Array:
+        """What was reported in some rows: indicators of cells, or decoded answers."""
+        if self.phi is not None:
+            return np.asarray(self.phi[rows])
+        return np.eye(self.channels[channel].shape[1])[self.codes[rows]]

@@ -1,1 +1,0 @@
-"""From formulas and tables to the arrays of a regression."""

@@ -1,0 +1,1200 @@
+"""Least squares of the scores of a privatised answer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, level, one_of, positive_integer
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
+from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
+from ldpstats.inference.chains import LogDensity
+from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
+from ldpstats.labels import midpoints
+from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
+from ldpstats.likelihood.regression import Normal as Normal_regression
+from ldpstats.likelihood.regression import Normal as Numeric
+from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
+from ldpstats.models.frequency.results import checked_scores
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    Presented,
+    SummaryTable,
+    distinct_lines,
+    epsilon_text,
+    figures,
+    header,
+    interval_columns,
+    names_alpha,
+    one_line,
+    pvalue_text,
+    pvalue_words,
+)
+from ldpstats.models.posterior.densities import (
+    LEVEL,
+    SLOPE,
+    SPREAD,
+    CoefficientPrior,
+    EstimateDensity,
+    RegressionDensity,
+    coefficient_prior,
+)
+from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
+from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
+from ldpstats.models.regression.posterior import given_laws, no_coefficient
+from ldpstats.models.regression.presentation import few_notes, quantiles_in_words
+from ldpstats.models.regression.results import (
+    Degrees,
+    linear_constraints,
+    naive_params,
+    reported_codes,
+    t_contrasts,
+    wald_contrast,
+)
+from ldpstats.models.regression.structure import (
+    cluster_codes,
+    covariates,
+    refuse_aliased,
+    report_groups,
+    response_name,
+    row_numbers,
+    row_weights,
+    same_labels,
+    whole_weights,
+)
+from ldpstats.priors import Normal
+from ldpstats.reports.single import Reports
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+    from statsmodels.stats.contrast import ContrastResults
+
+__all__ = ["PrivatizedOLS", "PrivatizedOLSResults", "pseudo_response"]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
+_NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
+
+
+class PrivatizedOLS:
+    """Least squares of a numeric score of a privatised answer on covariates.
+
+    A decoded report phi is unbiased for the indicator of the true category, so that the
+    pseudo-response ``sum_j phi_j v_j`` is unbiased for the score v of the true answer. Its least
+    squares estimate the coefficients that least squares of the true scores would have, for every
+    mechanism and whatever the law of the answers; the randomisation adds to the residuals, by
+    amounts that depend on the answer, so that standard errors are robust (HC2) by default, and each
+    coefficient has the degrees of freedom of Bell and McCaffrey: few for a covariate that few
+    respondents have.
+
+    Parameters
+    ----------
+    reports : Reports, or a list of them
+        A list holds groups of respondents with different mechanisms over the same categories,
+        whose rows follow one another in `X`.
+    X : DataFrame or array, shape (n, p)
+        Covariates, a row for each report. No constant is added.
+    scores : mapping or sequence, optional
+        The score of each category. By default labels that are numbers are their own scores, and
+        two categories without numbers have 0 and 1: a linear probability of the second.
+    offset : array, shape (n,), optional
+        Is subtracted from the pseudo-response.
+    freq_weights : array of whole numbers, shape (n,), optional
+        How many respondents, alike in covariates and report, a row stands for.
+    weights : array, shape (n,), optional
+        Survey weights, which make covariances robust.
+    candidates : sequence of str, optional
+        The answers, for mechanisms with an open alphabet only; they are taken to be all answers.
+
+    Raises
+    ------
+    InvalidArgument
+        If reports, covariates or weights have other lengths, or values that are missing or not
+        finite; or if categories that are not numbers have no scores.
+    MechanismMismatch
+        For groups over different categories.
+    NotIdentified
+        If columns of `X` are linear combinations of others, or there are fewer rows than columns.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 4000)})
+    >>> answer = rng.binomial(4, X["age"] / 10)
+    >>> reports = ldp.KRR([0, 1, 2, 3, 4], epsilon=2.0).privatize(answer, rng)
+    >>> result = ldp.PrivatizedOLS(reports, X).fit()
+    >>> result.params.round(2).to_dict()
+    {'const': 0.1, 'age': 0.37}
+    >>> result.cov_type, bool(result.df_inference.min() > 1000.0)
+    ('HC2', True)
+    """
+
+    formula: Any = None  # makes designs of other tables, `Design`
+
+    def __init__(
+        self,
+        reports: Any,
+        X: Any,
+        scores: Any = None,
+        offset: Any = None,
+        freq_weights: Any = None,
+        weights: Any = None,
+        candidates: Any = None,
+    ) -> None:
+        self.groups = report_groups(reports)
+        n = sum(map(len, self.groups))
+        self.n_missing = sum(group.n_missing for group in self.groups)
+        self.labels = same_labels(self.groups, candidates)
+        self.candidates = candidates
+        self.exog, self.exog_names = covariates(X, n, self.n_missing)
+        self.scores = answer_scores(scores, self.labels)
+        self.offset = np.zeros(n) if offset is None else row_numbers("offset", offset, n)
+        self.times = whole_weights("freq_weights", freq_weights, n)
+        self.weights = row_weights("weights", weights, n)
+        self.is_weighted = weights is not None
+        total = self.times * self.weights
+        if not total.any():
+            raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
+        self.response = pseudo_response(self.groups, self.scores, total, candidates)
+        refuse_aliased(self.exog, self.exog_names, total)
+        self._fitted: LeastSquares | None = None
+
+    @property
+    def endog(self) -> Array:
+        """The pseudo-response, shape (n,)."""
+        return self.response.values
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the answer."""
+        return response_name(self.groups, self.exog_names, "answer")
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether no report was randomised."""
+        return all(group.mechanism.unprotected for group in self.groups)
+
+    @property
+    def solution(self) -> LeastSquares:
+        """The fit, without a covariance."""
+        if self._fitted is None:
+            y = self.response.values - self.offset
+            self._fitted = least_squares(self.exog, y, self.times, self.weights)
+        return self._fitted
+
+    def fit(
+        self,
+        cov_type: str | None = None,
+        cov_kwds: Mapping[str, Any] | None = None,
+        use_t: bool = True,
+    ) -> PrivatizedOLSResults:
+        """Estimate the coefficients.
+
+        Parameters
+        ----------
+        cov_type : {None, "nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}
+            Covariance of the estimates. None is "nonrobust" where all mechanisms are `Observed`
+            and no survey weights were given, else "HC2". "nonrobust" takes the variance of the
+            pseudo-response for the same in all rows, which a randomisation makes it not.
+        cov_kwds : mapping, optional
+            "df_correction" (True), of "HC2" and "cluster": whether degrees of freedom are as below;
+            else they are n - p. Those of "HC2" are of Bell and McCaffrey, for each coefficient;
+            where they are fewer than 30 its variance is at least that of equal variances, as of
+            few respondents all residuals may be alike (not with survey weights).
+            "groups", for "cluster": the cluster of each row. "use_correction", for "cluster": by
+            default the covariance of up to 1,000 clusters is bias-reduced (CR2), with Satterthwaite
+            degrees of freedom of each coefficient. True gives it the factor
+            G / (G - 1) * (n - 1) / (n - p), as in statsmodels, False none, and both G - 1 degrees
+            of freedom; beyond 1,000 clusters the default is True.
+        use_t : bool
+            Whether tests and intervals rest on the t distribution; else on the normal one.
+
+        Raises
+        ------
+        InvalidArgument
+            For another covariance, or clusters that do not fit the rows.
+        NotAvailable
+            For a covariance that is not defined for these rows or weights.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed(["no", "yes"]).parse("answer", ["no", "yes", "yes", "no"])
+        >>> model = ldp.PrivatizedOLS(reports, np.ones((4, 1)))
+        >>> model.fit().bse.round(3).to_dict()
+        {'const': 0.289}
+        >>> model.fit("cluster", {"groups": [1, 1, 2, 2]}).bse.to_dict()
+        {'const': 0.0}
+        """
+        robust = not self.is_observed or self.is_weighted
+        kind = ("HC2" if robust else "nonrobust") if cov_type is None else cov_type
+        kind = one_of("cov_type", kind, COVARIANCES)
+        if kind == "nonrobust" and self.is_weighted:
+            raise NotAvailable(
+                "survey weights have no covariance of type 'nonrobust': use 'HC2' or 'cluster'"
+            )
+        fit = self.solution
+        if not self.is_observed and fit.ssr <= _NO_RESIDUALS * float(fit.times @ fit.y**2):
+            raise NotAvailable(
+                "the reports lie on the fitted line, as where all are equal: they show no variance "
+                "although the answers were randomised. Collect more, or use a model with a "
+                "likelihood, such as PrivatizedLogit, which knows the randomisation"
+            )
+        clusters, correct, own = self._options(kind, cov_kwds)
+        shares = None
+        if clusters is not None:
+            V, shares = _by_cluster(fit, clusters[0], correct)
+        else:
+            V = fit.covariance(kind)
+            if kind == "HC2":
+                X = fit.X * np.sqrt(fit.weights)[:, None]
+                shares = InformationShares.of_rows(X, fit.inverse, fit.times)
+                if own and not self.is_weighted and fit.df_resid > 0.0:
+                    V = _at_least_equal(V, fit.covariance("nonrobust"), shares)
+        return PrivatizedOLSResults(
+            model=self,
+            fitted=fit,
+            covariance=V,
+            cov_type=kind,
+            df=clusters[1] - 1.0 if clusters is not None and own else fit.df_resid,
+            shares=shares,
+            own_degrees=own and shares is not None,
+            n_clusters=None if clusters is None else clusters[1],
+            use_t=boolean("use_t", use_t),
+        )
+
+    def fit_posterior(
+        self,
+        rng: np.random.Generator,
+        prior: Normal | Mapping[str, Normal] | None = None,
+        draws: int = 4000,
+        engine: str = "hmc",
+    ) -> PosteriorResults:
+        """The posterior of the coefficients, by draws.
+
+        A pseudo-response has no law of its own, so that the estimate takes the place of the data:
+        the posterior is that of coefficients about which the least squares estimate is normal with
+        the HC2 covariance (a posterior with limited information). Where no report was randomised
+        it is that of the normal linear model, with sigma.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            The same seed gives the same draws.
+        prior : Normal, mapping of str to Normal, or None
+            Of all coefficients, the constant included, or of those named. By default slopes are
+            normal with mean 0 and standard deviation ``2.5 s / sd(covariate)``, and the mean score
+            at the means of the covariates with ``10 s``, about the mean of the scores; s is the
+            standard deviation of the scores of the categories (without randomisation both are
+            those of the answers).
+        draws, engine
+            As for `PrivatizedLogit.fit_posterior`.
+
+        Raises
+        ------
+        NotAvailable
+            With survey weights, and where reports show no variance.
+        InvalidArgument
+            For an argument that is out of range, and a prior of another coefficient.
+
+        References
+        ----------
+        Y. K. Kwan, Asymptotic Bayesian analysis based on a limited information estimator, Journal
+        of Econometrics 1999.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 4000)})
+        >>> answer = rng.binomial(4, X["age"] / 10)
+        >>> reports = ldp.KRR([0, 1, 2, 3, 4], epsilon=2.0).privatize(answer, rng)
+        >>> posterior = ldp.PrivatizedOLS(reports, X).fit_posterior(rng, draws=1000)
+        >>> posterior.params.round(1).to_dict()
+        {'const': 0.1, 'age': 0.4}
+        """
+        return least_squares_posterior(self, rng, prior, draws, engine)
+
+    def _options(
+        self, kind: str, given: object
+    ) -> tuple[tuple[Codes, int] | None, bool | None, bool]:
+        """Clusters, how their covariance is corrected, and whether degrees of freedom are."""
+        options = {} if given is None else given
+        if not isinstance(options, Mapping):
+            remedy = "must be a mapping, for example {'groups': household}"
+            raise InvalidArgument("cov_kwds", given, remedy)
+        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
+        if kind != "cluster":
+            if set(options) - ({"df_correction"} if kind == "HC2" else set()):
+                raise InvalidArgument("cov_kwds", given, "goes with cov_type='cluster' only")
+            return None, False, own
+        unknown = set(options) - {"groups", "use_correction", "df_correction"}
+        if unknown or "groups" not in options:
+            remedy = (
+                "must have 'groups', the cluster of each row, and may have 'use_correction' and "
+                "'df_correction'"
+            )
+            raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
+        clusters = cluster_codes(options["groups"], len(self.exog))
+        correct = options.get("use_correction", True if clusters[1] > MOST_CLUSTERS else None)
+        if correct is not None:
+            correct = boolean("cov_kwds['use_correction']", correct)
+        return clusters, correct, own
+
+
+def _at_least_equal(V: Array, equal: Array, shares: InformationShares) -> Array:
+    """V, where few respondents tell a coefficient with at least the variance of `equal`.
+
+    Few residuals may be all alike, as where nobody of ten says yes, and show no variance.
+    """
+    few = np.array([shares.degrees(row[None, :]) < FEW_RESPONDENTS for row in np.eye(len(V))])
+    lacking = np.maximum(np.diagonal(equal) - np.diagonal(V), 0.0)
+    return np.asarray(V + np.diag(np.where(few, lacking, 0.0)))
+
+
+def _by_cluster(
+    fit: LeastSquares, codes: Codes, correct: bool | None
+) -> tuple[Array, InformationShares | None]:
+    """Covariance by clusters, (p, p), and their shares; see `cluster_sandwich`."""
+    if correct:
+        fit.refuse_saturated()
+    rows = fit.scores(), np.arange(len(codes)), fit.times, codes
+    information = None
+    if correct is None:
+        each = (fit.X[:, :, None] * fit.X[:, None, :]).reshape(len(codes), -1)
+        each = each * (fit.times * fit.weights)[:, None]
+        information = np.column_stack([np.bincount(codes, column) for column in each.T])
+        information = information.reshape(-1, fit.p, fit.p)
+    return cluster_sandwich(rows, fit.inverse, fit.nobs, correct, information)
+
+
+# -- How well least squares of a privatised answer fit, and how much of the misfit is privacy -----
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Measures of the fit of a `PrivatizedOLS` model.
+
+    Parameters
+    ----------
+    model : PrivatizedOLS
+    fitted : LeastSquares
+    covariance : array, shape (p, p)
+        Of the coefficients.
+    cov_type : str
+    df : float
+        Degrees of freedom of tests and intervals, where not all have their own.
+    shares : InformationShares or None
+        Of respondents or clusters in the information.
+    own_degrees : bool
+        Whether contrasts have degrees of freedom of their own, by the shares.
+    n_clusters : int or None
+    use_t : bool
+    """
+
+    model: Any
+    fitted: LeastSquares
+    covariance: Array
+    cov_type: str
+    df: float
+    shares: InformationShares | None
+    own_degrees: bool
+    n_clusters: int | None
+    use_t: bool
+
+    @property
+    def nobs(self) -> float:
+        """Number of respondents."""
+        return self.fitted.nobs
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts."""
+        return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
+
+    @property
+    def df_resid(self) -> float:
+        """Respondents less coefficients."""
+        return self.fitted.df_resid
+
+    @property
+    def df_model(self) -> float:
+        """Coefficients other than a constant."""
+        return float(self.fitted.p - self.k_constant)
+
+    @property
+    def scale(self) -> float:
+        """Residual variance of the pseudo-response."""
+        return self.fitted.scale
+
+    @cached_property
+    def k_constant(self) -> int:
+        """1 if a constant is a column of X or a combination of columns, else 0."""
+        X = self.fitted.X
+        ones = np.ones(len(X))
+        explained = X @ np.linalg.lstsq(X, ones, rcond=None)[0]
+        return int(np.abs(explained - ones).max() < 1e-8)
+
+    @property
+    def _constant_column(self) -> int | None:
+        X = self.fitted.X
+        places = np.flatnonzero((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0))
+        return int(places[0]) if places.size else None
+
+    @cached_property
+    def _tss(self) -> float:
+        """Total sum of squares, about the mean where there is a constant."""
+        y, a = self.fitted.y, self.fitted.times * self.fitted.weights
+        mean = float(a @ y) / float(a.sum()) if self.k_constant else 0.0
+        return float(a @ (y - mean) ** 2)
+
+    @property
+    def rsquared(self) -> float:
+        """Share of the variance of the pseudo-response that X explains; nan if it has none."""
+        return 1.0 - self.fitted.ssr / self._tss if self._tss > 0.0 else float("nan")
+
+    @property
+    def rsquared_adj(self) -> float:
+        """`rsquared`, adjusted for the number of coefficients."""
+        if self.df_resid <= 0.0:
+            return float("nan")
+        return 1.0 - (self.nobs - self.k_constant) / self.df_resid * (1.0 - self.rsquared)
+
+    @property
+    def noise_variance(self) -> float:
+        """Mean variance that the randomisation adds to a pseudo-response, estimated."""
+        total = float(np.sum(self.fitted.times * self.fitted.weights))
+        return float(self.model.response.noise) / total
+
+    @property
+    def _mean_square(self) -> float:
+        """The residual variance of a respondent, whatever the unit of the weights."""
+        total = float(np.sum(self.fitted.times * self.fitted.weights))
+        return self.fitted.ssr / total * self.nobs / max(self.df_resid, 1.0)
+
+    @property
+    def privacy_share(self) -> float:
+        """Share of the residual variance that is randomisation, estimated; it may exceed 1."""
+        size = self._mean_square
+        return self.noise_variance / size if size > 0.0 else float("nan")
+
+    @property
+    def rsquared_answers(self) -> float:
+        """R squared of the true scores, estimated: variances less that of the randomisation."""
+        noise = float(self.model.response.noise)
+        left, total = self.fitted.ssr - noise, self._tss - noise
+        return 1.0 - left / total if left > 0.0 and total > 0.0 else float("nan")
+
+    @property
+    def fvalue(self) -> float:
+        """F statistic of all coefficients but the constant; nan where there are none."""
+        return self._overall()[0]
+
+    @property
+    def f_pvalue(self) -> float:
+        """p-value of `fvalue`."""
+        return self._overall()[1]
+
+    def _overall(self) -> tuple[float, float]:
+        at, p = self._constant_column, self.fitted.p
+        if self.cov_type == "nonrobust" and self.df_model > 0.0 and self.fitted.ssr > 0.0:
+            from scipy.special import fdtrc
+
+            f = (self._tss - self.fitted.ssr) / self.df_model / self.scale
+            return f, float(fdtrc(self.df_model, self.df_resid, f))
+        tested = np.delete(np.eye(p), [] if at is None else [at], axis=0)
+        if not len(tested) or (self.k_constant and at is None) or not np.any(self.covariance):
+            return float("nan"), float("nan")
+        zero = np.zeros(len(tested))
+        try:
+            test = wald_contrast(self.fitted.beta, self.covariance, tested, zero, self.degrees)
+        except NotAvailable:  # too few clusters for so many coefficients together
+            return float("nan"), float("nan")
+        return float(test.statistic), float(test.pvalue)
+
+    @property
+    def llf(self) -> float:
+        """Gaussian log-likelihood, of unprotected answers only.
+
+        Raises
+        ------
+        NotAvailable
+            For randomised reports, or with survey weights.
+        """
+        self._needs_likelihood("llf")
+        n = self.nobs
+        return -n / 2.0 * float(np.log(2.0 * np.pi * self.fitted.ssr / n) + 1.0)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, where there is a likelihood."""
+        self._needs_likelihood("aic")
+        return -2.0 * self.llf + 2.0 * self.fitted.p
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, where there is a likelihood."""
+        self._needs_likelihood("bic")
+        return -2.0 * self.llf + float(np.log(self.nobs)) * self.fitted.p
+
+    def _needs_likelihood(self, name: str) -> None:
+        if not self.model.is_observed:
+            raise NotAvailable(
+                f"{name}: the Gaussian likelihood of decoded reports is not the likelihood of the "
+                "reports; compare models by wald_test, or fit a model with a likelihood "
+                "(PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel)"
+            )
+        if self.model.is_weighted:
+            raise NotAvailable(f"{name}: survey weights leave no likelihood; use wald_test")
+
+
+# -- What least squares of a privatised answer found ----------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PrivatizedOLSResults(LinearFit, Presented):
+    """Coefficients of least squares of the scores of a privatised answer.
+
+    Attributes
+    ----------
+    params, bse, tvalues, pvalues : Series, shape (p,)
+        Coefficients, standard errors, their ratio, and two-sided p-values.
+    scale : float
+        Residual variance of the pseudo-response; it holds the variance of the randomisation.
+    noise_variance : float
+        Estimated mean variance that the randomisation adds to a pseudo-response.
+    privacy_share : float
+        `noise_variance` over `scale`: the share of the residual variance that is randomisation.
+    rsquared : float
+        Of the pseudo-response: what the covariates explain of answers and randomisation.
+    rsquared_answers : float
+        Estimated R squared of the true scores; nan where their estimated variance is not positive.
+    nobs, df_model, df_resid : float
+        Respondents, coefficients other than a constant, and respondents less coefficients.
+    df_inference : Series, shape (p,)
+        Degrees of freedom of the test and interval of each coefficient.
+    cov_type : str
+        Covariance of the estimates.
+
+    Methods
+    -------
+    conf_int, cov_params, t_test, wald_test, f_test
+        Intervals, covariances, and Wald tests of linear hypotheses.
+    compare_naive
+        What least squares of the reports themselves would give.
+    predict
+        Expected scores of true answers.
+    summary, to_frame, glance, to_maketables
+        All of it in print, or as tables of data.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
+    >>> days = np.clip(np.round(2 + X["age"] + rng.normal(size=5_000)), 0, 4).astype(int)
+    >>> reports = ldp.KRR(range(5), epsilon=2.0).privatize(days, rng)
+    >>> results = ldp.PrivatizedOLS(reports, X).fit()
+    >>> results.params.round(2)
+    const    1.95
+    age      0.82
+    Name: params, dtype: float64
+    >>> f"{results.privacy_share:.2f}"
+    '0.83'
+    """
+
+    def __repr__(self) -> str:
+        return f"PrivatizedOLSResults(p={self.fitted.p}, n={self.nobs:g}, {self.cov_type})"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coefficients."""
+        return list(self.model.exog_names)
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.names, name=name)
+
+    # -- estimates ---------------------------------------------------------------------------
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """Coefficients."""
+        return self._series(self.fitted.beta, "params")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors."""
+        return self._series(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), "bse")
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """Coefficients over their standard errors; nan where these are zero."""
+        se = self.bse.to_numpy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._series(np.where(se > 0.0, self.fitted.beta / se, np.nan), "tvalues")
+
+    @cached_property
+    def df_inference(self) -> pd.Series[float]:
+        """Degrees of freedom of each coefficient."""
+        df, rows = self.degrees, np.eye(self.fitted.p)
+        each = [df(row[None, :]) if callable(df) else df for row in rows]
+        return self._series(np.array(each), "df")
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of coefficients of zero."""
+        from scipy.special import ndtr, stdtr
+
+        below = -np.abs(self.tvalues.to_numpy())
+        p = 2.0 * (stdtr(self.df_inference.to_numpy(), below) if self.use_t else ndtr(below))
+        return self._series(p, "pvalues")
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the coefficients, shape (p, p)."""
+        return pd.DataFrame(self.covariance, index=self.names, columns=self.names)
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Wald intervals, columns "lower" and "upper".
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
+        >>> model = ldp.PrivatizedOLS(reports, np.ones((5, 1)))
+        >>> model.fit().conf_int().round(2).loc["const"].tolist()
+        [0.12, 1.88]
+        """
+        from scipy.special import ndtri, stdtrit
+
+        tail = level(alpha) / 2.0
+        far = -(stdtrit(self.df_inference.to_numpy(), tail) if self.use_t else ndtri(tail))
+        b, se = self.fitted.beta, self.bse.to_numpy()
+        ends = {"lower": b - far * se, "upper": b + far * se}
+        return pd.DataFrame(ends, index=self.names)
+
+    # -- prediction --------------------------------------------------------------------------
+
+    @property
+    def fittedvalues(self) -> Array:
+        """Expected scores of the respondents, shape (n,)."""
+        return np.asarray(self.fitted.X @ self.fitted.beta + self.model.offset)
+
+    @property
+    def resid(self) -> Array:
+        """Pseudo-responses less `fittedvalues`, shape (n,): they hold the randomisation."""
+        return self.fitted.resid
+
+    def predict(self, exog: Any = None, offset: Any = None) -> Any:
+        """Expected scores of true answers.
+
+        Parameters
+        ----------
+        exog : DataFrame or array, shape (m, p), optional
+            The columns of X; those of a table are found by name. Of a model from a formula also
+            the columns that the formula names. By default the respondents.
+        offset : array, shape (m,), optional
+            Zero by default; that of the fit where `exog` is not given.
+
+        Returns
+        -------
+        Series, shape (m,), for a table, else array
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
+        >>> ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit().predict([[1.0]]).round(2).tolist()
+        [1.0]
+        """
+        if exog is None:
+            return self.fittedvalues if offset is None else self._shifted(offset)
+        if isinstance(exog, pd.DataFrame) and set(self.names) <= set(map(str, exog.columns)):
+            named = exog.set_axis([str(one) for one in exog.columns], axis=1)
+            X = covariates(named[self.names], len(exog), name="exog")[0]
+        elif isinstance(exog, pd.DataFrame) and self.model.formula is not None:
+            (X,) = self.model.formula.exog(exog)
+        else:
+            X = _rows_of(exog, self.names)
+        found = X @ self.fitted.beta
+        if offset is not None:
+            found = found + row_numbers("offset", offset, len(found))
+        if isinstance(exog, pd.DataFrame):
+            return pd.Series(found, index=exog.index, name="predicted")
+        return found
+
+    def _shifted(self, offset: Any) -> Array:
+        own = row_numbers("offset", offset, len(self.fitted.y))
+        return np.asarray(self.fitted.X @ self.fitted.beta + own)
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def t_test(self, hypothesis: Any) -> ContrastResults:
+        """Wald tests of linear combinations of coefficients, one by one.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, array, or pair (R, value)
+            For example "x1 = x2, x3 = 0".
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed([0, 1, 2]).parse("answer", [0, 1, 2, 1, 1])
+        >>> result = ldp.PrivatizedOLS(reports, np.ones((5, 1))).fit()
+        >>> float(result.t_test("const = 0").pvalue.round(3))
+        0.034
+        """
+        R, value = linear_constraints(self.names, hypothesis)
+        df = self.degrees if self.use_t else None
+        return t_contrasts(self.fitted.beta, self.covariance, R, value, df)
+
+    def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> ContrastResults:
+        """Wald test of several linear restrictions together.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, array, or pair (R, value)
+        use_f : bool, optional
+            Whether the test is an F test; by default as the fit uses t. Else it is a chi-square
+            test.
+        """
+        R, value = linear_constraints(self.names, hypothesis)
+        is_f = self.use_t if use_f is None else boolean("use_f", use_f)
+        df = self.degrees if is_f else None
+        return wald_contrast(self.fitted.beta, self.covariance, R, value, df)
+
+    def f_test(self, hypothesis: Any) -> ContrastResults:
+        """F test of several linear restrictions together."""
+        return self.wald_test(hypothesis, use_f=True)
+
+    def compare_naive(self) -> pd.DataFrame:
+        """The coefficients beside those of least squares that takes the reports for the answers.
+
+        Returns
+        -------
+        DataFrame, shape (p, 4)
+            Columns "params", "bse", "naive" and "ratio", naive by estimate.
+
+        Raises
+        ------
+        NotAvailable
+            If the reports are not named like the categories.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=5000)
+        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
+        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
+        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
+        >>> result.compare_naive()["ratio"].round(3).to_dict()
+        {'const': 0.996, 'x1': 0.462}
+        """
+        model = self.model
+        y = model.scores[reported_codes(model.groups, model.labels)]
+        weights = self.fitted.times * self.fitted.weights
+        found = naive_params(Normal_regression(), [self.fitted.X], y, None, weights, model.offset)
+        naive = self._series(found, "naive")
+        ratio = (naive / self.params).rename("ratio")
+        return pd.concat([self.params, self.bse, naive, ratio], axis=1)
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @property
+    def _subject(self) -> str:
+        return str(self.model.endog_names)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        ends = self.conf_int(alpha)
+        return pd.DataFrame(
+            {
+                "estimate": self.params,
+                "std_error": self.bse,
+                "lower": ends["lower"],
+                "upper": ends["upper"],
+                "p_value": self.pvalues,
+            }
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        is_likely = self.model.is_observed and not self.model.is_weighted
+        unknown = float("nan")
+        return {
+            "name": self._subject,
+            "mechanism": "; ".join(self.mechanisms),
+            "method": "least squares",
+            "cov_type": self.cov_type,
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.model.n_missing,
+            "k": len(self.model.labels),
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "rsquared": self.rsquared,
+            "rsquared_answers": self.rsquared_answers,
+            "privacy_share": self.privacy_share,
+            "llf": self.llf if is_likely else unknown,
+            "aic": self.aic if is_likely else unknown,
+            "bic": self.bic if is_likely else unknown,
+            "converged": True,
+        }
+
+    @property
+    def mechanisms(self) -> list[str]:
+        """The mechanisms, one for each group."""
+        return [str(group.mechanism) for group in self.model.groups]
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a report in nats; of several mechanisms the weakest."""
+        return float(max(group.mechanism.epsilon for group in self.model.groups))
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Coefficients shown; the first of them.
+        details : bool
+            Whether the scores of the categories and the fit are shown.
+        """
+        rows = positive_integer("max_rows", max_rows)
+        alpha = level(alpha)
+        table = linear_summary(self, self._tidy(alpha), alpha, rows, boolean("details", details))
+        return table.layout()
+
+
+def _rows_of(exog: Any, names: Sequence[str]) -> Array:
+    """Rows of new covariates in the order of the columns of X."""
+    try:
+        m = len(exog)
+    except Exception:  # a number, or somebody else's object
+        m = -1
+    X = covariates(exog, m, name="exog")[0]
+    if X.shape[1] != len(names):
+        remedy = f"must have the {len(names)} columns of X: {', '.join(names[:8])}"
+        raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+    return X
+
+
+# -- The summary of least squares of a privatised answer ------------------------------------------
+
+
+_SCORES = 8  # scores that a note shows
+_NAIVE = 6  # and naive coefficients
+_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
+_WORDS = {
+    "nonrobust": "equal variances",
+    "HC0": "robust (HC0)",
+    "HC1": "robust (HC1)",
+    "HC2": "robust (HC2)",
+    "HC3": "robust (HC3)",
+}
+
+
+def linear_summary(
+    result: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """What is said of a `PrivatizedOLSResults`, whose coefficients are in `frame`."""
+    shown = frame.iloc[:max_rows]
+    letter = "t" if result.use_t else "z"
+    digits = _digits(shown["std_error"].to_numpy())
+    rows = zip(
+        shown[["estimate", "std_error"]].to_numpy(),
+        result.tvalues.iloc[:max_rows],
+        shown["p_value"],
+        shown[["lower", "upper"]].to_numpy(),
+        strict=True,
+    )
+    return SummaryTable(
+        title=f"Least squares of {one_line(result.model.endog_names, LONGEST_LABEL)}",
+        header=_header(result, details),
+        columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
+        body=[
+            [*figures(b, digits), *figures([t], 2), pvalue_text(p), *figures(ends, digits)]
+            for b, t, p, ends in rows
+        ],
+        notes=_notes(result, len(shown), len(frame), details),
+    )
+
+
+def _digits(se: Any) -> int:
+    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
+    smallest = float(se[se > 1e-9].min(initial=1.0))
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def _header(result: Any, details: bool) -> list[list[str]]:
+    model = result.model
+    several = len(model.groups) > 1
+    left = [
+        (
+            "Mechanisms:" if several and not i else "" if i else "Mechanism:",
+            f"{group.mechanism}" + (f", n = {len(group)}" if several else ""),
+        )
+        for i, group in enumerate(model.groups)
+    ]
+    clusters = f"{result.n_clusters} clusters" + (" (CR2)" if result.shares is not None else "")
+    covariance = _WORDS.get(result.cov_type, clusters)
+    left += [("Covariance:", covariance), ("R2, reports:", f"{result.rsquared:.4f}")]
+    if not model.is_observed:
+        left.append(("R2, answers:", _share(result.rsquared_answers)))
+    right = [
+        ("No. Reports:", f"{result.nobs:g}"),
+        ("Missing:", str(model.n_missing)),
+        ("Epsilon, largest:" if several else "Epsilon (nats):", epsilon_text(result.epsilon)),
+        ("Df residuals:", f"{result.df_resid:g}"),
+    ]
+    if details:
+        left.append(("F statistic:", "-" if np.isnan(result.fvalue) else f"{result.fvalue:.4g}"))
+        right.append(("Residual variance:", f"{result.scale:.6g}"))
+    return header(left, right)
+
+
+def _share(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.4f}"
+
+
+def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
+    model = result.model
+    law = quantiles_in_words(result.df_inference, result.use_t)
+    least = 4.0 if result.n_clusters is not None else _FEW
+    notes = [f"Intervals and p-values: Wald, {law}.", *few_notes(result.df_inference, least)]
+    if n_shown < n:
+        notes.append(f"Shown: the first {n_shown} of {n} coefficients.")
+    if not np.isnan(result.fvalue):
+        notes.append(
+            f"All coefficients but the constant are zero: {pvalue_words(result.f_pvalue)}."
+        )
+    if details or len(model.labels) <= _SCORES:
+        pairs = list(zip(model.labels.tolist(), model.scores.tolist(), strict=True))
+        if any(label != score for label, score in pairs):
+            text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
+            notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")
+    if not model.is_observed:
+        notes.append(
+            "NOTE: the response is decoded from the reports, and residuals hold the randomisation, "
+            f"which is {_percent(result.privacy_share)} of their variance. The R2 of the reports "
+            "is not that of the answers; there is no likelihood."
+        )
+        notes += _naive_notes(result)
+        if result.cov_type == "nonrobust":
+            notes.append(
+                "WARNING: the randomisation makes the variances of the response unequal, and the "
+                "standard errors assume that they are equal: use cov_type='HC2'."
+            )
+    if model.response.is_open:
+        notes.append("NOTE: the candidates are taken to be all answers.")
+    if result.n_clusters is not None and result.shares is None and result.n_clusters < 50:
+        notes.append(
+            f"WARNING: {result.n_clusters} clusters are few for a covariance; intervals may cover "
+            "less often than stated."
+        )
+    return notes
+
+
+def _naive_notes(result: Any) -> list[str]:
+    """The coefficients of the reports themselves, where they could be mistaken for answers."""
+    try:
+        naive = result.compare_naive()["naive"]
+    except NotAvailable:
+        return []
+    pairs = list(naive.items())[:_NAIVE]
+    text = ", ".join(f"{one_line(name, LONGEST_LABEL)} {b:.3g}" for name, b in pairs)
+    more = ", ..." if len(naive) > _NAIVE else ""
+    return [f"Naive coefficients, of the reports as if they were answers: {text}{more}."]
+
+
+def _percent(share: float) -> str:
+    if np.isnan(share):
+        return "an unknown part"
+    return f"{100.0 * share:.0f}%"
+
+
+# -- Scores of privatised answers, each estimated without bias from its report --------------------
+
+
+_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoResponse:
+    """Unbiased scores of the answers of all respondents.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    noise : float
+        Estimate of the weighted sum over the respondents of what the randomisation adds to the
+        variance of `values`.
+    is_open : bool
+        Whether other answers than those listed are possible; the listed are taken to be all.
+    """
+
+    values: Array
+    noise: float
+    is_open: bool
+
+
+def pseudo_response(
+    groups: list[Reports], scores: Array, weights: Array, candidates: Any
+) -> PseudoResponse:
+    """The scores, shape (k,), of decoded reports; `weights` of all rows, shape (n,).
+
+    Raises
+    ------
+    NotIdentified
+        If the reports of a mechanism do not determine the answers.
+
+    Warns
+    -----
+    IncompleteListWarning
+        If the reports indicate answers that are not among the candidates.
+    """
+    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
+    for group in groups:
+        end = start + len(group)
+        own = weights[start:end]
+        if own.any():  # others count nowhere
+            one = unbiased_indicators(group, own, candidates)
+            values[start:end] = (one.phi @ scores)[one.place]
+            noise += float(scores @ one.noise @ scores)
+            is_open = is_open or one.is_open
+            if one.unlisted > _CERTAIN:
+                warnings.warn(
+                    "candidates: the reports indicate that other answers exist, and the scores of "
+                    "these are wrong: list more candidates",
+                    IncompleteListWarning,
+                    3,
+                )
+        start = end
+    return PseudoResponse(values, noise, is_open)
+
+
+def answer_scores(scores: Any, labels: pd.Index[Any]) -> Array:
+    """The score of each category; two without numbers have 0 and 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If more than two categories are not numbers and have no scores, or scores do not fit them.
+    """
+    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
+    if scores is None and len(labels) == 2 and not numeric and midpoints(labels) is None:
+        return np.array([0.0, 1.0])
+    return checked_scores(scores, labels)
+
+
+# -- The posterior of least squares coefficients of a privatised answer ---------------------------
+
+
+def least_squares_posterior(
+    model: Any, rng: Any, prior: Any, draws: Any, engine: Any
+) -> PosteriorResults:
+    """Draws of the coefficients; see `PrivatizedOLS.fit_posterior`."""
+    generator, number = checked_generator(rng), checked_draws(draws)
+    engine = one_of("engine", engine, ENGINES)
+    if model.is_weighted:
+        raise NotAvailable(
+            "fit_posterior: survey weights leave a pseudo-likelihood, of which a posterior is not "
+            "defined: use fit(), or leave out weights="
+        )
+    law = _prior(model, prior)
+    density = _density(model, law)
+    chains = chains_by(engine, density, generator, number)
+    names = [*model.exog_names, *(["sigma"] if model.is_observed else [])]
+    prior_draws = law.draw(generator, number)
+    if model.is_observed:
+        prior_draws[:, -1] = np.exp(prior_draws[:, -1])
+    return PosteriorResults.of(
+        chains,
+        density,
+        pd.Index(names),
+        _origin(model, _in_words(model, prior)),
+        simplex=[REAL] * len(model.exog_names) + [POSITIVE] * model.is_observed,
+        peak=density.constrained(density.mode()),
+        prior_draws=prior_draws,
+        engine=engine,
+    )
+
+
+def _likelihood(model: Any) -> RegressionLikelihood:
+    """The normal linear model of the pseudo-response."""
+    design = Scaled(model.exog, 2, model.offset)
+    return RegressionLikelihood(Numeric(), (design,), model.response.values, model.times)
+
+
+def _prior(model: Any, prior: object) -> CoefficientPrior:
+    """The prior of the coefficients, and of log(sigma) where nothing was randomised."""
+    names, p = [*model.exog_names], len(model.exog_names)
+    own = given_laws(prior, p, lambda name: _place(names, name))
+    scores = np.asarray(model.scores, dtype=np.float64)
+    scale = (float(scores.std()) or 1.0, float(scores.mean()))
+    likelihood = _likelihood(model)
+    if model.is_observed:
+        return coefficient_prior(likelihood, [*names, "log(sigma)"], own)
+    whole = coefficient_prior(likelihood, [*names, "log(sigma)"], own, scale)
+    rows = whole.rows[:, -1] == 0.0
+    return CoefficientPrior(whole.rows[rows, :-1], whole.mean[rows], whole.sd[rows])
+
+
+def _place(names: list[str], name: object) -> list[int]:
+    if not isinstance(name, str) or name not in names:
+        raise no_coefficient(name, names)
+    return [names.index(name)]
+
+
+def _density(model: Any, law: CoefficientPrior) -> LogDensity:
+    if model.is_observed:
+        return RegressionDensity(_likelihood(model), law)
+    fit = model.fit("HC2")
+    return EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
+
+
+def _in_words(model: Any, prior: object) -> str:
+    """The prior as the summary shows it."""
+    names = model.exog_names
+    own = given_laws(prior, len(names), lambda name: _place(names, name))
+    of = "response" if model.is_observed else "scores"
+    words = [f"coefficients {prior!r}"] if isinstance(prior, Normal) else []
+    if not words:
+        words = [f"{names[j]} {Normal(*law)!r}" for j, law in own.items()]
+        constant = constant_column([model.exog])
+        if set(range(len(names))) - {constant} - set(own):
+            words.append(f"{'other ' if own else ''}slopes Normal(0, {SLOPE:g} sd({of}) / sd(x))")
+        if constant is not None and constant not in own:
+            words.append(f"level at the means of the covariates of sd {LEVEL:g} sd({of})")
+    if model.is_observed:
+        words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
+    return "; ".join(words)
+
+
+def _origin(model: Any, prior: str) -> Origin:
+    mechanisms = list(dict.fromkeys(group.mechanism for group in model.groups))
+    return Origin(
+        nobs=int(model.times.sum()),
+        n_missing=model.n_missing,
+        epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+        sources=tuple(map(str, mechanisms)),
+        prior=prior,
+        name=model.endog_names,
+        subject="Coefficients",
+    )

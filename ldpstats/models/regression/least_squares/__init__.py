@@ -1,1 +1,0 @@
-"""Least squares of scores of privatised answers."""

@@ -1,0 +1,1127 @@
+"""What the results of every fit have in common: an estimate, its covariance, linear hypotheses."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.stats.contrast import ContrastResults
+
+from ldpstats.arguments import boolean, level, listed, numbers, one_of
+from ldpstats.errors import (
+    BoundaryWarning,
+    IncompleteListWarning,
+    InvalidArgument,
+    LDPWarning,
+    NotAvailable,
+)
+from ldpstats.inference import tests as multiplicity
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.intervals import inverted
+from ldpstats.inference.tails import chi2_pvalue, two_sided
+from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.layout import (
+    WITHOUT_ERRORS,
+    Fit,
+    Part,
+    Presented,
+    Summarised,
+    names_alpha,
+    one_line,
+    pvalue_text,
+)
+from ldpstats.models.plots import (
+    LIGHT,
+    axes_of,
+    axis_labels,
+    figure_of,
+    keep_in_cell,
+    lacks_layout,
+    luma,
+    plain,
+    set_title,
+    shrink_labels,
+    text_colours,
+)
+from ldpstats.models.storage import Stored
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ldpstats.inference.boundary import ReportSums
+    from ldpstats.likelihood.covariance import Covariance
+
+__all__ = [
+    "CategoryResults",
+    "ContrastLaw",
+    "FittedResults",
+    "Label",
+    "cell_size",
+    "colour_bar",
+    "compared_index",
+    "compared_pairs",
+    "contrast_names",
+    "draw_cells",
+    "group_columns",
+    "group_label",
+    "group_place",
+    "hatch",
+    "hatch_cells",
+    "labelled",
+    "labels_of",
+    "linear_hypothesis",
+    "longest_label",
+    "missing_notes",
+    "plot_symmetric",
+    "settle",
+    "several_worded",
+    "stacked_index",
+    "tidy_names",
+    "told",
+    "variable_name",
+    "warn_of_method",
+    "worded",
+    "write_cells",
+]
+
+
+Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-6  # of frequencies that sum to one
+
+
+@dataclass(frozen=True, eq=False)
+class FittedResults(Stored, Presented):
+    """Estimated frequencies and their uncertainty.
+
+    `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
+    unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
+    """
+
+    fit: Fit
+
+    fitted = Part[Uncertain]("fit", "The estimate that was asked for, with its covariance.")
+    linear = Part[Uncertain]("fit", "The unconstrained estimate, with its covariance.")
+    name = Part[str]("fit", "Name of the variable; empty where it has none.")
+    method = Part[str]("fit", "Name of the estimator.")
+    settings = Part[str]("fit", "What of the estimator its name does not say.")
+    cov_type = Part[str]("fit", "What the covariance of `params` rests on.")
+    nobs = Part[int]("fit", "Number of reports, or of respondents where each makes several.")
+    n_missing = Part[int]("fit", "Respondents who gave no answer.")
+    epsilon = Part[float]("fit", "Privacy of a respondent's reports, in nats; the largest.")
+    sources = Part[tuple[str, ...]]("fit", "The mechanisms of the reports, in words.")
+    llf = Part[float]("fit", "Log-likelihood at `params`, in nats; nan where it is not known.")
+    aic = Part[float]("fit", "Akaike's criterion; nan where `params` maximise no likelihood.")
+    bic = Part[float]("fit", "Schwarz's criterion; nan where `params` maximise no likelihood.")
+    df_model = Part[int]("fit", "Frequencies that vary freely: one fewer where they sum to one.")
+    df_resid = Part[int]("fit", "Reports less `df_model`.")
+    gap = Part[float]("fit", "`gap_nats` of one report.")
+    gap_nats = Part[float]("fit", "Bound, in nats, of the log-likelihood that any p could gain.")
+    n_iter = Part[int]("fit", "Iterations of the estimator.")
+    converged = Part[bool]("fit", "Whether the estimator reached its certificate.")
+    message = Part[str]("fit", "How the estimator ended.")
+    is_maximum = Part[bool]("fit", "Whether `params` maximise the likelihood, with a certificate.")
+    on_boundary = Part[bool]("fit", "Whether some estimated frequency is zero.")
+
+    @property
+    @abstractmethod
+    def index(self) -> pd.Index[Any]:
+        """Labels of the k frequencies."""
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the frequencies in hypotheses."""
+        return self.index
+
+    @property
+    def k(self) -> int:
+        """Number of frequencies."""
+        return len(self.index)
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.index, name=name)
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """Estimated frequencies by category."""
+        return self._series(self.fitted.estimate, "params")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
+        self._warn_of_no_errors()
+        return self._series(self.fitted.bse(), "bse")
+
+    def _warn_of_no_errors(self) -> None:
+        if words := self.fit.without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=3)
+
+    @property
+    def linear_params(self) -> pd.Series[float]:
+        """The unconstrained linear estimate by category."""
+        return self._series(self.linear.estimate, "linear_params")
+
+    @property
+    def linear_bse(self) -> pd.Series[float]:
+        """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
+        if not self.linear.has_errors:
+            warnings.warn(WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
+        return self._series(self.linear.bse(), "linear_bse")
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """`linear_params` over their standard errors; nan where these are zero or unknown.
+
+        p-values do not come from them: they know the law of few reports.
+        """
+        se = self.linear.bse()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
+
+    @property
+    def linear_cov(self) -> pd.DataFrame:
+        """Covariance matrix of `linear_params`, of the selected candidates where some were."""
+        return self._frame(self.linear.known().matrix(), self.linear.places)
+
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return pd.DataFrame(matrix, index=self.index[at], columns=self.index[at])
+
+    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
+        """Covariance matrix of `params`.
+
+        Parameters
+        ----------
+        cov_type : {None, "default", "linear", "fpe16"}
+            None or "default" gives the one chosen at `fit`; "linear" that of `linear_params`;
+            "fpe16" the inverse information without the constraint that p sums to one, as FPE16
+            III-C has it, which overstates by ``p p' / nobs``.
+
+        Raises
+        ------
+        NotAvailable
+            When it was not computed, or is too large to form.
+        """
+        cov_type = one_of(
+            "cov_type", "default" if cov_type is None else cov_type, ("default", "linear", "fpe16")
+        )
+        if cov_type == "linear":
+            return self.linear_cov
+        if self.fitted.covariance is None:
+            raise NotAvailable(
+                f"{self.fit.without_errors}: use linear_cov, which belongs to linear_params"
+            )
+        matrix = self.fitted.covariance.matrix()
+        if cov_type == "fpe16" and self.cov_type != "fpe16":
+            if self.cov_type != "expected":
+                raise NotAvailable("refit with fit(cov_type='fpe16'): it needs the reports here")
+            matrix = matrix + np.outer(self.fitted.estimate, self.fitted.estimate) / self.nobs
+        return self._frame(matrix, self.fitted.places)
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Test linear combinations of the frequencies one by one, two-sided.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            A string such as "nurse = cook", "nurse - cook = 0.1" or several joined by commas
+            (labels that are not strings are written ``p[label]``); or R of shape (q, k), or
+            (R, value), for R p = value.
+
+        Returns
+        -------
+        statsmodels ContrastResults
+            With `effect`, `sd`, `statistic`, `pvalue`, `conf_int()` and `summary_frame()`. Where
+            the law of the estimate is known they are those of a score test: with the standard error
+            and the skewness under the null, and the interval of all values that are not rejected.
+            `sd` is the standard error at the estimate.
+
+        Raises
+        ------
+        InvalidArgument
+            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> float(results.t_test("a = b").pvalue.round(4))
+        0.001
+        """
+
+        given, value = linear_hypothesis(hypothesis, self.terms)
+        R, estimate, V = self.linear.restricted(given)
+        effect = R @ estimate
+        variance = V.forms(R)
+        scale = np.einsum("ij,ij->i", R, R) * float(V.variances().max())
+        for row in np.flatnonzero(variance <= 1e-12 * scale).tolist():
+            law = self._contrast_law(given[row])
+            # a law tells how the estimate varies where the contrast has another value
+            if law is None or law.is_fixed:
+                raise InvalidArgument(
+                    "hypothesis",
+                    R[row].tolist(),
+                    "is fixed by sum(p) = 1, or about categories that were never reported, of "
+                    "which conf_int() tells more: there is nothing to test",
+                )
+        names = contrast_names(given, value, self.terms)
+        laws = ContrastLaws(given, self._contrast_law)
+        return contrast_results(effect, np.sqrt(np.maximum(variance, 0.0)), value, laws, names)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        """The law of the contrast `row`, shape (k,); None where it is not known."""
+        return None
+
+    def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
+        """The law of independent contrasts R, (q, k), under the null that `gap` is noise."""
+        return None
+
+    def _testing_covariance(self, estimated: Covariance) -> Covariance:
+        """The covariance of the estimate that tells what is certain."""
+        return estimated
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Test several linear restrictions together.
+
+        Redundant restrictions are removed by rank; the covariance has rank k - 1. Where the law of
+        the reports is known this is a score test: the covariance is that at the likeliest
+        frequencies under the null, and the p-value comes from the first three moments that the
+        statistic has there, which allow for few reports. With many reports its law is chi-square,
+        as it is taken to be where the law of the reports is not known (hashes, joint tables). The
+        p-value of a single restriction is that of `t_test`. To test a whole distribution there is
+        `FrequencyModel.test_distribution`.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `t_test`.
+
+        Raises
+        ------
+        InvalidArgument
+            For restrictions that contradict each other or sum(p) = 1.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> print(results.wald_test("a = b, b = c"))
+        Wald test on the unconstrained estimate, p-value by the law under the null
+          H0: a = b, b = c
+          statistic 43.4, df 2, p-value 3.765e-10
+        """
+        given, value = linear_hypothesis(hypothesis, self.terms)
+        R, estimate, covariance = self.linear.restricted(given)
+        try:
+            V = self._testing_covariance(covariance)
+            given, gap = tests_.independent(R, value, estimate, V)
+        except InvalidArgument as error:  # which calls it by the name of an array
+            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        statistic, df, pvalue, how = self._score_test(given, gap, given @ estimate - gap)
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        return TestResult(words, statistic, float(df), pvalue, how)
+
+    def _score_test(self, R: Array, gap: Array, value: Array) -> tuple[float, int, float, str]:
+        """Statistic, degrees of freedom, p-value and method of R p = value, R of unit variance."""
+        how = "Wald test on the unconstrained estimate"
+        scored = f"{how}, p-value by the law under the null"
+        row = np.zeros(self.k)
+        row[self.linear.places] = R[0]
+        one = self._contrast_law(row) if len(R) == 1 else None
+        if one is not None:
+            (se,), (skewness,) = one.at(np.clip(value, one.least, one.most))
+            z = float(tests_.standardised(gap, se)[0])
+            return z**2, 1, float(two_sided(gap, se, skewness)[0]), scored
+        law = self._null_law(R, gap)
+        if law is None:
+            statistic = float(np.sum(gap**2))
+            return statistic, gap.size, float(chi2_pvalue(statistic, gap.size)), how
+        return *law.test(gap), scored if law.parts else how
+
+    @abstractmethod
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Confidence intervals, columns "lower" and "upper"."""
+
+    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Both estimates, their standard errors and intervals; nan where none were computed.
+
+        The default intervals may have been computed already.
+        """
+        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
+        computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
+        if intervals is None:
+            intervals = self.conf_int(alpha) if computed else unknown
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self._series(self.fitted.bse(), "bse"),
+                "linear": self.linear_params,
+                "linear_se": self._series(self.linear.bse(), "linear_bse"),
+                "lower": intervals["lower"],
+                "upper": intervals["upper"],
+            }
+        )
+
+    def _contradiction(self) -> str:
+        total = float(self.fitted.estimate.sum())
+        if self.is_maximum and not -_ROUNDING < 1.0 - total:
+            return f"its frequencies sum to {total:.6g}"
+        return super()._contradiction()
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @abstractmethod
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates: "params", "bse", "lower", "upper" and more."""
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return tidy_names(self.summary_frame(alpha))
+
+    @property
+    def _subject(self) -> str:
+        return self.name or "frequency"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "mechanism": "; ".join(self.sources),
+            "method": self.method,
+            "cov_type": self.cov_type,
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "k": self.k,
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "llf": self.llf,
+            "aic": self.aic,
+            "bic": self.bic,
+            "converged": self.converged,
+        }
+
+
+def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a `summary_frame` as `to_frame` calls them."""
+    names = {"params": "estimate", "bse": "std_error", "presence_pvalue": "p_value"}
+    return frame.rename(columns=names | {"pvalue": "p_value"})
+
+
+# -- Contrasts of frequencies as statsmodels shows them, with p-values that know small counts -----
+
+
+_LONGEST_NAME = 60  # characters
+
+
+class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
+    """`ContrastResults` whose intervals are the values that the tests do not reject."""
+
+    def __init__(self, laws: ContrastLaws, scored: bool, **given: Any) -> None:
+        super().__init__(**given)
+        self._laws, self._scored = laws, scored
+
+    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
+        """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
+        table = super().summary(xname, alpha, title)
+        head, *rows = table
+        at = [cell.data for cell in head].index("P>|z|")
+        for row, p in zip(rows, np.atleast_1d(self.pvalue), strict=True):
+            row[at].data = pvalue_text(float(p))
+        if self._scored:
+            head[at - 1].data = "score z"  # its standard error is the one under the hypothesis
+        return table
+
+    def conf_int(self, alpha: float = 0.05) -> Array:
+        """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""
+        bounds = np.array(super().conf_int(alpha))
+        for row, (law, effect) in enumerate(zip(self._laws, self.effect, strict=True)):
+            if law is not None:
+                bounds[row] = inverted([effect], law.at, alpha, (law.least, law.most))[0]
+        return bounds
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastLaws:
+    """The laws of the contrasts R, shape (q, k), one at a time: many would fill the memory.
+
+    ``law(row)`` gives that of a row; None where it is not known.
+    """
+
+    R: Array
+    law: Callable[[Array], ContrastLaw | None]
+
+    def __iter__(self) -> Iterator[ContrastLaw | None]:
+        return map(self.law, self.R)
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastLaw:
+    """The law of the estimate of a contrast, whatever the contrast is.
+
+    Parameters
+    ----------
+    at : callable
+        ``at(v)`` gives standard error and skewness, shape (1,) both, if the contrast is v, of
+        shape (1,).
+    least, most : float
+        Range of the contrast over all distributions.
+    is_fixed : bool
+        Whether the estimate has no variance at any value where it has none at the estimate.
+    """
+
+    at: Callable[[Array], tuple[Array, Array]]
+    least: float
+    most: float
+    is_fixed: bool = True
+
+
+def contrast_results(
+    effect: Array,
+    sd: Array,
+    value: Array,
+    laws: ContrastLaws,
+    names: Sequence[str],
+) -> ContrastResults:
+    """Tests of contrasts, two-sided, one by one; `names` label the rows of their tables."""
+    se, skewness, scored = np.array(sd, dtype=np.float64), np.zeros(len(sd)), False
+    for row, law in enumerate(laws):
+        if law is not None:
+            scored = True
+            (se[row],), (skewness[row],) = law.at(np.clip(value[[row]], law.least, law.most))
+    z = np.array(z_test(effect, se, value)[0])
+    results = _ScoreContrasts(
+        laws, scored, effect=effect, sd=sd, statistic=z, value=value, distribution="norm"
+    )
+    results.c_names = list(names)
+    pvalue = two_sided(effect - value, se, skewness)
+    results.pvalue = pvalue.reshape(np.shape(results.pvalue))
+    return results
+
+
+def contrast_names(R: Array, value: Array, terms: pd.Index[Any]) -> list[str]:
+    """The rows of R p = value in words: "nurse - cook", "nurse - 2 cook = 0.1"."""
+    names = []
+    for row, right in zip(R, value, strict=True):
+        text = " ".join(_term(row[i], terms[i]) for i in np.flatnonzero(row).tolist())
+        text = text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ")
+        names.append(one_line(f"{text} = {right:g}" if right else text, _LONGEST_NAME))
+    return names
+
+
+def _term(factor: float, term: Any) -> str:
+    """The term with its sign: "+ nurse", "- 2 cook"."""
+    label = term if isinstance(term, str) else f"p[{term}]"
+    size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
+    return f"{'-' if factor < 0.0 else '+'} {size}{label}"
+
+
+# -- Linear hypotheses about frequencies, from strings or arrays ----------------------------------
+
+
+_HOW = (
+    "write for example 'nurse = cook' or 'nurse - cook = 0.1' with category labels, or "
+    "'p[nurse] = p[cook]' with p[...] around every label, as labels that are not strings always "
+    "need; or pass R of shape (q, k), or the pair (R, value)"
+)
+_LARGEST = 1e100  # of which the square is still a number
+_OPERATORS = "-+*/=,()"
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array, Array]:
+    """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value."""
+    if not len(categories):
+        raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
+    if isinstance(hypothesis, str) or (
+        isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
+    ):
+        return _from_text(hypothesis, categories)
+    pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
+    R, value = hypothesis if pair else (hypothesis, 0.0)
+    R = np.atleast_2d(numbers("hypothesis", R, _HOW))
+    value = numbers("hypothesis", value, _HOW)
+    k = len(categories)
+    if R.ndim != 2 or not len(R) or R.shape[1] != k or value.size not in (1, len(R)):
+        raise InvalidArgument(
+            "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
+        )
+    if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
+        raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
+    return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
+
+
+def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
+    texts = [text] if isinstance(text, str) else text
+    if not texts or not all(t.strip() for t in texts):
+        raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
+    quoted = any("p[" in t for t in texts)
+    if not quoted:
+        _refuse_ambiguous(texts, categories)
+    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
+    places = dict(zip(names, range(len(names)), strict=True))
+    if len(places) < len(names):  # 1 and "1", say
+        reason = "several labels are written alike"
+        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}")
+    lengths = {len(name) for name in names}
+    rows, values = [], []
+    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
+        known = sorted(_occurring(one, places, lengths)) or names[:1]
+        coefs, constants = _equations(text, one, known)
+        R = np.zeros((len(coefs), len(names)))
+        R[:, [places[name] for name in known]] = coefs
+        rows.append(R)
+        values.append(constants)
+    return np.concatenate(rows), np.concatenate(values)
+
+
+def _equations(text: Any, one: str, names: list[str]) -> tuple[Array, Array]:
+    """Coefficients of these names, and right-hand sides, in one text of the hypothesis `text`."""
+    from patsy import DesignInfo, PatsyError
+
+    try:
+        with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
+            constraint = DesignInfo(names).linear_constraint(one)
+    except (PatsyError, AssertionError, IndexError, ValueError) as error:
+        reason = (str(error).splitlines() or ["no linear equation"])[0]
+        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}") from None
+    R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
+    if not (np.all(np.isfinite(R)) and np.all(np.isfinite(value))):
+        raise InvalidArgument("hypothesis", text, "must be finite: does it divide by zero?")
+    return R, value
+
+
+def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> set[str]:
+    """The names that are somewhere in a text: looked up by every part of it of a name's length."""
+    parts = (text[i : i + n] for n in lengths for i in range(len(text) - n + 1))
+    return {part for part in parts if part in names}
+
+
+def _refuse_ambiguous(texts: list[str], categories: pd.Index[Any]) -> None:
+    """Refuse text in which a label may as well be a number or an expression in other labels."""
+    labels = {v for v in categories if isinstance(v, str)}
+    lengths = {len(label) for label in labels}
+    for label in sorted(set().union(*(_occurring(t, labels, lengths) for t in texts))):
+        if _is_expression(label, labels):
+            raise InvalidArgument(
+                "hypothesis",
+                texts[0] if len(texts) == 1 else texts,
+                f"is ambiguous: {label!r} is a label, but also reads as a number or an "
+                f"expression; write p[{label}], and p[...] around every other label",
+            )
+
+
+def _is_expression(text: str, labels: set[str]) -> bool:
+    """Whether text can be read as operators, numbers and other labels than itself, or is empty."""
+    parts = re.split(f"([{re.escape(_OPERATORS)}])", text)
+
+    def atom(part: str) -> bool:
+        if part in labels and part != text:
+            return True
+        return part in _OPERATORS or _NUMBER.fullmatch(part) is not None
+
+    readable = {0}  # the lengths of the beginnings that can be read
+    for end in range(1, len(parts) + 1):
+        if any(atom("".join(parts[start:end]).strip()) for start in readable):
+            readable.add(end)
+    return len(parts) in readable
+
+
+# -- What results of the frequencies of one variable's categories have in common ------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryResults(Summarised, FittedResults):
+    """Estimated frequencies of the categories of one variable: which are there, and their plot."""
+
+    @abstractmethod
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
+
+    @names_alpha
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Categories whose frequency is above zero, with control of the errors made over all.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+
+        Returns
+        -------
+        Index
+            Labels of the detected categories, in category order.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 270, 490])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
+        ['centre', 'park']
+        """
+        alpha = level(alpha)
+        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.index[np.asarray(rejected)]
+
+    @abstractmethod
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates, with their intervals."""
+
+    @names_alpha
+    def plot(
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        truth: Any = None,
+        sort: bool | str | None = None,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
+        """Draw the estimates with their intervals, and the truth where the caller has it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series or array, shape (k,), optional
+            True frequencies to mark.
+        sort : bool, optional
+            Whether the largest estimate is on top; False (or "none") keeps the order of the
+            categories, for ordered answers. Default: True, but False for bins of numbers.
+        most : int
+            Categories to draw at most: those with the largest estimates. A line says how many more
+            there are.
+        title : str, optional
+            "" for none; by default the variable, its mechanism and the number of reports.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidArgument
+            For a truth that does not fit the categories, an `ax` that is not a matplotlib Axes, or
+            an invalid `sort`, `most` or `title`.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([250, 420, 330])
+        >>> ax = ldp.FrequencyModel(counts).fit().plot(title="Answers")
+        >>> [label.get_text() for label in ax.get_yticklabels()]
+        ['b', 'c', 'a']
+        """
+        from ldpstats.models.plots import plot_frequencies
+
+        alpha = level(alpha)
+        frame = self.summary_frame(alpha)
+        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
+
+
+# -- The plot of a symmetric matrix, such as Cramer's V of all pairs. Matplotlib is imported then --
+
+
+def plot_symmetric(
+    values: pd.DataFrame,
+    lower: pd.DataFrame | None = None,
+    upper: pd.DataFrame | None = None,
+    established: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+    title: str = "",
+    label: str = "",
+    note: str = "",
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> Axes:
+    """Draw the pairs of k variables as a triangle of cells, with their intervals.
+
+    `values` has the same k >= 2 labels in rows and columns; what is on the diagonal and above it is
+    not drawn. Cells that are not `established` are hatched, which the `note` explains. nan is an
+    empty cell. `label` names the colours, which run over `limits`.
+    """
+    V = _square("values", values, values)
+    low, high = (V if ends is None else _square("bounds", ends, values) for ends in (lower, upper))
+    told = np.ones(V.shape, bool) if established is None else _square("told", established, values)
+    below = np.tri(len(V), k=-1, dtype=bool)
+    rows, columns = labels_of(values.index[1:]), labels_of(values.columns[:-1])
+    V, low, high, told, below = (M[1:, :-1] for M in (V, low, high, told.astype(bool), below))
+    width, height = cell_size(len(rows), len(columns))
+    own = ax is None
+    size = 2.6 + 0.07 * longest_label(values.index) + len(columns) * width
+    ax = axes_of(ax, size, 1.8 + len(rows) * height)
+    known = np.where(below, V, np.nan)
+    mesh = draw_cells(ax, np.ma.masked_invalid(known), _colours(limits), rows, columns)
+    faces = mesh.to_rgba(known)
+    hatched = below & ~told & np.isfinite(V)
+    hatch_cells(ax, hatched, faces)
+    ax.set_xlabel(note if hatched.any() else "")
+    set_title(ax, title)
+    settle(ax, colour_bar(ax, mesh, label), np.ones(len(columns)), own)
+    write_cells(ax, _texts(known, low, high, lower is not None), faces, told)
+    return ax
+
+
+def _square(name: str, table: Any, like: Any) -> Array:
+    """The numbers of a square table with the labels of another."""
+    if not isinstance(table, pd.DataFrame) or not isinstance(like, pd.DataFrame):
+        raise InvalidArgument(name, table, "must be a DataFrame")
+    k = len(like)
+    if k < 2 or table.shape != (k, k) or list(table.index) != list(like.columns):
+        raise InvalidArgument(name, table, "must have the same two or more labels on both sides")
+    return table.to_numpy()
+
+
+def _colours(limits: tuple[float, float]) -> tuple[Any, Any]:
+    import matplotlib
+    from matplotlib.colors import Normalize
+
+    return matplotlib.colormaps["Blues"], Normalize(*limits)
+
+
+def _texts(V: Array, low: Array, high: Array, bounded: bool) -> list[list[str]]:
+    """Texts of the cells with intervals, and without."""
+    plain = [f"{v:.2f}" if np.isfinite(v) else "" for v in V.flat]
+    ends = zip(plain, low.flat, high.flat, strict=True)
+    full = [text and f"{text}\n[{a:.2f}, {b:.2f}]" for text, a, b in ends]
+    return [full, plain] if bounded else [plain]
+
+
+# -- Labels of groups: a value, or a tuple of them where several columns make the groups ----------
+
+
+Label = tuple[Any, ...]
+
+
+def group_columns(by: object) -> tuple[str, ...]:
+    """Names of the columns that make the groups."""
+    remedy = 'must be the names of the columns that make the groups, for example ("region",)'
+    names = [by] if isinstance(by, str) else listed("by", by, remedy)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InvalidArgument("by", by, remedy)
+    if len(set(names)) < len(names):
+        raise InvalidArgument("by", by, "names a column twice")
+    return tuple(str(name) for name in names)
+
+
+def group_label(label: object, by: tuple[str, ...]) -> Label:
+    """The label of a group as a tuple with a value for each column."""
+    values = label if isinstance(label, tuple) else (label,)
+    if len(values) != len(by):
+        one = "one value" if len(by) == 1 else f"a tuple of {len(by)} values"
+        raise InvalidArgument("groups", label, f"must be labelled by {one}: {', '.join(by)}")
+    return tuple(_plain(value, label) for value in values)
+
+
+def _plain(value: Any, label: object) -> Any:
+    """Text, a number or a truth value, as JSON has them."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
+    if not (number or isinstance(plain, str)):
+        raise InvalidArgument(
+            "groups", label, "must be labelled by text, finite numbers, True or False: convert it"
+        )
+    return str(plain) if isinstance(plain, str) else plain
+
+
+def labelled(groups: object, by: tuple[str, ...]) -> dict[Label, Any]:
+    """The data of each group by its label."""
+    remedy = "must be a mapping of labels to reports, for example {'north': a, 'south': b}"
+    if not isinstance(groups, Mapping) or not groups:
+        raise InvalidArgument("groups", groups, remedy)
+    found: dict[Label, Any] = {}
+    for label, data in groups.items():
+        key = group_label(label, by)
+        if key in found:
+            raise InvalidArgument("groups", label, "labels two groups")
+        found[key] = data
+    return found
+
+
+def told(label: Label) -> Hashable:
+    """The label as users write it: a value, or a tuple of several."""
+    return label[0] if len(label) == 1 else label
+
+
+def group_place(
+    argument: str, label: object, labels: Sequence[Label], by: tuple[str, ...], what: str = "group"
+) -> int:
+    """The place of a label that an argument gives."""
+    try:
+        return labels.index(group_label(label, by))
+    except ValueError:
+        known = ", ".join(repr(told(one)) for one in labels[:5])
+        more = ", ..." if len(labels) > 5 else ""
+        raise InvalidArgument(argument, label, f"must be a {what}: {known}{more}") from None
+
+
+def worded(label: Label, by: tuple[str, ...]) -> str:
+    """The label as messages have it: region='north', year=2024."""
+    return ", ".join(f"{name}={value!r}" for name, value in zip(by, label, strict=True))
+
+
+def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) -> str:
+    """The first of some labels as messages have them, and how many more there are."""
+    more = f"; and {len(labels) - most} more" if len(labels) > most else ""
+    return "; ".join(worded(label, by) for label in labels[:most]) + more
+
+
+def stacked_index(
+    labels: tuple[Label, ...], categories: pd.Index[Any], by: tuple[str, ...], name: str
+) -> pd.MultiIndex:
+    """Every category of every group."""
+    g, k = len(labels), len(categories)
+    columns: list[pd.Index[Any]] = [
+        pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
+    ]
+    rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
+    free = (one for one in (name, "category", "answer") if one and one not in by)
+    level = next(free, f"answer by {', '.join(by)}")
+    return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])
+
+
+def compared_pairs(
+    g: int, reference: Any, all_pairs: object, place: Callable[[Any], int]
+) -> list[tuple[int, int]]:
+    """The pairs of g groups that differences are of: all, or each other one with a reference.
+
+    `place` finds the reference, which is the first by default.
+    """
+    if boolean("all_pairs", all_pairs):
+        if reference is not None:
+            remedy = "goes without all_pairs=True, which compares every pair"
+            raise InvalidArgument("reference", reference, remedy)
+        return [(i, j) for j in range(g) for i in range(j + 1, g)]
+    at = 0 if reference is None else place(reference)
+    return [(i, at) for i in range(g) if i != at]
+
+
+def compared_index(
+    labels: Sequence[Label],
+    pairs: Sequence[tuple[int, int]],
+    all_pairs: bool,
+    categories: pd.Index[Any],
+    by: tuple[str, ...],
+    name: str,
+) -> pd.MultiIndex:
+    """Every category of every pair, the reference being named where there are several."""
+    if not all_pairs:
+        return stacked_index(tuple(labels[i] for i, _ in pairs), categories, by, name)
+    both = tuple(labels[i] + labels[j] for i, j in pairs)
+    return stacked_index(both, categories, (*by, *(f"{one} (reference)" for one in by)), name)
+
+
+# -- Warnings of intervals whose coverage fails where an estimate is zero or a list incomplete ----
+
+
+def warn_of_method(method: str, on_boundary: bool, is_incomplete: bool = False) -> None:
+    """Warn whoever calls `conf_int` where intervals of this method do not keep their coverage."""
+    if is_incomplete:
+        warnings.warn(
+            f"method={method!r} assumes that the candidates are the only possible answers, but "
+            "the reports indicate others; the default interval assumes no such thing",
+            IncompleteListWarning,
+            stacklevel=4,
+        )
+    if on_boundary:
+        warnings.warn(
+            f"method={method!r} with an estimate of zero: its coverage is not the nominal one "
+            "on the boundary; the default interval keeps its coverage",
+            BoundaryWarning,
+            stacklevel=4,
+        )
+
+
+# -- Tables drawn as cells: their texts, labels and colour bars. Matplotlib is imported when drawn -
+
+
+LONGEST_LABEL = 24
+_SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
+_APART = 0.2  # lumas of a cell and of its hatching
+_LIGHTEST, _DARKEST = 0.75, 0.25  # lumas beyond which no lighter, or darker, hatching is seen
+_PAD = 0.03  # between the axes and their colour bar, in widths of the axes
+_BAR_TEXTS = 5.5  # width of the texts of a colour bar, in font sizes: five digits and two lines
+_MOST_ROOM = 0.4  # for the colour bar and for what is left of it, each; in widths of the axes
+
+
+def cell_size(rows: int, columns: int) -> tuple[float, float]:
+    """Width and height of a cell, in inches, in a figure of a table of this shape."""
+    return float(np.clip(9.0 / columns, 0.36, 1.25)), float(np.clip(9.0 / rows, 0.32, 0.5))
+
+
+def labels_of(index: pd.Index[Any]) -> list[str]:
+    """Labels of rows or columns."""
+    return axis_labels(index, LONGEST_LABEL)
+
+
+def longest_label(index: pd.Index[Any]) -> int:
+    """Characters of the longest label."""
+    return max(map(len, labels_of(index)))
+
+
+def variable_name(index: pd.Index[Any], default: str) -> str:
+    """The name of the variable whose categories these are."""
+    name = default if index.name is None else index.name
+    return plain(one_line(name, LONGEST_LABEL))
+
+
+def draw_cells(
+    ax: Axes, values: Array, colours: tuple[Any, Any], rows: list[str], columns: list[str]
+) -> Any:
+    """Draw values, (k1, k2), in colours (a map and a norm), the first row on top; the mesh."""
+    cmap, norm = colours
+    mesh = ax.pcolormesh(values, cmap=cmap, norm=norm, edgecolor="white", lw=0.5)
+    ax.invert_yaxis()
+    ax.set_xticks(np.arange(len(columns)) + 0.5, columns)
+    ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return mesh
+
+
+def write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain: Array) -> None:
+    """Write as much into every cell, (k1, k2), as fits into all; `candidates` from long to short.
+
+    `faces` are the colours of the cells, (k1, k2, 4). An empty text leaves its cell empty.
+    """
+    k1, k2 = certain.shape
+    room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
+    for texts, size in product(candidates, _SIZES):
+        if _fits(ax, max(texts, key=len), size, room):
+            break
+    else:
+        return
+    colours = text_colours(faces)
+    for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
+        faint = not certain[i, j] and colours[i, j] == "black"
+        how: dict[str, Any] = {"fontsize": size, "color": "0.35" if faint else colours[i, j]}
+        if text:
+            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
+
+
+def _fits(ax: Axes, text: str, size: float, room: tuple[float, float]) -> bool:
+    trial = ax.text(0.5, 0.5, text, fontsize=size)
+    extent = trial.get_window_extent()
+    trial.remove()
+    return bool(extent.width <= room[0] and extent.height <= room[1])
+
+
+def hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
+    """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
+    greys = hatch_greys(faces)
+    for grey in np.unique(greys[cells]):
+        these = np.argwhere(cells & (greys == grey))
+        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
+
+
+def hatch_greys(faces: Array) -> Array:
+    """Greys, 0 to 1, that are seen on colours (..., 4) and leave their text readable.
+
+    A grey is lighter than its colour where the text is black and darker where it is white, if the
+    colour leaves room for that.
+    """
+    light = luma(faces)
+    lighter = np.where(light > LIGHT, light < _LIGHTEST, light < _DARKEST)
+    return np.round(light + np.where(lighter, _APART, -_APART), 1)
+
+
+def hatch(ax: Axes, places: Any, colour: Any) -> None:
+    """Hatch tiles, each (x, y, width, height)."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Rectangle
+
+    if len(places):
+        tiles = [Rectangle((x, y), wide, high) for x, y, wide, high in places]
+        ax.add_collection(
+            PatchCollection(tiles, facecolor="none", edgecolor=colour, hatch="///", lw=0)
+        )
+
+
+def colour_bar(ax: Axes, mappable: Any, label: str, form: Any = "%g") -> Axes:
+    """A colour bar in the room of the axes, right of what stands beside them."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure: Any = ax.figure
+    how = {"label": label, "aspect": 30, "format": form}
+    if not isinstance(figure_of(ax).get_layout_engine(), ConstrainedLayoutEngine):
+        # nobody else makes room for the texts: those beside the axes, and of the bar
+        extent = ax.get_tightbbox()
+        beside = 0.0 if extent is None else max(extent.x1 - ax.bbox.x1, 0.0)
+        texts = _BAR_TEXTS * float(ax.yaxis.label.get_fontsize()) / 72 * figure.dpi
+        how["pad"] = min(_PAD + beside / ax.bbox.width, _MOST_ROOM)
+        how["fraction"] = min((ax.bbox.height / 30 + texts) / ax.bbox.width, _MOST_ROOM)
+    bar = figure.colorbar(mappable, ax=ax, **({"pad": _PAD} | how))
+    bar.outline.set_visible(False)
+    axes: Axes = bar.ax
+    return axes
+
+
+def settle(ax: Axes, beside: Axes | None, widths: Array, own: bool) -> None:
+    """Turn labels that are too wide for their columns, and keep axes and colour bar in their cell.
+
+    `own` is whether the figure is ours, and may grow.
+    """
+    _turn_labels(ax, widths, own)
+    if lacks_layout(ax):
+        keep_in_cell(ax, beside)  # narrower columns now
+        _turn_labels(ax, widths, own)
+        keep_in_cell(ax, beside)
+    shrink_labels(ax)
+
+
+def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:
+    """Turn the labels below upright where one is wider than its column.
+
+    A figure of our own grows by the room that they take. Of labels that would still overlap, those
+    of the narrower columns are left out.
+    """
+    figure = figure_of(ax)
+    figure.draw_without_rendering()  # lays out the axes
+    needed = np.array([label.get_window_extent().width for label in ax.get_xticklabels()])
+    low, high = ax.get_xlim()
+    if np.all(needed <= 0.95 * ax.bbox.width * widths / (high - low)):
+        return
+    ax.tick_params(axis="x", rotation=90)
+    if own:
+        figure.set_figheight(figure.get_figheight() + needed.max() / figure.dpi)
+    figure.draw_without_rendering()
+    labels = ax.get_xticklabels()
+    at = np.array([label.get_window_extent().x0 for label in labels])
+    line = 0.9 * max(label.get_window_extent().width for label in labels)
+    written: list[int] = []
+    for i in np.argsort(-widths, kind="stable"):
+        if np.all(np.abs(at[written] - at[i]) >= line):
+            written.append(int(i))
+    texts = [label.get_text() if i in written else "" for i, label in enumerate(labels)]
+    ax.set_xticks(ax.get_xticks(), texts)
+
+
+# -- What summaries say of respondents who were left out ------------------------------------------
+
+
+def missing_notes(
+    nobs: int, n_missing: int, names: Sequence[str], lacking: Sequence[int]
+) -> list[str]:
+    """How many respondents were left out, and which reports they lacked, where that is known."""
+    if not n_missing:
+        return []
+    pairs = zip(lacking, names, strict=False)  # not known of all fits
+    lacked = ", ".join(f"{size} lacked {one_line(name, 40)}" for size, name in pairs if size)
+    return [
+        f"NOTE: {n_missing} of {nobs + n_missing} respondents were left out, because a report was "
+        f"missing{': ' + lacked if lacked else ''}."
+    ]

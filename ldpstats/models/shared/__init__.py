@@ -1,1 +1,0 @@
-"""What all results are: tests, contrasts, tables, axes."""

@@ -1,0 +1,207 @@
+"""Results as JSON documents: what all kinds of results write and check alike."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments import positive_integer
+from ldpstats.clients.device import check_fingerprint
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, cut
+from ldpstats.likelihood.tallies import Uncertain
+from ldpstats.models.layout import Tabulated
+
+__all__ = [
+    "Stored",
+    "estimates_from_dict",
+    "estimates_to_dict",
+    "maybe_from_dict",
+    "maybe_to_dict",
+    "record",
+]
+
+
+T = TypeVar("T")
+
+_ROUNDING = 1e-6  # of estimates by iteration
+_SHARED = "linear"  # in place of a covariance that is written once, with the linear estimate
+
+
+def maybe_to_dict(part: Any) -> dict[str, Any] | None:
+    """``part.to_dict()``, or None where there is no such part."""
+    return None if part is None else part.to_dict()
+
+
+def maybe_from_dict(kind: Any, document: Any) -> Any:
+    """Inverse of `maybe_to_dict`, for parts of a kind."""
+    return None if document is None else kind.from_dict(document)
+
+
+def estimates_to_dict(fitted: Uncertain, linear: Uncertain) -> dict[str, Any]:
+    """The two estimates of a fit; a covariance that both have is written once."""
+    document = {"fitted": fitted.to_dict(), "linear": linear.to_dict()}
+    if fitted.covariance is not None and fitted.covariance is linear.covariance:
+        document["fitted"]["covariance"] = _SHARED
+    return document
+
+
+def estimates_from_dict(document: Mapping[str, Any]) -> dict[str, Uncertain]:
+    """Inverse of `estimates_to_dict`: the fields "fitted" and "linear"."""
+    fitted, linear = document["fitted"], Uncertain.from_dict(document["linear"])
+    if fitted["covariance"] != _SHARED:
+        return {"fitted": Uncertain.from_dict(fitted), "linear": linear}
+    alone = Uncertain.from_dict({**fitted, "covariance": None})
+    return {"fitted": replace(alone, covariance=linear.covariance), "linear": linear}
+
+
+def record(kind: type[T], given: Mapping[str, Any]) -> T:
+    """A record whose fields are among those given."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: given[name] for name in names if name in given})
+
+
+class Stored(Tabulated):
+    """What is written as a JSON document, and read again.
+
+    A class names its document by `_format` and `_version`, and the fields that it must have by
+    `_required`. Of kinds of results that 0.1.0 had, version 1 is what it wrote; that lacks fields.
+    """
+
+    _format: ClassVar[str]
+    _version: ClassVar[int] = 2
+    _required: ClassVar[frozenset[str]]
+    _whole: ClassVar[tuple[str, ...]] = ("nobs", "n_missing")  # whole numbers that results have
+
+    @abstractmethod
+    def _stored(self) -> dict[str, Any]:
+        """The fields as plain JSON types."""
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls, document: dict[str, Any]) -> Self:
+        """Inverse of `_stored`; what is damaged in a document may raise any error."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them.
+
+        The document carries its own fingerprint, which reading checks: against accidents, not
+        forgers, who would compute another.
+        """
+        document = {"format": self._format, "version": self._version} | self._stored()
+        return document | {"fingerprint": portable.fingerprint(document)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, one of another version, and a damaged or edited one.
+
+        Warns
+        -----
+        LDPWarning
+            If the document has no fingerprint, as those of ldpstats 0.2.0: what contradicts itself
+            is refused, but other changes are not seen.
+        """
+        cls._check(document)
+        whole = "fingerprint" in document
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                if not whole:  # its parts have none either, and the warning below is for all
+                    warnings.simplefilter("ignore")
+                results = cls._restored(document)
+                repr(results)  # what it is made of is there
+                for name in cls._whole:
+                    positive_integer(name, getattr(results, name), 0)
+                if whole:
+                    own = results.to_dict()["fingerprint"]
+                    check_fingerprint(document, own, "document", "to_json()")
+                else:
+                    if fault := results._contradiction():
+                        raise InvalidArgument("document", cls._format, f"is damaged: {fault}")
+                    str(results.summary()), results.to_json()  # both can be made
+        except LDPError:
+            raise
+        except Exception as error:  # whatever a damaged document leads to
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            what = document.get("format")
+            raise InvalidArgument("document", what, f"is damaged ({cut(why, 200)})") from error
+        if not whole:
+            warnings.warn(
+                f"this document of {cls._format} has no fingerprint, as those of ldpstats 0.2.0: "
+                "small changes of its numbers would not be seen; write it again with to_json()",
+                LDPWarning,
+                stacklevel=2,
+            )
+        return results
+
+    def _contradiction(self) -> str:
+        """What cannot stand beside the rest, in words; "" if nothing."""
+        return _outside(self._coefficients())
+
+    @classmethod
+    def _check(cls, document: object) -> None:
+        """Refuse a document with another head, or that lacks a field."""
+        head: tuple[Any, ...] = ()
+        if isinstance(document, dict):
+            head = document.get("format"), document.get("version")
+        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
+            remedy = (
+                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
+                "read: fit the reports again"
+            )
+            raise InvalidArgument("document", cls._format, remedy)
+        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
+            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
+            raise InvalidArgument("document", document, remedy)
+        if lacking := cls._required - set(document):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+
+    def to_json(self) -> str:
+        """The results as JSON text, from which `from_json` makes the same ones, to the last digit.
+
+        Up to 1,000 numbers are written as decimals, larger arrays as base64 of their bytes, and a
+        covariance matrix by its factors: `ldpstats.arguments` says how to read them
+        elsewhere. Frequencies as decimals, whatever their number, are in `to_frame`.
+        """
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            document = json.loads(text)
+        except (RecursionError, TypeError, ValueError) as error:
+            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
+        return cls.from_dict(document)
+
+
+def _outside(frame: pd.DataFrame) -> str:
+    """An estimate that is not where its interval is, in words; "" if there is none."""
+    estimate, lower, upper = (
+        frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
+    )
+    if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
+        return "it holds an infinite number"
+    linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
+    width = upper - lower
+    # the interval is that of the linear estimate; another one is near it
+    off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
+    inside = np.abs(off[0]) <= _ROUNDING
+    inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
+    good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
+    if good.all():
+        return ""
+    row = int(np.argmin(good))
+    ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
+    return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"

@@ -1,0 +1,218 @@
+"""What calibration and trimming did to the weights of a survey."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.inference.designs.linearisation import Sample
+from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, count_of, header, one_line
+
+__all__ = ["CalibrationReport", "WeightStep", "weight_step"]
+
+
+Array = npt.NDArray[Any]
+
+_FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max")
+
+
+@dataclass(frozen=True)
+class WeightStep:
+    """One change of weights.
+
+    Attributes
+    ----------
+    method : str
+        "raking", "linear", "logit", "post-stratification" or "trimming".
+    margins : str
+        The columns whose totals are met; of trimming the bounds.
+    bounds : str
+        What factors lie between; "" without.
+    iterations : int
+        Of Newton's method; passes are not counted of trimming.
+    deviation : float
+        Largest relative deviation from a total.
+    factors : tuple of five floats
+        Least factor of a weight, quartiles and largest, over respondents.
+    weight_sum : tuple of two floats
+        Sum of the weights before and after.
+    kish : tuple of two floats
+        ``n sum(w^2) / sum(w)^2`` before and after (Kish 1965): what unequal weights alone do to the
+        variance of a mean.
+    n_trimmed : int
+        Respondents whose weights were cut.
+    n_beyond : int
+        Respondents whose weights are beyond the bounds of trimming still.
+    n_negative : int
+        Respondents with negative weights.
+    """
+
+    method: str
+    margins: str
+    bounds: str
+    iterations: int
+    deviation: float
+    factors: tuple[float, ...]
+    weight_sum: tuple[float, float]
+    kish: tuple[float, float]
+    n_trimmed: int = 0
+    n_beyond: int = 0
+    n_negative: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.method}: {self.margins}"
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationReport:
+    """How the weights of a survey were changed, see `Survey.calibration`.
+
+    Attributes
+    ----------
+    steps : tuple of WeightStep
+        In the order in which they were made.
+    nobs : int
+        Respondents of the whole sample.
+    categories : DataFrame or None
+        For every category of every margin the population total (`target`), the sum of the weights
+        before that step (`before`) and their ratio (`ratio`). None where weights were trimmed only.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w")
+    >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.categories
+                     target  before  ratio
+    margin category
+    sex    f           45.0    60.0   0.75
+           m           55.0    20.0   2.75
+    """
+
+    steps: tuple[WeightStep, ...]
+    nobs: int
+    categories: pd.DataFrame | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each step."""
+        rows = []
+        for step in self.steps:
+            plain = asdict(step)
+            quantiles = plain.pop("factors")
+            sums, factors = plain.pop("weight_sum"), plain.pop("kish")
+            plain |= dict(zip(_FACTORS, quantiles, strict=True))
+            plain |= {"sum_before": sums[0], "sum_after": sums[1]}
+            plain |= {"kish_before": factors[0], "kish_after": factors[1]}
+            rows.append(plain)
+        return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="step"))
+
+    def summary(self) -> Any:
+        """The steps, how far weights moved, and what that costs, as a statsmodels Summary."""
+
+        return calibration_summary(self.to_frame(), self.nobs, self.categories).layout()
+
+    def __repr__(self) -> str:
+        return f"CalibrationReport({'; '.join(map(str, self.steps))})"
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+
+def weight_step(before: Sample, after: Sample, factors: Array, **what: Any) -> WeightStep:
+    """Describe a change of weights by its factors of the weights of cells, (c,)."""
+    places = np.argsort(factors, kind="stable")
+    seen = np.cumsum(before.n[places])
+    levels = np.searchsorted(seen, np.linspace(0.0, 1.0, 5) * seen[-1])
+    return WeightStep(
+        factors=tuple(float(one) for one in factors[places][np.minimum(levels, len(places) - 1)]),
+        weight_sum=(float(before.w.sum()), float(after.w.sum())),
+        kish=(_kish(before), _kish(after)),
+        n_negative=int(after.n[after.w < 0.0].sum()),
+        **what,
+    )
+
+
+def _kish(sample: Sample) -> float:
+    return float(sample.n.sum() * sample.w2.sum() / sample.w.sum() ** 2)
+
+
+# -- The summary of what was done to the weights of a survey --------------------------------------
+
+
+_QUARTILES = ("min", "25%", "50%", "75%", "max")
+
+
+def calibration_summary(
+    frame: pd.DataFrame, nobs: int, categories: pd.DataFrame | None
+) -> SummaryTable:
+    """A row for each step of `CalibrationReport.to_frame`."""
+    steps = list(frame.itertuples())
+    left = [("Last step:", str(steps[-1].method)), ("Respondents:", f"{nobs:,}")]
+    right = [
+        ("Sum of weights before:", f"{steps[0].sum_before:,.6g}"),
+        ("Sum of weights after:", f"{steps[-1].sum_after:,.6g}"),
+    ]
+    return SummaryTable(
+        title="Calibration of weights",
+        header=header(left, right),
+        columns=[*_QUARTILES, "deviation", "Kish before", "Kish after"],
+        stubs=[one_line(f"{step.method}: {step.margins}", LONGEST_LABEL) for step in steps],
+        body=[_cells(step) for step in steps],
+        notes=[
+            "min to max: factors of the weights, their quartiles over respondents; deviation: "
+            "largest relative one from a total; Kish: n sum(w^2) / sum(w)^2.",
+            *(note for step in steps for note in _step_notes(step)),
+            *_farthest(categories),
+        ],
+    )
+
+
+def _cells(step: Any) -> list[str]:
+    deviation = "-" if step.method == "trimming" else f"{step.deviation:.1g}"
+    factors = (
+        step.factor_min,
+        step.factor_q1,
+        step.factor_median,
+        step.factor_q3,
+        step.factor_max,
+    )
+    kish = step.kish_before, step.kish_after
+    return [*(f"{one:.4g}" for one in factors), deviation, *(f"{one:.3f}" for one in kish)]
+
+
+def _farthest(categories: pd.DataFrame | None) -> list[str]:
+    """The category whose total was farthest from the sum of its weights."""
+    if categories is None:
+        return []
+    ratio = categories["ratio"]
+    at = int(np.abs(np.log(ratio.to_numpy())).argmax())
+    words = f"{' '.join(ratio.index[at])}, whose total is {ratio.iloc[at]:.3g}"
+    return [f"Farthest from its total before: {words} times the sum of its weights."]
+
+
+def _step_notes(step: Any) -> list[str]:
+    """What must be known of a step: bounds, weights that were cut, negative ones."""
+    notes = []
+    if step.method == "trimming":
+        notes.append(f"Trimming cut {count_of(step.n_trimmed, 'weight')}; the sum stays the same.")
+    else:
+        within = f", factors {step.bounds}" if step.bounds else ""
+        notes.append(
+            f"{step.method.capitalize()}: {count_of(step.iterations, 'iteration')}{within}."
+        )
+    if step.n_beyond:
+        notes.append(
+            f"NOTE: {count_of(step.n_beyond, 'weight')} moved out of the bounds when they took "
+            "their part of what was cut: strict=True repeats the trimming until none is."
+        )
+    if step.n_negative:
+        notes.append(
+            f"WARNING: the weights of {count_of(step.n_negative, 'respondent')} are negative: give "
+            'bounds=(0, None), or use method="raking".'
+        )
+    return notes

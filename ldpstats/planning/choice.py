@@ -1,0 +1,879 @@
+"""The best mechanism of the package for a closed list of categories."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import distribution, html_lines, listed, one_of, positive_epsilon
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import as_labels, sensitive_codes
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.krr import Observed
+from ldpstats.models.layout import count_of, one_line
+from ldpstats.models.plots import (
+    axes_of,
+    axis_labels,
+    figure_of,
+    keep_in_cell,
+    lacks_layout,
+    legend_below,
+    percent_text,
+    plain,
+    set_title,
+    title_text,
+)
+from ldpstats.planning.hashing import (
+    Loss,
+    probabilities,
+    rectangular,
+    sample_size,
+    setting,
+    urap_rates,
+    urr_rates,
+)
+from ldpstats.planning.losses import LOSSES, kinds, shares_text, urap_kinds, worst_loss
+from ldpstats.planning.power import (
+    Curves,
+    Kind,
+    Objective,
+    contenders,
+    curves,
+    objective,
+    report_bits,
+)
+from ldpstats.planning.precision import Precision, check_mechanism, expected_shares, precision
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "BestTheta",
+    "MechanismChoice",
+    "best_theta",
+    "compare",
+    "plot_frontier",
+    "ratios",
+    "recommend",
+    "urap_l1",
+    "urap_l2",
+    "urr_l1",
+    "urr_l2",
+]
+
+
+_FEW = 1.1  # times the respondents that are worth naming for much shorter reports
+_TIED = 1e-6  # relative difference of losses that is rounding, at small epsilons
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismChoice:
+    """The best mechanism for a goal, the next one that is less good, and all that were compared.
+
+    Parameters
+    ----------
+    best, runner_up : Mechanism
+    goal : str
+        What was to be small, in words.
+    why : str
+        Where mechanisms of this kind are good, in words.
+    table : DataFrame
+        A row for each mechanism, best first: "name" and "mechanism"; "bits" of a report; "loss",
+        the variance that the goal asks for, of one respondent, or the respondents for power 0.8 of
+        a test; "ratio", how many times the
+        respondents of the best it needs; "effective_share" of the sample, against a survey without
+        privacy.
+    shares : str
+        The truth that was assumed, in words.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> print(recommend(("nurse", "cook", "driver"), epsilon=1.0).best)
+    KRR(k=3, epsilon=1)
+    """
+
+    best: Mechanism
+    runner_up: Mechanism
+    goal: str
+    why: str
+    table: pd.DataFrame
+    shares: str = ""
+
+    def __repr__(self) -> str:
+        return f"MechanismChoice({self.best}, of {len(self.table)} by the smallest {self.goal})"
+
+    @property
+    def cost(self) -> float:
+        """How many times the respondents of the best mechanism the runner-up needs, at least 1."""
+        return float(self.table.set_index("mechanism")["ratio"][str(self.runner_up)])
+
+    @property
+    def reason(self) -> str:
+        """Why it is the best, in words, and what the runner-up costs."""
+        best, rest = self.table.iloc[0], self.table.iloc[1:]
+        tied, others = (rest[rest["ratio"].le(1.0) == same] for same in (True, False))
+        kept = 100.0 * best["effective_share"]
+        worth = f": a sample is worth {kept:.3g}% of one without privacy" if kept > 0.0 else ""
+        words = (
+            f"Of {len(self.table)} mechanisms {best['name']} has the smallest {self.goal}{worth}"
+        )
+        notes = [words, self.why]
+        if len(tied):
+            notes.append(f"As good, with reports that are no shorter: {', '.join(tied['name'])}")
+        if len(others):
+            second = others.iloc[0]
+            notes.append(
+                f"The runner-up, {second['name']}, needs {_more(second)}; {_bits(second, best)}"
+            )
+            short = others[1:][
+                others[1:]["bits"].le(best["bits"] / 2) & others[1:]["ratio"].le(_FEW)
+            ]
+            if len(short) and second["bits"] > best["bits"] / 2:
+                third = short.iloc[0]
+                notes.append(f"{third['name']} needs {_more(third)}, with {third['bits']} bits")
+        return ". ".join(notes) + "."
+
+    def __str__(self) -> str:
+        columns = ["name", "bits", "loss", "ratio", "effective_share"]
+        rows = self.table[columns].to_string(index=False, float_format=_number)
+        assumed = [f"{self.shares[:1].upper()}{self.shares[1:]}."] if self.shares else []
+        text = " ".join([self.reason, *assumed])
+        return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"
+
+
+def _more(row: Any) -> str:
+    """What a mechanism needs beyond the best, in words."""
+    if row["ratio"] >= 2.0:
+        return f"{row['ratio']:.3g} times the respondents"
+    return f"{100.0 * (row['ratio'] - 1.0):.2g}% more respondents"
+
+
+def _bits(row: Any, best: Any) -> str:
+    """How long the reports of both are, in words."""
+    if row["bits"] == best["bits"]:
+        return f"a report of either takes {count_of(int(best['bits']), 'bit')}"
+    own = count_of(int(row["bits"]), "bit")
+    return f"its reports take {own}, those of {best['name']} {best['bits']}"
+
+
+def recommend(
+    categories: Any, epsilon: float, goal: Any = "total", p: npt.ArrayLike | None = None
+) -> MechanismChoice:
+    """The mechanism that needs the fewest respondents for a goal, at this epsilon.
+
+    Of those of the package that protect all categories alike: k-RR, k-RAPPOR (symmetric and OUE),
+    subset selection, Hadamard and projective geometry response; up to 256 categories OLH, and for
+    two Warner's. Of mechanisms that are equally good the one with the shortest reports. Variances
+    are those of the unconstrained estimates. Beyond 2,048 categories a contrast of several
+    leaves out those whose covariance is too large to form.
+
+    Parameters
+    ----------
+    categories : int, or sequence of labels
+    epsilon : float
+        Privacy of a report, in nats.
+    goal : {"total", "worst"}, mapping, or test
+        The summed variance of all categories, the largest standard error, or the variance of a
+        contrast, a mapping from labels to weights: ``{"nurse": 1, "cook": -1}``; for one category
+        ``{"nurse": 1}``, or ``{"category": "nurse"}``. A `ValueTest`, `GroupsTest`, `PresenceTest`
+        or `CoefficientTest` asks for the fewest respondents whose test has power 0.8 at level 0.05.
+    p : array-like, shape (k,), or Series or mapping by label, optional
+        Expected distribution. Default: uniform. Not with a test, which has its own.
+
+    Returns
+    -------
+    MechanismChoice
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range, or `goal` is no goal over the categories.
+    NotAvailable
+        If no number of respondents gives a test its power.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> found = recommend(64, epsilon=1.0)
+    >>> print(found.best)
+    SubsetSelection(k=64, epsilon=1, size=17)
+    >>> found.table[["name", "bits", "loss", "ratio"]].head(3).round(3)
+                      name  bits     loss  ratio
+    0     Subset selection    64  228.401   1.00
+    1                  OUE    64  233.033   1.02
+    2  Projective geometry     7  235.285   1.03
+
+    The fewest respondents who show that two groups differ, with probability 0.8:
+
+    >>> goal = ldp.planning.GroupsTest([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    >>> recommend(3, 1.0, goal).table[["name", "loss"]].head(1)
+       name    loss
+    0  k-RR  4873.0
+    """
+    labels = as_labels("categories", categories)
+    found = contenders(labels, positive_epsilon("epsilon", epsilon))
+    aim = objective(goal, labels)
+    if aim.test is not None and p is not None:
+        raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
+    law = expected_shares(p, labels)
+    table = _table(found, aim, law, labels)
+    worse = np.flatnonzero(table["ratio"] > 1.0)  # the first; or all are equally good
+    places = (0, int(worse[0]) if worse.size else 1)
+    (kind, best), (_, second) = (found[table.index[place]] for place in places)
+    shares = f"expected shares: {shares_text(pd.Series(law, index=labels))}"
+    if aim.test is not None:
+        shares = aim.test.truth
+    return MechanismChoice(best, second, aim.words, kind.why, table.reset_index(drop=True), shares)
+
+
+def _table(
+    found: dict[str, tuple[Kind, Mechanism]],
+    aim: Objective,
+    p: npt.NDArray[Any],
+    labels: pd.Index[Any],
+) -> pd.DataFrame:
+    """The table of a `MechanismChoice`, by kind."""
+    by_kind = _losses(found, aim, p)
+    found = {name: found[name] for name in by_kind}
+    mechanisms = [mechanism for _, mechanism in found.values()]
+    losses = np.array(list(by_kind.values()))
+    times = ratios(losses)
+    direct = aim.loss(Observed(labels), p)
+    frame = pd.DataFrame(
+        {
+            "name": [kind.title for kind, _ in found.values()],
+            "mechanism": list(map(str, mechanisms)),
+            "bits": list(map(report_bits, mechanisms)),
+            "loss": losses,
+            "ratio": np.where(times <= 1.0 + _TIED, 1.0, times),
+            "effective_share": np.divide(
+                direct, losses, out=np.full(losses.shape, np.nan), where=losses > 0.0
+            ),
+        },
+        index=list(found),
+    )
+    alike = np.array([float(f"{value:.6g}") for value in frame["ratio"]])
+    return frame.iloc[np.lexsort([frame["bits"].to_numpy(), alike])]
+
+
+def _losses(
+    found: dict[str, tuple[Kind, Mechanism]], aim: Objective, p: npt.NDArray[Any]
+) -> dict[str, float]:
+    """The loss of each mechanism for which it can be computed; at least one."""
+    losses: dict[str, float] = {}
+    failures = []
+    for name, (_, mechanism) in found.items():
+        try:
+            losses[name] = aim.loss(mechanism, p)
+        except NotAvailable as error:
+            failures.append(error)
+    if not losses:
+        raise failures[0]
+    return losses
+
+
+# -- Several mechanisms side by side, at the same answers and number of respondents ---------------
+
+
+Array = npt.NDArray[Any]
+
+_REMEDY = "must be a list of mechanisms, or a mapping from names to mechanisms"
+
+
+def compare(
+    mechanisms: Any,
+    p: npt.ArrayLike | None,
+    n: int,
+    design_effect: float = 1.0,
+    candidates: Any = None,
+) -> pd.DataFrame:
+    """Precision of several mechanisms for the same question, as a table.
+
+    They may differ in epsilon, but not in their categories.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism, or mapping from names to mechanisms
+    p : array-like, shape (k,), or Series, or None
+        Expected distribution, in the order of the first mechanism's categories, or a Series by
+        label. None: uniform.
+    n : int
+        Respondents.
+    design_effect : float
+        As in `precision`.
+    candidates : sequence of str, optional
+        The strings whose distribution is p, for the mechanisms with an open alphabet. Others must
+        have them as categories.
+
+    Returns
+    -------
+    DataFrame
+        A row for each mechanism, by its name, in the order given. Columns: "epsilon" (nats);
+        "bits" of a report; "worst_se", the largest standard error, and "worst_category";
+        "total_se", the root of the summed variances; "effective_share" of the sample: respondents
+        without privacy, simply sampled, who would give the same summed variance, over n;
+        "worst_ratio" and "total_ratio": how many times the respondents of the best of these
+        mechanisms are needed for the same largest standard error, and the same summed variance.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports of a mechanism leave p open.
+    NotAvailable
+        If the candidates are too many for standard errors.
+    InvalidArgument
+        If an argument is out of range, or the mechanisms have different categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> mechanisms = {"k-RR": ldp.KRR(4, epsilon=1.0), "OUE": ldp.KRAPPOR(4, 1.0, theta=0.5)}
+    >>> columns = ["bits", "worst_se", "effective_share", "total_ratio"]
+    >>> compare(mechanisms, [0.4, 0.3, 0.2, 0.1], n=1000)[columns].round(3)
+          bits  worst_se  effective_share  total_ratio
+    k-RR     2     0.048            0.085        1.000
+    OUE      4     0.057            0.058        1.465
+    """
+    named = _named(mechanisms)
+    given = check_mechanism(next(iter(named.values())))
+    labels = given.labels(candidates if given.is_open else None)
+    partial = all(m.is_open for m in named.values())
+    law = pd.Series(expected_shares(p, labels, partial=partial), index=labels)
+    found = [
+        precision(
+            _of_the_same(name, mechanism, labels, candidates),
+            law,
+            n,
+            design_effect,
+            candidates if mechanism.is_open else None,
+        )
+        for name, mechanism in named.items()
+    ]
+    return _table_mechanism_comparison([str(name) for name in named], found)
+
+
+def _named(given: Any) -> dict[Any, Mechanism]:
+    """The mechanisms by name; in words where they have none."""
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+        for name, _ in pairs:
+            if not isinstance(name, str):
+                raise InvalidArgument("mechanisms", name, "must have text as names")
+    else:
+        pairs = [(None, mechanism) for mechanism in listed("mechanisms", given, _REMEDY)]
+    if not pairs:
+        raise InvalidArgument("mechanisms", given, "must hold at least one mechanism")
+    named: dict[Any, Mechanism] = {}
+    for i, (name, mechanism) in enumerate(pairs):
+        at = f"mechanisms[{i if name is None else name!r}]"
+        checked = check_mechanism(mechanism, at)
+        words = str(checked) if name is None else name
+        if words in named:
+            raise InvalidArgument(at, words, "is there twice: leave one out, or name them")
+        named[words] = mechanism
+    return named
+
+
+def _of_the_same(
+    name: str, mechanism: Mechanism, labels: pd.Index[Any], candidates: Any
+) -> Mechanism:
+    """A mechanism, if it has the same categories as the first, in any order."""
+    own = mechanism.labels(candidates if mechanism.is_open else None)
+    if len(own) != len(labels) or not own.astype(object).isin(labels.astype(object)).all():
+        remedy = f"has other categories than the first, whose are {list(labels[:5])}"
+        raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
+    return mechanism
+
+
+def _table_mechanism_comparison(names: list[str], found: list[Precision]) -> pd.DataFrame:
+    worst = np.array([float(each.se.max()) for each in found])
+    total = np.array([each.total for each in found])
+    return pd.DataFrame(
+        {
+            "epsilon": [each.mechanism.epsilon for each in found],
+            "bits": [report_bits(each.mechanism) for each in found],
+            "worst_se": worst,
+            "worst_category": [each.worst for each in found],
+            "total_se": np.sqrt(total),
+            "effective_share": [each.effective_share for each in found],
+            "worst_ratio": ratios(worst**2),
+            "total_ratio": ratios(total),
+        },
+        index=names,
+    )
+
+
+def ratios(losses: Array) -> Array:
+    """Losses over the smallest; where that is zero, 1 for those that are zero too, and inf."""
+    best = losses.min()
+    if best > 0.0:
+        return np.asarray(losses / best)
+    return np.where(losses > 0.0, np.inf, 1.0)
+
+
+# -- Expected losses of uRR and uRAP, which protect only the sensitive categories (MK19 section 4.3)
+# They are the sums of the package's docstring, with q and r that depend on whether x is sensitive.
+
+
+def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
+    """Expected squared l2 loss under uRR, exact for every n (MK19 Proposition 15).
+
+    Parameters
+    ----------
+    p : array, shape (k,)
+        Distribution of the category.
+    sensitive : collection of int, or array of bool, shape (k,)
+        Positions of the sensitive categories in p, in any order, or a mask. With none there is no
+        privacy and no noise; with all, uRR is k-RR.
+    epsilon : float or array, or dict from int to float
+        Privacy of a report, in nats; a dict gives each sensitive position its own.
+    n : int or array of int
+        Respondents.
+
+    Returns
+    -------
+    float or array
+        Of the shape to which `epsilon` and `n` broadcast.
+
+    Raises
+    ------
+    InvalidArgument
+        If `p` is not a distribution over at least two categories, `sensitive` repeats a position or
+        is a mask of another length, `epsilon` or `n` is not positive, or the keys of a dict are not
+        the sensitive positions.
+    UnknownCategory
+        If `sensitive` names a position outside p.
+
+    Examples
+    --------
+    >>> p = [0.4, 0.3, 0.2, 0.1]
+    >>> round(float(urr_l2(p, [2, 3], epsilon=1.0, n=20_000)), 6)
+    0.000168
+    >>> round(float(urr_l2(p, [2, 3], epsilon={2: 2.0, 3: 0.5}, n=20_000)), 6)
+    0.00021
+    """
+    p = probabilities(p)
+    odds, respondents = _odds(_mask(sensitive, p.size), epsilon, n)
+    return urr_rates(odds).l2(p, respondents)
+
+
+def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
+    """Asymptotic expected l1 loss under uRR (MK19 Proposition 4).
+
+    See `urr_l2` for the parameters.
+
+    Examples
+    --------
+    >>> round(float(urr_l1([0.4, 0.3, 0.2, 0.1], [2, 3], epsilon=1.0, n=20_000)), 4)
+    0.0205
+    """
+    p = probabilities(p)
+    odds, respondents = _odds(_mask(sensitive, p.size), epsilon, n)
+    return urr_rates(odds).l1(p, respondents)
+
+
+def urap_l2(
+    p: npt.ArrayLike,
+    sensitive: Any,
+    epsilon: npt.ArrayLike,
+    n: npt.ArrayLike,
+    theta: float | None = None,
+) -> Loss:
+    """Expected squared l2 loss under uRAP, exact for every n (MK19 Proposition 18 for any theta).
+
+    Parameters
+    ----------
+    p, sensitive, n
+        As in `urr_l2`. With no sensitive category there is no noise; with all, uRAP is k-RAPPOR.
+    epsilon : float or array
+        Privacy of a report, in nats.
+    theta : float, optional
+        P(bit = 1) of a respondent's own sensitive category (MK19 Definition 4). Default
+        e^(epsilon/2) / (1 + e^(epsilon/2)), as in the paper; `best_theta` finds the best.
+
+    Returns
+    -------
+    float or array
+        Of the shape to which `epsilon` and `n` broadcast.
+
+    Raises
+    ------
+    InvalidArgument
+        As in `urr_l2`, or if `theta` is not in (0, 1).
+
+    Examples
+    --------
+    >>> p = [0.4, 0.3, 0.2, 0.1]
+    >>> round(float(urap_l2(p, [2, 3], epsilon=1.0, n=20_000)), 7)
+    0.0004807
+    >>> round(float(urap_l2(p, [2, 3], epsilon=1.0, n=20_000, theta=0.59)), 7)
+    0.0004784
+    """
+    p = probabilities(p)
+    eps, respondents = setting(epsilon, n)
+    return urap_rates(_mask(sensitive, p.size), eps, theta).l2(p, respondents)
+
+
+def urap_l1(
+    p: npt.ArrayLike,
+    sensitive: Any,
+    epsilon: npt.ArrayLike,
+    n: npt.ArrayLike,
+    theta: float | None = None,
+) -> Loss:
+    """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta).
+
+    See `urap_l2` for the parameters.
+
+    Examples
+    --------
+    >>> round(float(urap_l1([0.4, 0.3, 0.2, 0.1], [2, 3], epsilon=1.0, n=20_000)), 4)
+    0.0325
+    """
+    p = probabilities(p)
+    eps, respondents = setting(epsilon, n)
+    return urap_rates(_mask(sensitive, p.size), eps, theta).l1(p, respondents)
+
+
+def _mask(sensitive: Any, k: int) -> Array:
+    """Which of k categories are sensitive, (k,)."""
+    given = rectangular("sensitive", sensitive)
+    if given.dtype == bool:
+        if given.shape != (k,):
+            remedy = f"must have one entry, True or False, for each of the {k} categories of p"
+            raise InvalidArgument("sensitive", f"mask of shape {given.shape}", remedy)
+        return given
+    mask = np.zeros(k, dtype=bool)
+    mask[sensitive_codes(sensitive, pd.RangeIndex(k))] = True
+    return mask
+
+
+def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
+    """1 / (e^epsilon - 1) of sensitive categories and 0 of others, shape (..., k); and n."""
+    if not isinstance(epsilon, Mapping):
+        eps, respondents = setting(epsilon, n)
+        return mask / np.expm1(eps)[..., None], respondents
+    positions = np.flatnonzero(mask).tolist()
+    if set(epsilon) != set(positions):
+        raise InvalidArgument("epsilon", epsilon, f"must have exactly the keys {positions}")
+    odds = np.zeros(mask.size)
+    odds[positions] = [
+        1.0 / np.expm1(positive_epsilon(f"epsilon[{x}]", epsilon[x])) for x in positions
+    ]
+    return odds, sample_size(n)
+
+
+# -- The theta at which uRAP has the smallest expected loss ---------------------------------------
+
+
+_LARGEST = 36.0  # logit of the largest theta below 1 in double precision
+
+
+@dataclass(frozen=True)
+class BestTheta:
+    """The best theta of uRAP, and its loss beside that of the default.
+
+    Parameters
+    ----------
+    theta : float
+        Argument of `URAP`; also ``float(...)`` of this object.
+    loss : float
+        Expected loss of one respondent at `theta`: n times the squared l2 loss of n respondents, or
+        sqrt(n) times their l1 loss.
+    default_theta, default_loss : float
+        The same at MK19's theta, e^(epsilon/2) / (1 + e^(epsilon/2)).
+
+    Examples
+    --------
+    >>> found = best_theta(100, 10, epsilon=4.0)
+    >>> print(found)
+    theta 0.7161, with 0.794 times the loss of the default 0.8808
+    """
+
+    theta: float
+    loss: float
+    default_theta: float
+    default_loss: float
+
+    @property
+    def gain(self) -> float:
+        """Loss at the default theta over that at the best one, at least 1.
+
+        For the l2 loss, the default needs this many times as many respondents.
+        """
+        return max(self.default_loss / self.loss, 1.0)  # below 1 only by rounding
+
+    def __float__(self) -> float:
+        return self.theta
+
+    def __str__(self) -> str:
+        return (
+            f"theta {self.theta:.4g}, with {1.0 / self.gain:.3g} times the loss of the default "
+            f"{self.default_theta:.4g}"
+        )
+
+    def _repr_html_(self) -> str:
+        """The same, in a notebook."""
+        return html_lines(str(self))
+
+
+def best_theta(
+    k: int,
+    n_sensitive: int,
+    epsilon: float,
+    p: npt.ArrayLike | None = None,
+    loss: str = "l2",
+) -> BestTheta:
+    """Find the theta at which uRAP has the smallest expected loss, at the same epsilon.
+
+    MK19 (section 4.2) leaves theta open. For the l2 loss the best theta is near 1/2, as in
+    optimised unary encoding, while e^epsilon is far below the number of sensitive categories; it
+    then rises to 1, where other answers are reported as they are. It does not depend on n.
+
+    Parameters
+    ----------
+    k : int
+        Number of categories.
+    n_sensitive : int
+        Number of sensitive categories, from 1 to k.
+    epsilon : float
+        Privacy of a report, in nats.
+    p : array, shape (k,), optional
+        Expected distribution, sensitive categories first. Default: the worst case (minimax theta).
+    loss : {"l2", "l1"}
+        Expected squared l2 loss, or (asymptotic) expected l1 loss, of the inversion estimator.
+
+    Returns
+    -------
+    BestTheta
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range.
+
+    Notes
+    -----
+    With e = e^epsilon, n times the variance of the estimate of p_x is ``A / theta + B / (1 - theta)
+    - p_x^2``, where ::
+
+        A = e (1 + p_x (e - 1)) / (e - 1)^2,    B = (e - p_x (e - 1)) / (e - 1)^2
+
+    for sensitive x, and ``A = e p_x / (e - 1)``, B = 0 for others. As A + B >= p_x^2, these are
+    sums of exponentials of logit(theta) with nonnegative coefficients. Hence the losses, and their
+    maxima over p, are convex in logit(theta), and the search finds the only minimum. For the l2
+    loss at a given p it is at
+
+        theta = 1 / (1 + sqrt(c)),    c = (S - (1 - 1/e) p(X_S)) / (S + e - 1),
+
+    which depends on p only by the total p(X_S) of the S sensitive categories.
+
+    Examples
+    --------
+    >>> found = best_theta(100, 10, epsilon=4.0)
+    >>> round(found.theta, 4), round(found.gain, 3)
+    (0.7161, 1.26)
+    >>> round(float(best_theta(10, 4, epsilon=1.0, p=[0.1] * 10)), 4)
+    0.5526
+    """
+    from scipy.optimize import minimize_scalar
+
+    copies, epsilon = kinds(k, n_sensitive, least=1), positive_epsilon("epsilon", epsilon)
+    law = None if p is None else distribution("p", p, int(copies.sum()))
+    loss = one_of("loss", loss, LOSSES)
+
+    def value(logit: float) -> float:
+        return _loss(copies, epsilon, law, loss, float(1.0 / (1.0 + np.exp(-logit))))
+
+    # Below the lower end all variances fall; beyond the upper one, where logit > 2 epsilon, those
+    # of other categories fall more slowly than that of one sensitive category rises.
+    ends = (0.0, min(2.0 * epsilon + 0.5 * np.log(copies.sum()) + 2.0, _LARGEST))
+    found = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    best, default = (1.0 / (1.0 + np.exp(-logit)) for logit in (float(found.x), epsilon / 2.0))
+    return BestTheta(
+        float(best),
+        _loss(copies, epsilon, law, loss, float(best)),
+        float(default),
+        _loss(copies, epsilon, law, loss, None),
+    )
+
+
+def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: float | None) -> float:
+    """Loss of one respondent at p, or its maximum over p."""
+    eps, one = np.array(epsilon), np.array(1.0)
+    if p is None:
+        return float(worst_loss(urap_kinds(copies, eps, theta), copies, one, loss))
+    rates = urap_rates(np.arange(p.size) < copies[0], eps, theta)
+    return float((rates.l1 if loss == "l1" else rates.l2)(p, one))
+
+
+# -- The plot of precision against privacy. Matplotlib is imported when one is drawn --------------
+
+
+_SIZE = (6.4, 4.8)  # inches
+_DASHES = ("-", (0, (5, 1.5)), (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1.2)))
+_WIDEST = 2.8  # points; later lines are thinner, so that those below them can be seen
+_MARKERS = "osD^vP*X"
+_LONGEST = 40  # characters of the name of a mechanism
+_DECADES = 3.0  # of an axis from which on only powers of ten are numbered
+_DIGITS = (1.0, 2.0, 5.0)  # of the numbers on an axis
+
+
+def plot_frontier(
+    mechanisms: Any = None,
+    categories: Any = None,
+    p: npt.ArrayLike | None = None,
+    n: int | None = None,
+    se: float | None = None,
+    epsilons: npt.ArrayLike | None = None,
+    category: Any = None,
+    design_effect: float = 1.0,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Plot precision against privacy, a line for each kind of mechanism.
+
+    The lower end of all lines, shaded, is the frontier: no kind that is drawn is more precise at
+    that epsilon. A thin line shows a survey without privacy.
+
+    Parameters
+    ----------
+    mechanisms : sequence of kinds or Mechanism, optional
+        Kinds are drawn over all epsilons, mechanisms as points at their own: "krr", "warner",
+        "krappor", "oue", "subset-selection", "hadamard-response", "projective-geometry-response"
+        and "olh". Default: all kinds that are for so many categories.
+    categories : int, or sequence of labels, optional
+        Over which the kinds are drawn, and the candidates of mechanisms with an open alphabet.
+        Default: those of the first mechanism.
+    p : array-like, shape (k,), or Series, optional
+        Expected distribution, in the order of `categories`, or a Series by label. Default: uniform.
+    n : int, optional
+        Draw the largest standard error of all categories with n respondents.
+    se : float, optional
+        Draw the respondents that are needed for this largest standard error. Exactly one of `n` and
+        `se` is given.
+    epsilons : sequence of float, optional
+        At least two, in nats. Default: from 0.1 to 8.
+    category : label, optional
+        The category that counts. Default: the one with the largest standard error.
+    design_effect : float
+        As in `precision`.
+    ax : matplotlib Axes, optional
+        To draw on.
+    title : str, optional
+        "" for none.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range, `categories` are missing, or mechanisms have others.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> ax = plot_frontier(["krr", "oue", ldp.KRR(16, epsilon=2.0)], 16, n=5000)
+    >>> ax.get_xlabel()
+    'epsilon of a report, in nats'
+    """
+    how = {"category": category, "design_effect": design_effect}
+    found = curves(mechanisms, categories, p, epsilons, n, se, **how)
+    words = title_text(title, _default_title(found))
+    own = ax is None
+    ax = axes_of(ax, *_SIZE)
+    _draw_lines(ax, found)
+    _draw_points(ax, found)
+    _name_axes(ax, found)
+    ax.spines[["top", "right"]].set_visible(False)
+    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
+        set_title(ax, words)
+        legend_below(ax)
+        if not own and lacks_layout(ax):
+            keep_in_cell(ax)
+        elif not own:
+            figure_of(ax).draw_without_rendering()
+    return ax
+
+
+def _default_title(found: Curves) -> str:
+    k, n = len(found.measure.law), found.measure.n
+    return f"{k:,} categories" + (f", n = {n:,}" if n is not None else "")
+
+
+def _draw_lines(ax: Axes, found: Curves) -> None:
+    """The kinds, the frontier below them, and the survey without privacy."""
+    how: dict[str, Any] = {"color": "0.87", "lw": 9, "solid_capstyle": "butt"}
+    if len(found.lines) > 1:
+        best = np.min(list(found.lines.values()), axis=0)
+        ax.plot(found.epsilons, best, zorder=1, label="frontier", **how)
+    for i, (name, values) in enumerate(found.lines.items()):
+        how = {"ls": _DASHES[i % len(_DASHES)], "lw": max(_WIDEST - 0.25 * i, 1.2)}
+        ax.plot(found.epsilons, values, color=f"C{i % 10}", label=name, **how)
+    if found.direct > 0.0:
+        ax.axhline(found.direct, color="0.35", lw=1.0, zorder=1, label="without privacy")
+
+
+def _draw_points(ax: Axes, found: Curves) -> None:
+    """Mechanisms at their own epsilon, below the lines' colours in the list."""
+    names = axis_labels([name for name, *_ in found.dots], _LONGEST)
+    for i, (name, (_, epsilon, value)) in enumerate(zip(names, found.dots, strict=True)):
+        colour = f"C{(len(found.lines) + i) % 10}"
+        how: dict[str, Any] = {"color": colour, "ms": 7, "mec": "white", "zorder": 4}
+        ax.plot(epsilon, value, _MARKERS[i % len(_MARKERS)], label=name, **how)
+
+
+def _name_axes(ax: Axes, found: Curves) -> None:
+    """Logarithmic axes with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    values = np.concatenate([*found.lines.values(), [v for *_, v in found.dots], [found.direct]])
+    ax.set_xscale("log")
+    ax.margins(x=0.02)
+    if np.all(values > 0.0):
+        ax.set_yscale("log")
+    percent = found.measure.se is None
+    for axis, text in (
+        (ax.xaxis, _number_frontier_plot),
+        (ax.yaxis, _percent if percent else _number_frontier_plot),
+    ):
+        if axis.get_scale() == "log":
+            many = axis is ax.yaxis and np.ptp(np.log10(values)) > _DECADES
+            axis.set_major_locator(LogLocator(subs=(1.0,) if many else _DIGITS))
+            axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(text))
+    ax.grid(color="0.93", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("epsilon of a report, in nats")
+    which = one_line(found.measure.category, _LONGEST // 2)
+    worst = found.measure.category is None
+    error = "largest standard error" if worst else f"standard error of {which}"
+    if found.measure.se is not None:
+        target = percent_text(float(found.measure.se))
+        error = f"respondents for a {error}" + (f" of {target}" if worst else f": {target}")
+    ax.set_ylabel(plain(error))
+
+
+def _number_frontier_plot(value: float, _: Any) -> str:
+    return f"{value:,.0f}" if value >= 1.0 else f"{value:g}"
+
+
+def _percent(value: float, _: Any) -> str:
+    return percent_text(value)

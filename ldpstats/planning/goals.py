@@ -1,0 +1,896 @@
+"""What every goal of a survey answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import (
+    as_array,
+    distribution,
+    numbers,
+    one_of,
+    positive_integer,
+    probability,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import align, by_label, position
+from ldpstats.likelihood.regression import Multinomial, Ordered
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.models.regression.structure import covariates, outcome_of
+from ldpstats.planning.laws import (
+    CoefficientLaw,
+    CountTest,
+    EstimateTest,
+    PlannedTest,
+    association_form,
+    coefficient_test,
+    difference_test,
+    frequency_law,
+    homogeneity_form,
+    response_channel,
+)
+from ldpstats.planning.losses import shares_text, table_text
+from ldpstats.planning.precision import check_mechanism
+
+__all__ = [
+    "CoefficientTest",
+    "Goal",
+    "GroupsTest",
+    "IndependenceTest",
+    "PresenceTest",
+    "Ray",
+    "ValueTest",
+]
+
+
+Array = npt.NDArray[Any]
+
+_SHARES = (
+    "must be non-negative shares that sum to one: an array, or a Series or mapping by category"
+)
+
+
+class Ray(ABC):
+    """The truths between a null hypothesis, multiple 0, and the truth of a goal, multiple 1.
+
+    Beyond 1 lie larger departures from the null hypothesis.
+    """
+
+    @property
+    @abstractmethod
+    def most(self) -> float:
+        """The largest multiple for which the truth is a distribution; inf where all are."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What `effect` is, in words."""
+
+    @abstractmethod
+    def effect(self, multiple: float) -> float:
+        """A truth in the goal's own units."""
+
+    @abstractmethod
+    def truth(self, multiple: float) -> Any:
+        """The truth itself, with its labels: a Series or a DataFrame."""
+
+    @abstractmethod
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        """The test of level alpha that results run by default, if the truth is this one."""
+
+
+class Goal(ABC):
+    """A null hypothesis and a truth: a subclass is a frozen dataclass."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What is to be found, in words."""
+
+    @property
+    @abstractmethod
+    def truth(self) -> str:
+        """What the truth is, in words."""
+
+    def __str__(self) -> str:
+        return f"{self.words}; {self.truth}"
+
+    @abstractmethod
+    def ray(self, mechanism: Any) -> Ray:
+        """The goal in a survey with this mechanism."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism with the distribution that is planned for, in the order of its categories."""
+
+    mechanism: Mechanism
+    p: Array
+    labels: pd.Index[Any]
+    candidates: Any
+
+    def place(self, category: Any, name: str = "category") -> int:
+        """Position of a category."""
+        remedy = f"is no category of {self.mechanism}"
+        return position(name, category, self.labels, remedy)
+
+
+def setting(mechanism: object, p: Any, name: str = "p", of: str = "mechanism") -> Setting:
+    """What a goal is planned with; of an open alphabet the labels of p are the candidates."""
+    made_by, candidates = check_mechanism(mechanism, of), None
+    if made_by.is_open:
+        if not isinstance(p, pd.Series):
+            remedy = "must be a Series or mapping by string, the candidates whose answers "
+            remedy += f"{made_by} reports"
+            raise InvalidArgument(name, f"array of shape {np.shape(p)}", remedy)
+        candidates = tuple(p.index)
+    labels = made_by.labels(candidates)
+    law = distribution(name, align(name, p, labels), len(labels))
+    return Setting(made_by, law / law.sum(), labels, candidates)
+
+
+def checked_shares(name: str, value: object) -> Any:
+    """A distribution as an array that cannot be changed, or as a Series of its own."""
+    value = by_label(name, value)
+    values = numbers(name, value, _SHARES)
+    if values.ndim != 1 or values.size < 2:
+        raise InvalidArgument(name, f"array of shape {values.shape}", _SHARES)
+    distribution(name, values, values.size)
+    if isinstance(value, pd.Series):
+        if not value.index.is_unique or isinstance(value.index, pd.MultiIndex):
+            remedy = "as a Series must have one label for each category, none of them twice"
+            raise InvalidArgument(name, value.index.tolist(), remedy)
+        return pd.Series(values, index=value.index.copy())
+    return frozen(values)
+
+
+def checked_category(name: str, category: object, p: Any) -> Any:
+    """A label: plain, and known where p is a Series."""
+    if isinstance(p, pd.Series):
+        position(name, category, p.index, "is not among the labels of p")
+    if not isinstance(category, str | bool | int | float | np.generic):
+        raise InvalidArgument(name, category, "must be the label of a category")
+    return str.__str__(category) if isinstance(category, str) else category
+
+
+def frozen(values: Array) -> Array:
+    """An array that cannot be changed."""
+    found = np.array(values, dtype=np.float64)
+    found.setflags(write=False)
+    return found
+
+
+# -- Comparison of a frequency with a given value -------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTest(Goal):
+    """To find that the frequency of a category is not `value`.
+
+    The test is that of ``results.t_test("p[category] = value")``: a two-sided score test of the
+    unconstrained estimate, with its standard error and skewness under the null hypothesis. Where
+    the estimate rests on a count of its own (k-RR, binary designs, answers without noise) the power
+    is summed exactly over the tallies that are rejected; elsewhere it is by Pearson's type III law.
+
+    Parameters
+    ----------
+    p : array-like, shape (k,), or Series or mapping by label
+        True distribution of the answers; an array is in the order of the categories. Over an open
+        alphabet by candidate.
+    category : label
+        The category that is compared.
+    value : float
+        Its frequency under the null hypothesis, in [0, 1].
+
+    Raises
+    ------
+    InvalidArgument
+        If `p` is not a distribution, `value` no probability, or `category` not a label of p.
+
+    Notes
+    -----
+    On the ray of `planning.minimum_detectable` the frequency goes from `value` to the true one, and
+    beyond; the other categories keep their proportions. The effect is the frequency.
+
+    Over an open alphabet the candidates are taken for all answers. With few cohorts or few cells
+    results allow for others too, in some surveys, and have less power than this.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> goal = ldp.planning.ValueTest({"no": 0.7, "yes": 0.3}, category="yes", value=0.25)
+    >>> print(goal)
+    to find that the frequency of 'yes' is not 0.25; true shares: no 0.7, yes 0.3
+    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=2000), 3)
+    0.566
+    """
+
+    p: Any
+    category: Any
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", checked_shares("p", self.p))
+        object.__setattr__(self, "value", probability("value", self.value))
+        category = checked_category("category", self.category, self.p)
+        object.__setattr__(self, "category", category)
+
+    @property
+    def words(self) -> str:
+        return f"to find that the frequency of {self.category!r} is not {self.value:g}"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {shares_text(self.p)}"
+
+    def ray(self, mechanism: Any) -> FrequencyRay:
+        """The goal in a survey with this mechanism."""
+        at = setting(mechanism, self.p)
+        return FrequencyRay(at, at.place(self.category), self.value)
+
+
+# -- Presence of a rare category or candidate -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PresenceTest(Goal):
+    """To find that somebody gives a rare answer: that its frequency is above zero.
+
+    The test is that of ``results.detected(alpha)``: one-sided, with Bonferroni's correction for
+    all categories or candidates. Where the estimate rests on a count of its own both the test and
+    its power are exact (binomial); elsewhere they are by Pearson's type III law.
+
+    Parameters
+    ----------
+    p : array-like, shape (k,), or Series or mapping by label
+        True distribution of the answers; an array is in the order of the categories. Over an open
+        alphabet by candidate.
+    category : label
+        The rare category.
+    n_candidates : int, optional
+        Number of tests that are made together. Default: the k categories or candidates of p; a
+        longer list may be planned.
+
+    Raises
+    ------
+    InvalidArgument
+        If `p` is not a distribution, `category` not a label of p, or `n_candidates` less than k.
+
+    Notes
+    -----
+    On the ray of `planning.minimum_detectable` the share of the category grows from zero; the other
+    categories keep their proportions. The effect is the share.
+
+    Over an open alphabet the candidates are taken for all answers. With few cohorts or few cells
+    results allow for others too, in some surveys, and have less power than this.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook", "spy"), epsilon=1.0)
+    >>> goal = ldp.planning.PresenceTest([0.6, 0.38, 0.02], category="spy")
+    >>> print(goal)
+    to detect 'spy' among 3 candidates; true shares: 0.6, 0.38, 0.02
+    >>> round(ldp.planning.power(krr, goal, n=20_000), 3)
+    0.646
+    """
+
+    p: Any
+    category: Any
+    n_candidates: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", checked_shares("p", self.p))
+        category = checked_category("category", self.category, self.p)
+        object.__setattr__(self, "category", category)
+        k = len(self.p)
+        if self.n_candidates is not None:
+            found = positive_integer("n_candidates", self.n_candidates)
+            if found < k:
+                remedy = f"must be at least {k}: all shares in p are tested"
+                raise InvalidArgument("n_candidates", self.n_candidates, remedy)
+            object.__setattr__(self, "n_candidates", found)
+
+    @property
+    def tests(self) -> int:
+        """Number of tests that are made together."""
+        return len(self.p) if self.n_candidates is None else self.n_candidates
+
+    @property
+    def words(self) -> str:
+        return f"to detect {self.category!r} among {self.tests} candidates"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {shares_text(self.p)}"
+
+    def ray(self, mechanism: Any) -> FrequencyRay:
+        """The goal in a survey with this mechanism."""
+        at = setting(mechanism, self.p)
+        return FrequencyRay(at, at.place(self.category), 0.0, presence=True, tests=self.tests)
+
+
+# -- Departures of one frequency from its value under the null hypothesis -------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyRay(Ray):
+    """One frequency goes from `value` to the true one, the others keep their proportions.
+
+    Parameters
+    ----------
+    at : Setting
+    x : int
+        Position of the category.
+    value : float
+        Its frequency under the null hypothesis.
+    presence : bool
+        Whether the test is of presence, one-sided, and else two-sided.
+    tests : int
+        Tests among which alpha is divided (Bonferroni).
+    """
+
+    at: Setting
+    x: int
+    value: float
+    presence: bool = False
+    tests: int = 1
+
+    @property
+    def most(self) -> float:
+        gap = float(self.at.p[self.x]) - self.value
+        if gap == 0.0:
+            return np.inf
+        return (1.0 - self.value) / gap if gap > 0.0 else -self.value / gap
+
+    @property
+    def unit(self) -> str:
+        return f"frequency of {self.at.labels[self.x]!r}"
+
+    def effect(self, multiple: float) -> float:
+        moved = self.value + multiple * (float(self.at.p[self.x]) - self.value)
+        return min(max(moved, 0.0), 1.0)
+
+    def truth(self, multiple: float) -> pd.Series[float]:
+        return pd.Series(self._law(multiple), index=self.at.labels, name="p")
+
+    def _law(self, multiple: float) -> Array:
+        share, rest = self.effect(multiple), np.delete(self.at.p, self.x)
+        even = np.full(rest.size, 1.0 / rest.size)
+        rest = rest / rest.sum() if rest.sum() > 0.0 else even
+        return np.insert((1.0 - share) * rest, self.x, share)
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        truth, level = self.effect(multiple), alpha / self.tests
+        law = frequency_law(self.at.mechanism, self._law(multiple), self.x, self.at.candidates)
+        if law.count is not None:
+            offset, scale = law.count
+            null, true = (min(max(offset + scale * v, 0.0), 1.0) for v in (self.value, truth))
+            return CountTest(null, true, level, exact=self.presence)
+        cumulants = law.cumulants(self.value), law.cumulants(truth)
+        shift, plain = truth - self.value, self.presence and law.continuous
+        return EstimateTest(shift, *cumulants, level, larger=self.presence, continuous=plain)
+
+
+# -- Association of two variables -----------------------------------------------------------------
+
+
+_TABLE = "must be a table of true joint shares, of at least 2 x 2 cells, that sum to one"
+_PAIR = "must be a pair of mechanisms, (of the rows, of the columns)"
+
+
+@dataclass(frozen=True, eq=False)
+class IndependenceTest(Goal):
+    """To find that two variables are associated; each is reported by a mechanism of its own.
+
+    The test is that of ``results.test_independence()``: the score test T on the marginal fits. With
+    JX and JY the information of one report about either variable and D the joint shares less the
+    product of the margins, T has (k1 - 1)(k2 - 1) degrees of freedom and n tr(JX D JY D') for its
+    noncentrality. That is exact for mechanisms that act independently. The variance is that under
+    the truth, or under the null hypothesis where reports are too many to be listed (cohorts, bits
+    of many categories).
+
+    Parameters
+    ----------
+    table : array-like, shape (k1, k2), or DataFrame
+        True joint shares. Rows and columns of a DataFrame are labels; over an open alphabet they
+        are the candidates.
+
+    Raises
+    ------
+    InvalidArgument
+        If the table is not a distribution, or a row or column is empty.
+
+    Notes
+    -----
+    On the ray of `planning.minimum_detectable` the table goes from the product of its margins to
+    itself. The effect is Cramer's V of the true answers.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> goal = ldp.planning.IndependenceTest([[0.3, 0.2], [0.2, 0.3]])
+    >>> print(goal)
+    to find that two variables are associated; true shares: 0.3, 0.2; 0.2, 0.3
+    >>> krr = ldp.KRR(2, epsilon=2.0)
+    >>> round(ldp.planning.power((krr, krr), goal, n=1000), 3)
+    0.957
+    """
+
+    table: Any
+
+    def __post_init__(self) -> None:
+        values = numbers("table", self.table, _TABLE)
+        if values.ndim != 2 or min(values.shape) < 2:
+            raise InvalidArgument("table", f"array of shape {values.shape}", _TABLE)
+        distribution("table", values.ravel(), values.size)
+        for axis, kind in ((1, "row"), (0, "column")):
+            if not values.sum(axis=axis).min() > 0.0:
+                remedy = f"has an empty {kind}: leave that category out"
+                raise InvalidArgument("table", values.tolist(), remedy)
+        values = frozen(values / values.sum())
+        if isinstance(self.table, pd.DataFrame):
+            index, columns = self.table.index.copy(), self.table.columns.copy()
+            values = pd.DataFrame(np.array(values), index=index, columns=columns)  # type: ignore[assignment]
+        object.__setattr__(self, "table", values)
+
+    @property
+    def words(self) -> str:
+        return "to find that two variables are associated"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {table_text(self.table)}"
+
+    def ray(self, mechanism: Any) -> _TableRay:
+        """The goal in a survey with this pair of mechanisms."""
+        if not isinstance(mechanism, list | tuple) or len(mechanism) != 2:
+            raise InvalidArgument("mechanism", mechanism, _PAIR)
+        values = np.asarray(self.table, dtype=np.float64)
+        margins: list[Any] = [values.sum(axis=1), values.sum(axis=0)]
+        if isinstance(self.table, pd.DataFrame):
+            axes = (self.table.index, self.table.columns)
+            margins = [pd.Series(m, index=axis) for m, axis in zip(margins, axes, strict=True)]
+        else:
+            _refuse_shape(values, mechanism)
+        names = ("table", "table")
+        pairs = zip(mechanism, margins, names, strict=True)
+        first, second = (
+            setting(one, margin, name, f"mechanism[{i}]")
+            for i, (one, margin, name) in enumerate(pairs)
+        )
+        for side, axis in ((first, 0), (second, 1)):
+            values = _ordered(self.table, values, side, axis)
+        return _TableRay(first, second, values)
+
+
+def _refuse_shape(values: Array, pair: Any) -> None:
+    """Refuse a table without labels that has other categories than the mechanisms."""
+    sizes = tuple(m.k for m in pair if isinstance(m, Mechanism) and not m.is_open)
+    if len(sizes) == 2 and values.shape != sizes:
+        remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
+        raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
+
+
+def _ordered(table: Any, values: Array, side: Setting, axis: int) -> Array:
+    """Rows or columns in the order of a mechanism's categories."""
+    if not isinstance(table, pd.DataFrame):
+        return values
+    labels = table.index if axis == 0 else table.columns
+    places = align("table", pd.Series(np.arange(len(labels)), index=labels), side.labels)
+    return np.take(values, np.asarray(places, dtype=np.int64), axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class _TableRay(Ray):
+    """A table goes from the product of its margins to itself."""
+
+    first: Setting
+    second: Setting
+    table: Array
+
+    @property
+    def _parts(self) -> tuple[Array, Array]:
+        """The product of the margins, and the departure from it."""
+        product = np.outer(self.table.sum(axis=1), self.table.sum(axis=0))
+        departure = self.table - product
+        rounding = np.abs(departure) <= 1e-15
+        return product, np.where(rounding, 0.0, departure)
+
+    @property
+    def most(self) -> float:
+        product, departure = self._parts
+        falling = departure < 0.0
+        return float((-product[falling] / departure[falling]).min(initial=np.inf))
+
+    @property
+    def unit(self) -> str:
+        return "Cramer's V"
+
+    def effect(self, multiple: float) -> float:
+        product, departure = self._parts
+        phi2 = float((departure**2 / product).sum())
+        return multiple * float(np.sqrt(phi2 / (min(product.shape) - 1)))
+
+    def truth(self, multiple: float) -> pd.DataFrame:
+        product, departure = self._parts
+        table = np.maximum(product + multiple * departure, 0.0)
+        return pd.DataFrame(table, index=self.first.labels, columns=self.second.labels)
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        product, departure = self._parts
+        sides = self.first, self.second
+        channels = None
+        if not any(side.mechanism.n_cohorts for side in sides):
+            channels = self.first.mechanism.channel(), self.second.mechanism.channel()
+        information = _information(self.first), _information(self.second)
+        return association_form(channels, information, product, multiple * departure, alpha)
+
+
+def _information(side: Setting) -> Array:
+    """Expected information of one report about the frequencies, shape (k, k)."""
+    mechanism: Mechanism = side.mechanism
+    if not mechanism.n_cohorts:
+        try:
+            return mechanism.channel().information(side.p)
+        except InvalidArgument:
+            remedy = "gives no one to an answer that would show: leave that category out"
+            raise InvalidArgument("table", side.p.tolist(), remedy) from None
+    problem = mechanism.moments(mechanism.specimen(), side.candidates)
+    found = problem.information(side.p)
+    if found is None:
+        raise NotAvailable(
+            f"the information of reports of {mechanism} is not known: simulate the survey"
+        )
+    return np.asarray(found / problem.nobs)
+
+
+# -- A coefficient of a regression with a privatised response -------------------------------------
+
+
+_MODELS = ("logit", "probit", "cloglog", "mnlogit", "ordered")
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientTest(Goal):
+    """To find that a coefficient of a regression on a privatised answer is not zero.
+
+    The test is that of ``results.pvalues`` of `PrivatizedLogit`, `PrivatizedMNLogit` and
+    `PrivatizedOrderedModel`: the score test at the restricted maximum, with the expected
+    information there. Its mean and its variance under the truth are those of the score of the
+    reports at the restricted maximum of the expected log-likelihood.
+
+    Parameters
+    ----------
+    params : array-like
+        True coefficients as `fit().params` has them: shape (p,); (p, k - 1) for "mnlogit", a column
+        for each category but the first; (p + k - 1,) for "ordered", slopes, the first threshold and
+        the logarithms of the steps between thresholds.
+    exog : DataFrame or array, shape (m, p)
+        Covariates of respondents, each row as frequent as the others: last year's, or a grid. A
+        constant is a column like the others.
+    coefficient : label, int, or pair
+        Which coefficient: the name of a column of `exog`, or its position. For "mnlogit" a pair of
+        that and the category, by label.
+    model : {"logit", "probit", "cloglog", "mnlogit", "ordered"}
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is invalid, or they do not fit each other.
+
+    Notes
+    -----
+    On the ray of `planning.minimum_detectable` the coefficient grows from zero in the direction of
+    the true one, the others stay. The effect is the coefficient.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> X = pd.DataFrame({"const": 1.0, "age": np.linspace(-1.5, 1.5, 31)})
+    >>> goal = ldp.planning.CoefficientTest([-0.5, 0.4], X, coefficient="age")
+    >>> print(goal)
+    to find that the coefficient of 'age' is not zero; true coefficients: -0.5, 0.4
+    >>> round(ldp.planning.power(ldp.Warner(epsilon=1.0), goal, n=1000), 3)
+    0.682
+    """
+
+    params: Any
+    exog: Any
+    coefficient: Any
+    model: str = "logit"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", one_of("model", self.model, _MODELS))
+        remedy = "must be a table or array of finite numbers with a row for each respondent"
+        shape = as_array("exog", self.exog, remedy).shape
+        if len(shape) not in (1, 2) or not shape[0]:
+            raise InvalidArgument("exog", f"array of shape {shape}", remedy)
+        X, names = covariates(self.exog, shape[0], name="exog")
+        table = pd.DataFrame(frozen(X), columns=names)
+        object.__setattr__(self, "exog", table)
+        remedy = "must be finite numbers, the coefficients as fit().params has them"
+        given = numbers("params", self.params, remedy)
+        if not np.isfinite(given).all() or not given.size:
+            raise InvalidArgument("params", self.params, remedy)
+        object.__setattr__(self, "params", frozen(given))
+        self._column()
+
+    def _column(self) -> int:
+        """Position of the covariate among the columns."""
+        which = self.coefficient
+        if self.model == "mnlogit":
+            if not isinstance(which, tuple) or len(which) != 2:
+                remedy = "must be a pair for 'mnlogit': a column of exog, and a category"
+                raise InvalidArgument("coefficient", which, remedy)
+            which = which[0]
+        which = str.__str__(which) if isinstance(which, str) else which
+        names = list(self.exog.columns)
+        if isinstance(which, str) and which in names:
+            return names.index(which)
+        remedy = f"must be one of the columns {', '.join(names[:10])} of exog, or a position"
+        if isinstance(which, str):
+            raise InvalidArgument("coefficient", which, remedy)
+        try:
+            found = positive_integer("coefficient", which, 0)
+        except InvalidArgument:
+            raise InvalidArgument("coefficient", which, remedy) from None
+        if found >= len(names):
+            raise InvalidArgument("coefficient", which, remedy)
+        return found
+
+    @property
+    def _name(self) -> str:
+        name = repr(self.exog.columns[self._column()])
+        return f"{name} for {self.coefficient[1]!r}" if self.model == "mnlogit" else name
+
+    @property
+    def words(self) -> str:
+        return f"to find that the coefficient of {self._name} is not zero"
+
+    @property
+    def truth(self) -> str:
+        return f"true coefficients: {shares_text(self.params.ravel())}"
+
+    def ray(self, mechanism: Any) -> _CoefficientRay:
+        """The goal in a survey with this mechanism."""
+        made_by = check_mechanism(mechanism)
+        Q, labels = response_channel(made_by)
+        k, p = len(labels), self.exog.shape[1]
+        if k != 2 and self.model not in ("mnlogit", "ordered"):
+            remedy = f"has {k} categories, and a {self.model} model is for two"
+            raise InvalidArgument("mechanism", str(made_by), remedy)
+        outcome = outcome_of("multinomial" if self.model == "mnlogit" else self.model, k)
+        shapes: dict[type, tuple[int, ...]] = {Multinomial: (p, k - 1), Ordered: (p + k - 1,)}
+        shape = shapes.get(type(outcome), (p,))
+        if self.params.shape != shape:
+            remedy = f"must have the shape {shape} for {p} columns and {k} categories"
+            raise InvalidArgument("params", f"array of shape {self.params.shape}", remedy)
+        place, theta = self._column(), self.params.T.ravel()
+        if self.model == "mnlogit":
+            remedy = f"must name a category other than the first, {labels[0]!r}"
+            place += p * position("coefficient", self.coefficient[1], labels[1:], remedy)
+        X = self.exog.to_numpy(dtype=np.float64)
+        law = CoefficientLaw.of(outcome, X, Q, theta, place)
+        return _CoefficientRay(law, f"coefficient of {self._name}")
+
+
+@dataclass(frozen=True, eq=False)
+class _CoefficientRay(Ray):
+    """One coefficient grows, the others stay."""
+
+    law: CoefficientLaw
+    name: str
+
+    @property
+    def most(self) -> float:
+        return np.inf
+
+    @property
+    def unit(self) -> str:
+        return self.name
+
+    def effect(self, multiple: float) -> float:
+        return float(multiple * self.law.theta[self.law.place])
+
+    def _at(self, multiple: float) -> CoefficientLaw:
+        theta = self.law.theta.copy()
+        theta[self.law.place] *= multiple
+        return replace(self.law, theta=theta)
+
+    def truth(self, multiple: float) -> pd.Series[float]:
+        return pd.Series(self._at(multiple).theta, name="params")
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        return coefficient_test(self._at(multiple), alpha)
+
+
+# -- Comparison of groups of respondents ----------------------------------------------------------
+
+
+_TABLE_groups = "must be a table of shares: a row for each group, which sums to one"
+_LABELS = "a DataFrame with categories as columns"
+_SHOWN = 4  # shares of a list that is written out as rows
+_MECHANISMS = "must be one mechanism for all groups, or a list of one for each of the {} groups"
+
+
+@dataclass(frozen=True, eq=False)
+class GroupsTest(Goal):
+    """To find that groups of respondents differ.
+
+    Without a category the test is that of ``homogeneity_test(groups)`` or ``two_sample_test``:
+    Pearson's of the privatised table where all groups report labels by one mechanism, else Wald's
+    with the covariance pooled under the null hypothesis. The power is that of a quadratic form of
+    normal variables with the covariances of the truth. With a category the test is that of its row
+    in ``two_sample_test(first, second).differences()``: a two-sided score test of the difference.
+
+    Parameters
+    ----------
+    p : array-like, shape (g, k), or DataFrame
+        True distributions of the groups, a row each, in the order of the categories. The columns of
+        a DataFrame are categories; over an open alphabet they are the candidates.
+    shares : array-like, shape (g,), optional
+        Shares of the groups among the respondents. Default: equal.
+    category : label, optional
+        Compare the frequencies of this category, in two groups.
+
+    Raises
+    ------
+    InvalidArgument
+        If a row of `p` is not a distribution, there are fewer than two, a share is zero, or a
+        category is named for more than two groups.
+
+    Notes
+    -----
+    On the ray of `planning.minimum_detectable` each group goes from the distribution of all
+    respondents together to its own. The effect is the difference, first group less second, with a
+    category; else Cramer's V of groups and true answers.
+
+    The tests put categories together that are expected in fewer than five reports; the power is
+    that of the test of all categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> goal = ldp.planning.GroupsTest([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    >>> print(goal)
+    to find that 2 groups differ; true shares: 0.5, 0.3, 0.2; 0.4, 0.3, 0.3
+    >>> round(ldp.planning.power(ldp.KRR(3, epsilon=1.0), goal, n=4000), 3)
+    0.712
+    """
+
+    p: Any
+    shares: Any = None
+    category: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", _checked_table(self.p))
+        groups = len(self.p)
+        if self.shares is not None:
+            shares = distribution("shares", self.shares, groups)
+            if not shares.min() > 0.0:
+                remedy = "must be positive: a group without respondents cannot be compared"
+                raise InvalidArgument("shares", self.shares, remedy)
+            object.__setattr__(self, "shares", frozen(shares / shares.sum()))
+        if self.category is not None:
+            category = checked_category("category", self.category, _row(self.p, 0))
+            object.__setattr__(self, "category", category)
+            if groups > 2:
+                remedy = f"is compared in two groups, and p has {groups}: give the rows of two"
+                raise InvalidArgument("category", self.category, remedy)
+
+    @property
+    def words(self) -> str:
+        if self.category is None:
+            return f"to find that {len(self.p)} groups differ"
+        return f"to find that two groups differ in the frequency of {self.category!r}"
+
+    @property
+    def truth(self) -> str:
+        return f"true shares: {table_text(self.p)}"
+
+    def ray(self, mechanism: Any) -> _GroupsRay:
+        """The goal in a survey with this mechanism, or these."""
+        groups = len(self.p)
+        makers = [mechanism] * groups
+        if isinstance(mechanism, list | tuple):
+            if len(mechanism) != groups:
+                raise InvalidArgument("mechanism", mechanism, _MECHANISMS.format(groups))
+            makers = list(mechanism)
+        for one in makers:
+            check_mechanism(one)
+        sides = [setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
+        for side in sides[1:]:
+            if not side.labels.equals(sides[0].labels):
+                remedy = "must have the same categories in the same order for all groups"
+                raise InvalidArgument("mechanism", mechanism, remedy)
+        shares = np.full(groups, 1.0 / groups) if self.shares is None else self.shares
+        x = None if self.category is None else sides[0].place(self.category)
+        index = self.p.index if isinstance(self.p, pd.DataFrame) else pd.RangeIndex(groups)
+        return _GroupsRay(tuple(sides), shares, x, index)
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupsRay(Ray):
+    """Groups go from the distribution of all to their own."""
+
+    sides: tuple[Setting, ...]
+    shares: Array
+    x: int | None
+    index: pd.Index[Any]
+
+    @property
+    def _table(self) -> tuple[Array, Array]:
+        """Distribution of all respondents, (k,), and the departures of the groups, (g, k)."""
+        P = np.array([side.p for side in self.sides])
+        pooled = self.shares @ P
+        return pooled, P - pooled
+
+    @property
+    def most(self) -> float:
+        pooled, departures = self._table
+        falling = departures < 0.0
+        ratio = -np.broadcast_to(pooled, departures.shape)[falling] / departures[falling]
+        return float(ratio.min(initial=np.inf))
+
+    @property
+    def unit(self) -> str:
+        if self.x is None:
+            return "Cramer's V of group and answer"
+        return f"difference of the frequency of {self.sides[0].labels[self.x]!r}"
+
+    def effect(self, multiple: float) -> float:
+        pooled, departures = self._table
+        if self.x is not None:
+            return float(multiple * (departures[0, self.x] - departures[1, self.x]))
+        held = pooled > 0.0
+        phi2 = float(self.shares @ (departures[:, held] ** 2 / pooled[held]).sum(axis=1))
+        return multiple * float(np.sqrt(phi2 / (min(len(departures), int(held.sum())) - 1)))
+
+    def truth(self, multiple: float) -> pd.DataFrame:
+        return pd.DataFrame(self._laws(multiple), index=self.index, columns=self.sides[0].labels)
+
+    def _laws(self, multiple: float) -> Array:
+        pooled, departures = self._table
+        found = np.maximum(pooled + multiple * departures, 0.0)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def test(self, multiple: float, alpha: float) -> PlannedTest:
+        makers = [side.mechanism for side in self.sides]
+        given = makers, self._laws(multiple), self.shares
+        candidates = self.sides[0].candidates
+        if self.x is None:
+            return homogeneity_form(*given, candidates, alpha)
+        return difference_test(*given, self.x, candidates, alpha)
+
+
+def _checked_table(p: Any) -> Any:
+    """Distributions of groups, a row each."""
+    values = numbers("p", p, f"{_TABLE_groups}, or {_LABELS}")
+    if values.ndim == 1 and values.size > 1 and ((0.0 <= values) & (values <= 1.0)).all():
+        pairs = ", ".join(f"[{1.0 - share:g}, {share:g}]" for share in values[:_SHOWN])
+        pairs += ", ..." * (values.size > _SHOWN)
+        remedy = f"{_TABLE_groups}; for no/yes answers [{pairs}], or {_LABELS}"
+        raise InvalidArgument("p", values.tolist(), remedy)
+    if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
+        remedy = f"{_TABLE_groups}, or {_LABELS}; at least two of each"
+        raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
+    named = isinstance(p, pd.DataFrame)
+    columns = p.columns if named else None
+    rows = [
+        checked_shares(f"p[{i}]", pd.Series(row, index=columns) if named else row)
+        for i, row in enumerate(values)
+    ]
+    if not named:
+        return frozen(np.array(rows))
+    return pd.DataFrame(np.array(rows), index=p.index.copy(), columns=p.columns.copy())
+
+
+def _row(p: Any, i: int) -> Any:
+    return p.iloc[i] if isinstance(p, pd.DataFrame) else p[i]

@@ -1,0 +1,763 @@
+"""What every planned test answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.channels.structured import Channel
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.intervals import Difference
+from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
+from ldpstats.likelihood.hashed import CohortMoments
+from ldpstats.likelihood.moments import Moments
+from ldpstats.likelihood.regression import Outcome, Predictors, predictors_of
+from ldpstats.likelihood.tallies import OwnTally, PathLaw
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.planning.precision import (
+    has_scores,
+    one_report_covariance,
+    one_report_variances,
+    score_covariance,
+)
+
+__all__ = [
+    "CoefficientLaw",
+    "CountTest",
+    "EstimateTest",
+    "FormTest",
+    "PlannedTest",
+    "association_form",
+    "coefficient_test",
+    "difference_test",
+    "frequency_law",
+    "homogeneity_form",
+    "response_channel",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+class PlannedTest(ABC):
+    """A test of one level, for a mechanism, a null hypothesis and a truth."""
+
+    @property
+    @abstractmethod
+    def differs(self) -> bool:
+        """Whether more respondents lead to a rejection: the truth is not the null hypothesis."""
+
+    @abstractmethod
+    def power(self, n: Array) -> Array:
+        """Probability of a rejection with n respondents; n of shape (s,), not always whole."""
+
+    def zigzag(self, n: float) -> float:
+        """Respondents below n among which the power may already have been larger; 0 if it grows."""
+        return 0.0
+
+
+# -- Tests that rest on a binomial count of reports -----------------------------------------------
+
+
+_TEETH = 6.0  # of the zigzag, to be sure
+
+
+@dataclass(frozen=True)
+class CountTest(PlannedTest):
+    """A test of a count that is Binomial(n, null) under the null, and Binomial(n, truth) in truth.
+
+    All tallies that the test rejects are found, and their probability is summed exactly.
+
+    Parameters
+    ----------
+    null, truth : float
+        Probability that a report is counted.
+    alpha : float
+        Level of the test.
+    exact : bool
+        One-sided against larger counts, by the binomial tail, as `FrequencyResults.detected`; else
+        two-sided by the score test with its skewness, as `FrequencyResults.t_test`.
+
+    Examples
+    --------
+    >>> test = CountTest(null=0.5, truth=0.6, alpha=0.05, exact=False)
+    >>> test.power(np.array([200.0])).round(4)
+    array([0.8261])
+    """
+
+    null: float
+    truth: float
+    alpha: float
+    exact: bool
+
+    @property
+    def differs(self) -> bool:
+        return self.truth > self.null if self.exact else self.truth != self.null
+
+    def power(self, n: Array) -> Array:
+        whole = np.maximum(np.floor(n + 1e-9 * n), 1.0)
+        if self.exact:
+            return _reached(whole, _least(whole, _binomial(self.null), self.alpha), self.truth)
+        sides = ((self.null, self.truth), (1.0 - self.null, 1.0 - self.truth))
+        half = self.alpha / 2.0
+        found = [_reached(whole, _least(whole, _score(m0), half), m1) for m0, m1 in sides]
+        return np.asarray(np.minimum(found[0] + found[1], 1.0))
+
+    def zigzag(self, n: float) -> float:
+        spread = max(self.truth * (1.0 - self.truth), 1e-12)
+        return float(_TEETH * (np.sqrt(n / spread) + 1.0 / max(self.null, 1.0 / n)))
+
+
+def _binomial(m0: float) -> Callable[[Array, Array], Array]:
+    """p-value of a tally, against larger ones."""
+    from scipy.special import betainc
+
+    def pvalue(t: Array, n: Array) -> Array:
+        above = betainc(np.maximum(t, 1.0), np.maximum(n - t + 1.0, 1.0), m0)
+        return np.where(t <= 0.0, 1.0, above)
+
+    return pvalue
+
+
+def _score(m0: float) -> Callable[[Array, Array], Array]:
+    """One tail of the score test of a tally."""
+    spread = m0 * (1.0 - m0)
+
+    def pvalue(t: Array, n: Array) -> Array:
+        se = np.sqrt(spread / n)
+        skewness = (1.0 - 2.0 * m0) / np.sqrt(n * spread) if spread > 0.0 else np.zeros(n.shape)
+        return one_sided(t / n - m0, se, skewness, upper=True)
+
+    return pvalue
+
+
+def _least(n: Array, pvalue: Callable[[Array, Array], Array], alpha: float) -> Array:
+    """The smallest tally that is rejected, n + 1 where none is; it grows with n."""
+    ends = np.array([n.min(), n.max()])
+    low, high = _halved(ends, np.full(2, -1.0), ends + 1.0, pvalue, alpha)
+    return _halved(n, np.full(n.shape, low[0] - 1.0), np.minimum(high[1], n + 1.0), pvalue, alpha)[
+        1
+    ]
+
+
+def _halved(
+    n: Array, low: Array, high: Array, pvalue: Callable[[Array, Array], Array], alpha: float
+) -> tuple[Array, Array]:
+    """Bisection between tallies that are not rejected, and rejected or impossible."""
+    low = np.maximum(low, -1.0)
+    while np.any(inside := high - low > 1.0):
+        middle = np.floor((low + high) / 2.0)
+        inside &= (middle > low) & (middle < high)  # beyond 2**53 some are no numbers
+        if not inside.any():
+            break
+        rejected = pvalue(np.clip(middle, 0.0, n), n) <= alpha
+        high = np.where(inside & rejected, middle, high)
+        low = np.where(inside & ~rejected, middle, low)
+    return low, high
+
+
+def _reached(n: Array, least: Array, m: float) -> Array:
+    """P(Binomial(n, m) >= least)."""
+    from scipy.special import betainc
+
+    found = betainc(np.maximum(least, 1.0), np.maximum(n - least + 1.0, 1.0), m)
+    return np.where(least <= 0.0, 1.0, np.where(least > n, 0.0, found))
+
+
+# -- Tests whose statistic is a quadratic form of normal variables --------------------------------
+
+
+_RANK = 1e-10  # eigenvalue, relative to the largest, that counts as zero
+_LARGEST = 4096  # order of the largest covariance matrix
+_NOTHING = 1e-24  # noncentrality of one respondent that rounding leaves
+_STRAIGHT = 5e-3  # skewness, over sqrt(8), below which the law is normal
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class FormTest(PlannedTest):
+    """A chi-square test of a vector of estimates, whose covariance is not that of the null.
+
+    With the null covariance S0/n the statistic is T = n d' S0^- d; the estimate d has the mean
+    delta and the covariance S1/n. In coordinates in which S0 is the identity, with M = S1 there,
+    its cumulants are 2^(j-1) (j-1)! (tr M^j + j n delta' M^(j-1) delta).
+
+    Parameters
+    ----------
+    df : int
+    spread, pull : array, shape (4,)
+        tr M^j and delta' M^(j-1) delta for j = 1, 2, 3, 4.
+    alpha : float
+        Level of the test.
+
+    References
+    ----------
+    Liu, H., Tang, Y. and Zhang, H. H. (2009), Computational Statistics & Data Analysis 53, 853-856:
+    the noncentral chi-square law with these cumulants. It is exact where M is a multiple of the
+    identity, as for one degree of freedom.
+
+    Examples
+    --------
+    >>> FormTest.local(df=2, noncentrality=0.02, alpha=0.05).power(np.array([500.0])).round(4)
+    array([0.8154])
+    """
+
+    df: int
+    spread: Array
+    pull: Array
+    alpha: float
+
+    @classmethod
+    def local(cls, df: int, noncentrality: float, alpha: float) -> FormTest:
+        """With the covariance of the null; the noncentrality is that of one respondent."""
+        return cls(df, np.full(4, float(df)), np.full(4, noncentrality), alpha)
+
+    @classmethod
+    def of(cls, delta: Array, null: Array, truth: Array, alpha: float) -> FormTest:
+        """From the mean, (d,), and the covariances of one respondent's estimate, (d, d)."""
+        W = whitening(null)
+        M, mean = W @ truth @ W.T, W @ delta
+        power, spread, pull = np.eye(len(W)), [], []
+        for _ in range(4):
+            pull.append(float(mean @ power @ mean))
+            power = power @ M
+            spread.append(float(np.trace(power)))
+        return cls(len(W), np.array(spread), np.array(pull), alpha)
+
+    @property
+    def differs(self) -> bool:
+        return bool(self.pull[0] > _NOTHING)
+
+    def power(self, n: Array) -> Array:
+        from scipy.special import chdtrc, chdtri, chndtr, ndtr
+
+        critical = float(chdtri(self.df, self.alpha))
+        j = np.arange(1, 5)[:, None]
+        c1, c2, c3, c4 = self.spread[:, None] + j * n * self.pull[:, None]
+        c2 = np.maximum(c2, _TINY)
+        z, skewness = (critical - c1) / np.sqrt(2.0 * c2), c3 / c2**1.5
+        normal = skewness < _STRAIGHT
+        s1 = np.where(normal, 1.0, skewness)
+        s2 = np.where(normal, 1.0, c4 / c2**2)
+        bent = s1**2 > s2 * (1.0 + 1e-12)
+        root = np.sqrt(np.where(bent, s1**2 - s2, 0.0))
+        a = 1.0 / (s1 - root)
+        shift = np.where(bent, s1 * a**3 - a**2, 0.0)
+        df = np.where(bent, a**2 - 2.0 * shift, a**2)
+        x = np.maximum(z * np.sqrt(2.0) * a + df + shift, 0.0)
+        near = np.where(shift > 0.0, 1.0 - chndtr(x, df, shift), chdtrc(df, x))
+        return np.asarray(np.clip(np.where(normal, ndtr(-z), near), 0.0, 1.0))
+
+
+def whitening(S: Array) -> Array:
+    """W of shape (rank, d) with W S W' = I."""
+    if len(S) > _LARGEST:
+        raise NotAvailable(
+            f"the power of a test of {len(S)} frequencies at once needs a matrix of that order; "
+            f"the largest is {_LARGEST}: name one category, or merge categories"
+        )
+    size = np.sqrt(np.maximum(np.diagonal(S), 0.0))
+    size = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(S / np.outer(size, size))
+    kept = values > _RANK * values[-1]
+    if not kept.any() or values[-1] <= 0.0:
+        raise NotIdentified("the reports do not vary under the null hypothesis: nothing is tested")
+    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T / size)
+
+
+# -- Tests that rest on one estimate whose variance and skewness are known ------------------------
+
+
+_SLIGHT = 2e-3  # skewness below which gamma laws lose digits
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class EstimateTest(PlannedTest):
+    """A score test of one estimate, by Pearson's type III law with the cumulants of the estimate.
+
+    Parameters
+    ----------
+    shift : float
+        True value less the one of the null hypothesis.
+    null, truth : (float, float)
+        Variance and third cumulant of the estimate from one respondent.
+    alpha : float
+        Level of the test.
+    larger : bool
+        One-sided against larger values; else two-sided.
+    continuous : bool
+        Whether the test has no correction for continuity.
+
+    Examples
+    --------
+    >>> test = EstimateTest(0.1, (1.0, 0.0), (1.0, 0.0), alpha=0.05)
+    >>> test.power(np.array([785.0])).round(4)   # 2.8 standard errors
+    array([0.8001])
+    """
+
+    shift: float
+    null: tuple[float, float]
+    truth: tuple[float, float]
+    alpha: float
+    larger: bool = False
+    continuous: bool = False
+
+    @property
+    def differs(self) -> bool:
+        return self.shift > 0.0 if self.larger else self.shift != 0.0
+
+    def power(self, n: Array) -> Array:
+        if self.larger:
+            return self._tail(n, 1.0, self.alpha)
+        both = self._tail(n, 1.0, self.alpha / 2.0) + self._tail(n, -1.0, self.alpha / 2.0)
+        return np.asarray(np.minimum(both, 1.0))
+
+    def _tail(self, n: Array, sign: float, alpha: float) -> Array:
+        """Probability of a rejection on the side of `sign`."""
+        (se0, g0), (se1, g1) = (_scaled(*law, n) for law in (self.null, self.truth))
+        beyond = _critical(sign * g0, alpha)
+        if not self.continuous:
+            beyond = beyond + continuity(g0)
+        excess = np.where(se0 > 0.0, beyond * se0, 0.0) - sign * self.shift
+        certain = np.where(excess < 0.0, -np.inf, np.inf)  # an estimate that does not vary
+        z = np.where(se1 > 0.0, excess / np.where(se1 > 0.0, se1, 1.0), certain)
+        return skewed_pvalue(z, sign * g1)
+
+
+def _scaled(variance: float, third: float, n: Array) -> tuple[Array, Array]:
+    """Standard error and skewness with n respondents."""
+    skewness = third / variance**1.5 if variance > 0.0 else 0.0
+    return np.sqrt(max(variance, 0.0) / n), skewness / np.sqrt(n)
+
+
+def _critical(skewness: Array, alpha: float) -> Array:
+    """Where the upper tail of a standardised type III law is alpha, see `skewed_pvalue`."""
+    from scipy.special import gammainccinv, gammaincinv, ndtri
+
+    normal = -float(ndtri(alpha))
+    w = np.full(skewness.shape, normal)
+    g = np.clip(skewness, -_SLIGHT, _SLIGHT)
+    for _ in range(_ROUNDS):  # of the expansion, which hardly bends
+        w = normal + g * (w**2 - 1.0) / 6.0 - g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
+    size = np.maximum(np.abs(skewness), _SLIGHT)
+    shape = 4.0 / size**2
+    right = (gammainccinv(shape, alpha) - shape) * size / 2.0
+    left = (shape - gammaincinv(shape, alpha)) * size / 2.0
+    beyond = np.where(skewness > 0.0, right, left)
+    return np.asarray(np.where(np.abs(skewness) > _SLIGHT, beyond, w))
+
+
+# -- The law of the estimate of one frequency from one respondent, as tests of results take it ----
+
+
+_COHORT = 10**7  # reports of each cohort of a survey whose reports are as expected
+
+
+@dataclass(frozen=True)
+class FrequencyLaw:
+    """Law of an unbiased estimate of one frequency.
+
+    Parameters
+    ----------
+    cumulants : callable
+        Variance and third cumulant from one respondent, if the frequency is v and the others are in
+        proportion.
+    count : (float, float) or None
+        Where the estimate rests on a count that is Binomial(n, offset + scale v): offset and scale,
+        which is positive.
+    exact : bool
+        Whether tests of p = 0 are by the binomial tail of that count.
+    continuous : bool
+        Whether tests of p = 0 have no correction for continuity.
+    """
+
+    cumulants: Callable[[float], tuple[float, float]]
+    count: tuple[float, float] | None = None
+    exact: bool = False
+    continuous: bool = False
+
+
+def frequency_law(mechanism: Mechanism, p: Array, x: int, candidates: Any = None) -> FrequencyLaw:
+    """Law of the unconstrained estimate of frequency x where the distribution is p, shape (k,).
+
+    It is the estimate of `FrequencyResults.linear_params`: of bits whose patterns are known by one
+    step of their likelihood, else the inversion.
+    """
+    scored = _score_law(mechanism, p)
+    if scored is not None:
+        return FrequencyLaw(_on_path(scored, x, 1.0))
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    form = problem.exact_form()
+    if form is not None and form.known[x]:
+        return _counted(float(form.offset[x]), float(form.scale[x]))
+    if isinstance(problem, CohortMoments):
+        return _hashed(mechanism, problem, p, x, candidates)
+    tally = problem.tally(None, p)  # type: ignore[arg-type]  # only hashes look at an estimate
+    if isinstance(tally, PathLaw):
+        return FrequencyLaw(_on_path(tally, x, float(problem.nobs)))
+    variance = float(one_report_variances(mechanism, p, candidates)[x])
+    return FrequencyLaw(lambda v: (variance, 0.0), continuous=True)
+
+
+def estimate_covariance(
+    mechanism: Mechanism, p: Array, candidates: Any = None, scores: bool = False
+) -> Array:
+    """Covariance, (k, k), of one respondent's unconstrained estimate."""
+    if not scores:
+        return one_report_covariance(mechanism, p, candidates, "inversion").matrix()
+    return score_covariance(mechanism, p)[1].matrix()
+
+
+def _score_law(mechanism: Mechanism, p: Array) -> PathLaw | None:
+    """Of the one-step estimate; None where results do not rest on it."""
+    if not has_scores(mechanism):
+        return None
+    try:
+        start, V = score_covariance(mechanism, p)
+        moments = mechanism.channel().score_moments(start, V.core)
+    except (NotAvailable, NotIdentified):  # inversion has the milder demands
+        return None
+    return PathLaw.around(start, (1,), [moments])
+
+
+def _on_path(law: PathLaw, x: int, n: float) -> Callable[[float], tuple[float, float]]:
+    """Cumulants of entry x, of a law of n respondents."""
+    one = PathLaw(law.nobs / n, law.own[..., [x]], law.others[..., [x]])
+
+    def cumulants(v: float) -> tuple[float, float]:
+        se, skewness, _ = one.law(np.array([v]))
+        return float(se[0]) ** 2, float(skewness[0] * se[0] ** 3)
+
+    return cumulants
+
+
+def _counted(offset: float, scale: float) -> FrequencyLaw:
+    if scale < 0.0:  # count the other reports
+        offset, scale = 1.0 - offset, -scale
+
+    def cumulants(v: float) -> tuple[float, float]:
+        m = min(max(offset + scale * v, 0.0), 1.0)
+        spread = m * (1.0 - m)
+        return spread / scale**2, spread * (1.0 - 2.0 * m) / scale**3
+
+    return FrequencyLaw(cumulants, (offset, scale), exact=True)
+
+
+def _hashed(
+    mechanism: Mechanism, problem: CohortMoments, p: Array, x: int, candidates: Any
+) -> FrequencyLaw:
+    """Law of a hashed candidate, by the tally of its own cells where reports are as expected."""
+    cells = problem.single("power").cell_means(p)
+    ones = np.rint(cells * _COHORT).astype(np.int64)
+    sizes = np.full(len(ones), _COHORT) if mechanism.n_bits else None
+    expected: Moments = mechanism.moments(mechanism.counts(ones, sizes), candidates)
+    if not isinstance(expected, CohortMoments):
+        raise InvalidArgument("mechanism", str(mechanism), "has reports that cannot be planned")
+    n = float(expected.nobs)
+    tally = expected.own_tally(expected.covariance(p).variances())
+    one = OwnTally(*(getattr(tally, f.name)[[x]] for f in fields(tally)))
+
+    def cumulants(v: float) -> tuple[float, float]:
+        se, skewness, _ = one.law(np.array([v]))
+        return float(se[0]) ** 2 * n, float(skewness[0] * se[0] ** 3) * n**2
+
+    return FrequencyLaw(cumulants, continuous=True)
+
+
+# -- Test of the difference of one frequency in two groups ----------------------------------------
+
+
+_AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree three are known
+_TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
+
+
+def difference_test(
+    mechanisms: Sequence[Mechanism],
+    p: Array,
+    shares: Array,
+    x: int,
+    candidates: Any,
+    alpha: float,
+) -> EstimateTest:
+    """The score test of `TwoSampleResult.differences` for category x; p of shape (2, k)."""
+    pairs = zip(mechanisms, p, strict=True)
+    laws = [frequency_law(made_by, row, x, candidates) for made_by, row in pairs]
+    cells = [_cell(law, float(w)) for law, w in zip(laws, shares, strict=True)]
+    ends = [np.array([float(row[x])]) for row in p]
+    se, skewness = Difference(ends[0], ends[1], cells[0], cells[1]).law(np.zeros(1))
+    variance, third = 0.0, 0.0
+    for law, row, w, sign in zip(laws, p, shares, (1.0, -1.0), strict=True):
+        own = law.cumulants(float(row[x]))
+        variance, third = variance + own[0] / w, third + sign * own[1] / w**2
+    null = float(se[0]) ** 2, float(skewness[0] * se[0] ** 3)
+    return EstimateTest(float(ends[0][0] - ends[1][0]), null, (variance, third), alpha)
+
+
+def _cell(law: FrequencyLaw, share: float) -> CellLaw:
+    """Cumulants as polynomials in the frequency, for one respondent of all groups together."""
+    variance, third = np.array([law.cumulants(v) for v in _AT]).T
+    of_variance = _TO_COEFFICIENTS[:3] @ variance / share
+    of_third = _TO_COEFFICIENTS @ third / share**2
+    return CellLaw(of_variance[None], of_third[None], np.zeros(1), np.zeros(1))
+
+
+# -- Test that groups have the same distribution --------------------------------------------------
+
+
+def homogeneity_form(
+    mechanisms: Sequence[Mechanism], p: Array, shares: Array, candidates: Any, alpha: float
+) -> FormTest:
+    """The default test of `homogeneity_test`, for groups of distributions p, shape (g, k).
+
+    Pearson's of the table of labels if one mechanism without cohorts makes them, else Wald's, which
+    the score test of whole reports equals where groups are large.
+    """
+    first, pooled = mechanisms[0], shares @ p
+    alike = all(one == first for one in mechanisms)
+    if alike and not first.n_bits and not first.n_cohorts:
+        Q = np.asarray(first.channel().matrix())
+        means = p @ Q
+        null = [_multinomial(pooled @ Q)] * len(p)
+        return _compared(means, shares, null, [_multinomial(m) for m in means], alpha)
+    scores = all(has_scores(one) for one in mechanisms)
+    null = [estimate_covariance(one, pooled, candidates, scores) for one in mechanisms]
+    pairs = zip(mechanisms, p, strict=True)
+    truth = [estimate_covariance(one, row, candidates, scores) for one, row in pairs]
+    return _compared(p, shares, null, truth, alpha)
+
+
+def _multinomial(m: Array) -> Array:
+    return np.asarray(np.diag(m) - np.outer(m, m))
+
+
+def _compared(
+    means: Array, shares: Array, null: Sequence[Array], truth: Sequence[Array], alpha: float
+) -> FormTest:
+    """All groups with the first: covariances of one respondent of each, (d, d)."""
+    delta = (means[1:] - means[0]).ravel()
+    pair = [_contrasts(each, shares) for each in (null, truth)]
+    return FormTest.of(delta, pair[0], pair[1], alpha)
+
+
+def _contrasts(each: Sequence[Array], shares: Array) -> Array:
+    """Covariance of the differences from the first group."""
+    d, others = len(each[0]), len(each) - 1
+    found = np.kron(np.ones((others, others)), each[0] / shares[0])
+    for i in range(others):
+        block = slice(i * d, (i + 1) * d)
+        found[block, block] += each[i + 1] / shares[i + 1]
+    return np.asarray(found)
+
+
+# -- The score test of independence of two privatised variables, under a true joint distribution ---
+# With a(x') and b(y') the scores of the two reports, centred and white, and C = E[a b'], the
+# statistic is n |C|^2 on average, plus its degrees of freedom. A pair of reports moves the estimate
+# of |C|^2 by ``2 a'Cb - a'CC'a - b'C'Cb`` (scores are made white by their own covariance, which
+# varies too): that gives the variance under the truth.
+
+
+_MOST_PAIRS = 1 << 22  # pairs of reports that are listed
+
+
+def association_form(
+    channels: tuple[Channel, Channel] | None,
+    information: tuple[Array, Array],
+    product: Array,
+    departure: Array,
+    alpha: float,
+) -> FormTest:
+    """The test where the table is ``product + departure``, shape (k1, k2).
+
+    With the variance of the null hypothesis where the pairs of reports are too many to be listed,
+    or `channels` is None.
+    """
+    JX, JY = information
+    df = score_rank(JX) * score_rank(JY)
+    noncentrality = max(float(np.sum((JX @ departure @ JY) * departure)), 0.0)
+    local = FormTest.local(df, noncentrality, alpha)
+    if channels is None or noncentrality <= 0.0:
+        return local
+    if channels[0].shape[1] * channels[1].shape[1] > _MOST_PAIRS:
+        return local
+    variance = _variance(channels, product, departure)
+    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
+    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
+
+
+def _variance(channels: tuple[Channel, Channel], product: Array, departure: Array) -> float:
+    """Variance of what a pair of reports adds to the estimate of |C|^2."""
+    first, second = (np.asarray(channel.matrix()) for channel in channels)
+    first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
+    A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
+    M = first.T @ (product + departure) @ second
+    C = A.T @ M @ B
+    moves = 2.0 * A @ C @ B.T
+    moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
+    mean = float(np.sum(M * moves))
+    return float(np.sum(M * np.square(moves - mean)))
+
+
+def _white(Q: Array, p: Array) -> Array:
+    """Scores of the l reports, centred, uncorrelated and of variance one, shape (l, rank)."""
+    m = p @ Q
+    scores = (Q / m).T - 1.0
+    return np.asarray(scores @ whitening((scores.T * m) @ scores).T)
+
+
+def score_rank(J: Array) -> int:
+    """Rank of the covariance of the scores, J - 1 1'."""
+    values = np.linalg.eigvalsh(J - 1.0)
+    return max(1, int(np.sum(values > _RANK * max(values[-1], 0.0))))
+
+
+# -- Score test of a coefficient of a regression on reports, with the expected law of the reports --
+# In a long survey the restricted maximum is where the expected log-likelihood of the truth is the
+# largest with the coefficient at zero. The score of the coefficient there, less what the others
+# explain of it, has a mean and a variance under the truth; the test divides it by the expected
+# information at the restricted maximum.
+
+
+_MOST_OUTPUTS = 4096  # reports that are gone through one by one
+_STEPS = 100  # of Newton
+_CLOSE = 1e-12  # decrement, in nats per respondent
+_DIFFERENCE = 1e-5  # of numeric second derivatives
+_SINGULAR = 1e-10  # information on the coefficient, relative to that without the others
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientLaw:
+    """A planned regression.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the true answer.
+    design : Predictors
+        Of the distinct rows of the covariates, u of them.
+    weights : array, shape (u,)
+        Shares of the rows; they sum to one.
+    Q : array, shape (k, l)
+        Channel of the response.
+    theta : array
+        True parameters.
+    place : int
+        Which of them is tested.
+    """
+
+    outcome: Outcome
+    design: Predictors
+    weights: Array
+    Q: Array
+    theta: Array
+    place: int
+
+    @classmethod
+    def of(cls, outcome: Outcome, X: Array, Q: Array, theta: Array, place: int) -> CoefficientLaw:
+        """With rows that are alike made one."""
+        rows, n = np.unique(X, axis=0, return_counts=True)
+        design = predictors_of(outcome, rows)
+        return cls(outcome, design, n / n.sum(), Q, np.array(theta), place)
+
+    @cached_property
+    def reports(self) -> Array:
+        """Law of the report of each row, (u, l)."""
+        return np.asarray(self.outcome.mean(self.design.eta(self.theta)) @ self.Q)
+
+    def loglike(self, theta: Array) -> float:
+        """Expected log-likelihood of a respondent."""
+        P = np.maximum(self.outcome.mean(self.design.eta(theta)) @ self.Q, _TINY)
+        return float(self.weights @ np.sum(self.reports * np.log(P), axis=1))
+
+    def scores(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Mean of the score and its mean square under the truth, and the information at theta."""
+        size = theta.size
+        mean, jacobian = self.outcome.mean_jacobian(self.design.eta(theta))
+        P = np.maximum(mean @ self.Q, _TINY)
+        g, S, J = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
+        for y in range(self.Q.shape[1]):
+            ratio = np.einsum("nkq,k->nq", jacobian, self.Q[:, y]) / P[:, [y]]
+            rows = self.design.rows(theta, ratio)
+            share = self.weights * self.reports[:, y]
+            g += share @ rows
+            S += (rows.T * share) @ rows
+            J += (rows.T * (self.weights * P[:, y])) @ rows
+        return g, S, J
+
+    def curvature(self, theta: Array) -> Array:
+        """Second derivative of `loglike`, by differences of scores."""
+        found = np.empty((theta.size, theta.size))
+        for i in range(theta.size):
+            step = np.zeros(theta.size)
+            step[i] = _DIFFERENCE * max(1.0, abs(theta[i]))
+            ends = self.scores(theta + step)[0], self.scores(theta - step)[0]
+            found[i] = (ends[0] - ends[1]) / (2.0 * step[i])
+        return np.asarray((found + found.T) / 2.0)
+
+    def restricted(self) -> Array:
+        """Parameters at which `loglike` is the largest with the coefficient at zero."""
+        theta = self.theta.copy()
+        theta[self.place] = 0.0
+        free = np.arange(theta.size) != self.place
+        if not free.any() or self.theta[self.place] == 0.0:
+            return theta
+        value = self.loglike(theta)
+        for _ in range(_STEPS):
+            g, _, J = self.scores(theta)
+            step = np.zeros(theta.size)
+            step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
+            if g @ step < _CLOSE:
+                break
+            size, found = 1.0, self.loglike(theta + step)
+            while not found >= value and size > 1e-10:
+                size /= 2.0
+                found = self.loglike(theta + size * step)
+            theta, value = theta + size * step, found
+        return theta
+
+
+def coefficient_test(law: CoefficientLaw, alpha: float) -> FormTest:
+    """The score test of the coefficient, see `models.regression.likelihood_tests`."""
+    theta, j = law.restricted(), law.place
+    free = np.arange(theta.size) != j
+    g, S, J = law.scores(theta)
+    information, _ = _efficient(J, J, j, free)
+    if not information > _SINGULAR * J[j, j]:
+        raise NotIdentified(
+            "the reports and the rows of exog do not determine the coefficient: it needs a "
+            "covariate that is no combination of others, and reports that depend on the answer"
+        )
+    H = -law.curvature(theta) if law.theta[j] != 0.0 else J
+    variance, a = _efficient(S, H, j, free)
+    mean = float(a @ g)
+    M = max(variance - mean**2, 0.0) / information
+    pull = mean**2 / information
+    powers = np.arange(4)
+    return FormTest(1, M ** (powers + 1), pull * M**powers, alpha)
+
+
+def _efficient(S: Array, H: Array, j: int, free: Array) -> tuple[float, Array]:
+    """Mean square of the score of j less what the others explain of it, and its weights."""
+    a = np.zeros(len(S))
+    a[j] = 1.0
+    if free.any():
+        a[free] = -np.linalg.lstsq(H[np.ix_(free, free)], H[free, j], rcond=1e-12)[0]
+    return float(a @ S @ a), a
+
+
+def response_channel(mechanism: Mechanism) -> tuple[Array, pd.Index[Any]]:
+    """Channel of the response, (k, l), without reports that never occur, and the categories."""
+    if mechanism.n_cohorts or mechanism.channel().shape[1] > _MOST_OUTPUTS:
+        raise NotAvailable(
+            f"the reports of {mechanism} are too many to be listed, which a plan of a regression "
+            "needs: plan with k-ary randomised response of the same epsilon"
+        )
+    Q = np.asarray(mechanism.channel().matrix())
+    return Q[:, Q.any(axis=0)], mechanism.categories

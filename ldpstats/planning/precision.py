@@ -1,0 +1,741 @@
+"""How precise the estimates of a survey will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import (
+    distribution,
+    level,
+    numbers,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+    positive_number,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.tests import observed_tangent_inverse
+from ldpstats.labels import align, position, preview
+from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.moments import Moments
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.pum import PUM
+from ldpstats.models.frequency.estimates import rests_on_scores
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    SummaryTable,
+    distinct_lines,
+    epsilon_text,
+    one_line,
+    rest_notes,
+)
+from ldpstats.planning.hashing import Loss, Rates, categories, each, sample_size, setting
+from ldpstats.planning.losses import krappor_worst_l2, krr_worst_l2, nonprivate_worst_l2
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+__all__ = [
+    "METHODS",
+    "PersonalizedBound",
+    "Precision",
+    "check_mechanism",
+    "crossover_epsilon",
+    "effect_of_design",
+    "effective_sample_size",
+    "effective_sample_size_high_privacy",
+    "effective_sample_size_low_privacy",
+    "excess_ratio",
+    "expected_shares",
+    "has_scores",
+    "hashed_rates",
+    "one_report_covariance",
+    "one_report_variances",
+    "personalized_bound",
+    "place_of_category",
+    "precision",
+    "relatives",
+    "report_variances",
+    "score_covariance",
+    "standard_errors",
+    "widths",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Standard errors that a survey will have, as `precision` computes them.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    p : Series
+        The distribution that is assumed, by category.
+    n : int
+        Respondents.
+    design_effect : float
+    variances : array, shape (k,)
+        Variances of the estimates from one respondent, without the design effect.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> found = precision(ldp.KRR(("yes", "no"), epsilon=1.0), [0.1, 0.9], n=1000)
+    >>> found.se.round(4).to_dict(), round(found.total, 6)
+    ({'yes': 0.0318, 'no': 0.0318}, 0.002021)
+    """
+
+    mechanism: Mechanism
+    p: pd.Series[Any]
+    n: int
+    design_effect: float
+    variances: Array
+
+    def __repr__(self) -> str:
+        return f"Precision({self.mechanism}, n={self.n}, largest se={self.se.max():.4g})"
+
+    @cached_property
+    def se(self) -> pd.Series[Any]:
+        """Standard error of the unconstrained estimate of each category."""
+        return self._named(standard_errors(self.variances, self.n, self.design_effect), "se")
+
+    @property
+    def total(self) -> float:
+        """Sum of the variances of all categories: the expected squared l2 loss."""
+        return float(self.variances.sum() * self.design_effect / self.n)
+
+    @property
+    def worst(self) -> Any:
+        """The category with the largest standard error."""
+        return self.p.index[int(np.argmax(self.variances))]
+
+    @property
+    def effective_n(self) -> float:
+        """Respondents who would give the same total variance without privacy, simply sampled."""
+        return self.n * self.effective_share
+
+    @property
+    def effective_share(self) -> float:
+        """`effective_n` over n: total variance without privacy over that with it; nan for 0/0."""
+        p, spread = self.p.to_numpy(), float(self.variances.sum()) * self.design_effect
+        direct = float(p @ (1.0 - p))
+        return direct / spread if spread > 0.0 else np.nan
+
+    def width(self, alpha: float = 0.05) -> pd.Series[Any]:
+        """Full width of the Wald interval of each category, before a cut to [0, 1].
+
+        Parameters
+        ----------
+        alpha : float
+            1 - coverage.
+
+        Raises
+        ------
+        InvalidArgument
+            If `alpha` is not between 0 and 1.
+        """
+        return self._named(widths(self.se.to_numpy(), level(alpha)), "width")
+
+    @property
+    def relative(self) -> pd.Series[Any]:
+        """Standard error over p of each category; inf where p is zero."""
+        return self._named(relatives(self.se.to_numpy(), self.p.to_numpy()), "relative")
+
+    def frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """All of these by category: "p", "se", "width", "relative".
+
+        Parameters
+        ----------
+        alpha : float
+            1 - coverage of the intervals whose full width is shown.
+
+        Raises
+        ------
+        InvalidArgument
+            If `alpha` is not between 0 and 1.
+        """
+        return pd.DataFrame(
+            {"p": self.p, "se": self.se, "width": self.width(alpha), "relative": self.relative}
+        )
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """The standard errors as a table.
+
+        Parameters
+        ----------
+        alpha : float
+            1 - coverage of the intervals whose full width is shown.
+        max_rows : int
+            Categories to show, the most frequent first where there are more.
+
+        Raises
+        ------
+        InvalidArgument
+            If `alpha` or `max_rows` is invalid.
+        """
+        alpha, most = level(alpha), positive_integer("max_rows", max_rows)
+        frame = self.frame(alpha)
+        frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
+        shown = frame.iloc[frequent]
+        table = SummaryTable(
+            title="Expected precision of frequencies",
+            header=self._header(),
+            columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
+            notes=[
+                *rest_notes(len(shown), len(frame)),
+                "Of the unconstrained estimate, on which intervals and tests rest.",
+            ],
+        )
+        return table.layout()
+
+    def _header(self) -> list[list[str]]:
+        share = self.effective_share
+        kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
+        largest_se = f"{self.se.max():.4g} ({one_line(self.worst, 20)})"
+        return [
+            ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
+            ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
+            ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
+        ]
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+    def _named(self, values: Array, name: str) -> pd.Series[Any]:
+        return pd.Series(values, index=self.p.index, name=name)
+
+
+def precision(
+    mechanism: Mechanism,
+    p: npt.ArrayLike | None,
+    n: int,
+    design_effect: float = 1.0,
+    candidates: Any = None,
+    method: str = "mle",
+) -> Precision:
+    """Standard errors of the estimates from n respondents, before there are any.
+
+    Those of the unconstrained estimate, on which intervals and tests of `FrequencyModel` rest.
+    Where a mechanism has cohorts, they are given their hashes and cohorts of equal size. The
+    constrained estimates vary less where shares are near zero.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism; `Observed` for a survey without privacy.
+    p : array-like, shape (k,), or Series or mapping by label, or None
+        Expected distribution; an array is in category order. None: uniform. Over an open alphabet
+        it may sum to less than one.
+    n : int
+        Respondents.
+    design_effect : float
+        Factor by which the sampling design multiplies the variances of the estimates from the
+        reports. That of the answers themselves is larger if sampling is clustered, because noise is
+        drawn for each respondent: using it errs on the safe side.
+    candidates : sequence of str, optional
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
+    method : {"mle", "inversion"}
+        How the reports will be fitted: as in `one_report_covariance`.
+
+    Returns
+    -------
+    Precision
+
+    Raises
+    ------
+    NotIdentified
+        If the reports of the mechanism leave p open.
+    NotAvailable
+        If the candidates are too many for standard errors.
+    InvalidArgument
+        If an argument is out of range.
+
+    Notes
+    -----
+    For k-RR, and k-RAPPOR by inversion, the totals are KBR16 Propositions 3 and 4.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "cook", "driver"), epsilon=1.0)
+    >>> precision(krr, [0.5, 0.3, 0.2], n=2000).se.round(4).to_dict()
+    {'nurse': 0.03, 'cook': 0.0287, 'driver': 0.0277}
+    """
+    variances = one_report_variances(mechanism, p, candidates, method)
+    labels = mechanism.labels(candidates)
+    shares = expected_shares(p, labels, partial=mechanism.is_open)
+    respondents, effect = positive_integer("n", n), effect_of_design(design_effect)
+    return Precision(
+        mechanism, pd.Series(shares, index=labels, name="p"), respondents, effect, variances
+    )
+
+
+def standard_errors(variances: Array, n: int, design_effect: float) -> Array:
+    """Of n respondents; as computed, it never rises in n."""
+    return np.asarray(np.sqrt(variances * design_effect / float(n)))
+
+
+def widths(se: Array, alpha: float) -> Array:
+    """Full widths of Wald intervals."""
+    from scipy.special import ndtri
+
+    return np.asarray(-2.0 * ndtri(alpha / 2.0) * se)
+
+
+def relatives(se: Array, p: Array) -> Array:
+    """Standard errors over p; inf where p is zero."""
+    with np.errstate(over="ignore"):  # of p next to zero
+        return np.asarray(np.divide(se, p, out=np.full(p.shape, np.inf), where=p > 0.0))
+
+
+def place_of_category(category: object, labels: pd.Index[Any]) -> int:
+    """The place of a category that an argument names."""
+    return position("category", category, labels, f"must be one of the labels {preview(labels)}")
+
+
+# -- The cost of privacy in respondents under k-RR and k-RAPPOR -----------------------------------
+
+
+_MECHANISMS = ("krr", "krappor")
+
+
+def effective_sample_size(
+    mechanism: str, k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
+) -> Loss:
+    """Respondents without privacy who would give the same worst-case loss (KBR16 section 4.3).
+
+    n times the ratio of the worst-case squared l2 losses, non-private over private. The l1 losses
+    give the same number.
+
+    Parameters
+    ----------
+    mechanism : {"krr", "krappor"}
+    k : int
+        Number of categories.
+    epsilon : float or array
+        Privacy of a report, in nats.
+    n : int or array of int
+        Respondents.
+    theta : float, optional
+        As in `krappor_l2`; only for "krappor".
+
+    Returns
+    -------
+    float or array
+        Of the shape to which `epsilon` and `n` broadcast.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is out of range, or `theta` is given for "krr".
+
+    Notes
+    -----
+    For k-RAPPOR the slides of KBR16 print k^2 e^epsilon where the paper's eq. 12 correctly has
+    k^2 e^(epsilon/2): at k = 100 and epsilon = ln 100 the slides keep .0080 of the sample instead
+    of .0742.
+
+    Examples
+    --------
+    >>> round(float(effective_sample_size("krr", 100, epsilon=np.log(100), n=10_000)))
+    2475
+    >>> round(float(effective_sample_size("krappor", 100, epsilon=np.log(100), n=10_000)))
+    742
+    """
+    if one_of("mechanism", mechanism, _MECHANISMS) == "krappor":
+        private = krappor_worst_l2(k, epsilon, n, theta)
+    elif theta is None:
+        private = krr_worst_l2(k, epsilon, n)
+    else:
+        raise InvalidArgument("theta", theta, "belongs to 'krappor'; leave it out for 'krr'")
+    return sample_size(n) * nonprivate_worst_l2(k, n) / private
+
+
+def effective_sample_size_high_privacy(
+    mechanism: str, k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike
+) -> Loss:
+    """KBR16's form of `effective_sample_size` for small epsilon and many categories (section 4.3).
+
+    n epsilon^2 / k^2 for k-RR and n epsilon^2 / (4k) for k-RAPPOR. No mechanism exceeds a constant
+    times n epsilon^2 / k for epsilon <= 1 (KBR16 Proposition 1), so k-RAPPOR is order optimal and
+    k-RR is not. At small k, the limit of k-RAPPOR has (k - 1) / k^2 in place of 1 / k. See
+    `effective_sample_size` for the parameters.
+
+    Examples
+    --------
+    >>> round(float(effective_sample_size_high_privacy("krappor", 100, epsilon=0.1, n=10**6)), 6)
+    25.0
+    """
+    k = categories(k)
+    scale = k**2 if one_of("mechanism", mechanism, _MECHANISMS) == "krr" else 4 * k
+    eps, respondents = setting(epsilon, n)
+    return respondents * eps**2 / scale
+
+
+def effective_sample_size_low_privacy(mechanism: str, k: int, n: npt.ArrayLike) -> Loss:
+    """KBR16's form of `effective_sample_size` at epsilon = ln k for many categories (section 4.3).
+
+    n / 4 for k-RR, which is order optimal there (it keeps at least 1/9 of the sample at every k and
+    every epsilon >= ln k), and n / sqrt(k) for k-RAPPOR. See `effective_sample_size` for the
+    parameters.
+
+    Examples
+    --------
+    >>> float(effective_sample_size_low_privacy("krappor", 100, n=10_000))
+    1000.0
+    """
+    k = categories(k)
+    scale = 4.0 if one_of("mechanism", mechanism, _MECHANISMS) == "krr" else np.sqrt(k)
+    return sample_size(n) / scale
+
+
+def excess_ratio(k: int, epsilon: npt.ArrayLike) -> Loss:
+    """Ratio of the squared l2 losses that privacy adds under k-RAPPOR and under k-RR.
+
+    This is f(epsilon, k) of KBR16 section D. It depends neither on p nor on n: where it is at least
+    1, k-RR has at most the loss of k-RAPPOR for every p and n. It increases with epsilon, and
+    passes 1 at `crossover_epsilon`.
+
+    Parameters
+    ----------
+    k : int
+        Number of categories.
+    epsilon : float or array
+        Privacy of a report, in nats.
+
+    Raises
+    ------
+    InvalidArgument
+        If `k` is below 2 or `epsilon` is not positive.
+
+    Notes
+    -----
+    KBR16 Proposition 5 states that the ratio is at least 1 for epsilon >= ln(k/2). The paper's
+    proof covers epsilon >= ln k, where the minimum is 2.1536, at k = 8 (not 3.1559 at k = 7); at
+    ln(k/2) it is 1.443, at k = 11.
+
+    Examples
+    --------
+    >>> round(float(excess_ratio(8, np.log(8))), 4)
+    2.1536
+    """
+    k = categories(k)
+    half = each("epsilon", epsilon, positive_epsilon) / 2.0
+    flip = np.exp(-half)
+    return k / (k - 1) * np.exp(half) * (1.0 + flip) ** 2 / (2.0 + (k - 2) * flip**2)
+
+
+def crossover_epsilon(k: int) -> float:
+    """Epsilon from which k-RR has no larger squared l2 loss than k-RAPPOR, for every p and n.
+
+    It solves ``excess_ratio(k, epsilon) = 1``, which is k t^3 + 2 t^2 + k t = (k - 1)(k - 2) in
+    t = e^(epsilon/2), and grows as (2/3) ln k. The worst-case l1 losses cross at the same epsilon.
+
+    Parameters
+    ----------
+    k : int
+        Number of categories.
+
+    Returns
+    -------
+    float
+        In nats; 0 for k <= 5, where k-RR is better at every epsilon.
+
+    Raises
+    ------
+    InvalidArgument
+        If `k` is below 2.
+
+    Examples
+    --------
+    >>> [round(crossover_epsilon(k), 2) for k in (5, 8, 16, 64, 256, 1024)]
+    [0.0, 0.78, 1.56, 2.69, 3.67, 4.61]
+    """
+    k = categories(k)
+    if k <= 5:
+        return 0.0
+    roots = np.roots([k, 2.0, k, -(k - 1.0) * (k - 2.0)])
+    return 2.0 * float(np.log(roots[np.isreal(roots)].real.max()))
+
+
+# -- Covariance of the unconstrained estimate at one respondent, on which every plan rests --------
+
+
+_EFFECTS = (1e-6, 1e6)
+METHODS = ("mle", "inversion")
+_LEAST = 1e-12  # frequency of an answer that nobody gives
+
+
+def one_report_covariance(
+    mechanism: Mechanism,
+    p: npt.ArrayLike | None = None,
+    candidates: Any = None,
+    method: str = "mle",
+) -> Covariance:
+    """Covariance of the unconstrained estimate from one respondent's report.
+
+    Divided by n it is the covariance of `FrequencyResults.linear_params` from n respondents, on
+    which intervals and tests rest. It is exact; where a mechanism has cohorts, given their hashes
+    and cohorts of equal size.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Any mechanism.
+    p : array-like, shape (k,), or Series, optional
+        Distribution of the categories or candidates, a Series by label. Over an open alphabet it
+        may sum to less than one: other answers are then taken to hash evenly. Default: uniform.
+    candidates : sequence of str, optional
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
+    method : {"mle", "inversion"}
+        How the reports will be fitted. Beside "mle", reports of bits and of block designs have an
+        unconstrained estimate from their likelihood, whose variance is the inverse information;
+        with "inversion", or where only sums of bits are kept, they have the linear one from counts.
+        For other mechanisms the two are one.
+
+    Returns
+    -------
+    Covariance
+        Of size k, in the order of ``mechanism.labels(candidates)``.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports leave p open.
+    NotAvailable
+        If the categories are too many for a covariance, or candidates for standard errors.
+    InvalidArgument
+        If `mechanism` is not a mechanism, `p` is not a distribution over the categories, or
+        `method` is another.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(4, epsilon=1.0)
+    >>> one_report_covariance(krr, [0.4, 0.3, 0.2, 0.1]).variances().round(3)
+    array([2.304, 2.157, 1.991, 1.804])
+    """
+    problem, law, scored = _planned(mechanism, p, candidates, method)
+    if scored is not None:
+        return scored
+    if not problem.has_covariance:
+        raise NotAvailable(
+            f"the covariance of {problem.k} categories of {mechanism} is too large to form: "
+            "precision() has their standard errors"
+        )
+    return problem.covariance(law).scaled(float(problem.nobs))
+
+
+def one_report_variances(
+    mechanism: Mechanism, p: Any = None, candidates: Any = None, method: str = "mle"
+) -> Array:
+    """The diagonal of `one_report_covariance`, shape (k,), for very many categories too."""
+    problem, law, scored = _planned(mechanism, p, candidates, method)
+    if scored is not None:
+        return scored.variances()
+    return np.asarray(problem.estimate_variances(law) * problem.nobs)
+
+
+def _planned(
+    mechanism: Mechanism, p: Any, candidates: Any, method: str
+) -> tuple[Moments, Array, Covariance | None]:
+    """The equations of one report in each cohort, the distribution, and what scores know."""
+    check_mechanism(mechanism)
+    how = one_of("method", method, METHODS)
+    law = expected_shares(p, mechanism.labels(candidates), partial=mechanism.is_open)
+    problem = mechanism.moments(mechanism.specimen(), candidates)
+    if how == "inversion" or not has_scores(mechanism, problem):
+        return problem, law, None
+    try:
+        return problem, law, score_covariance(mechanism, law)[1]
+    except (NotAvailable, NotIdentified):  # inversion has the milder demands
+        return problem, law, None
+
+
+def has_scores(mechanism: Mechanism, problem: Moments | None = None) -> bool:
+    """Whether results rest on the likelihood of bits or blocks; `problem` has its equations."""
+    if mechanism.n_cohorts:  # which may have no equations without candidates
+        return False
+    if problem is None:
+        problem = mechanism.moments(mechanism.specimen())
+    return rests_on_scores([mechanism], [problem])
+
+
+def score_covariance(mechanism: Mechanism, p: Array) -> tuple[Array, Covariance]:
+    """The inverse information at p on the tangent space, after p with no frequency at zero."""
+    start = np.maximum(p, _LEAST)
+    start = start / start.sum()
+    return start, observed_tangent_inverse(mechanism.channel().information(start))
+
+
+def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
+    """Return a mechanism; refuse anything else."""
+    if isinstance(mechanism, PUM):
+        remedy = "has no distribution of its own: plan with its .common, categories and bots"
+        raise InvalidArgument(name, str(mechanism), remedy)
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument(name, mechanism, "must be a mechanism, such as KRR(...)")
+    return mechanism
+
+
+def expected_shares(p: Any, labels: pd.Index[Any], name: str = "p", partial: bool = False) -> Array:
+    """The distribution that a plan assumes, shape (k,): uniform by default, a Series by label."""
+    k = len(labels)
+    if p is None:
+        return np.full(k, 1.0 / k)
+    return distribution(name, align(name, p, labels), k, partial)
+
+
+def effect_of_design(value: object) -> float:
+    """A design effect: the factor by which the sampling design multiplies variances."""
+    return positive_number("design_effect", value, _EFFECTS)
+
+
+# -- Variance of the frequency of one answer, per report, whatever the mechanism ------------------
+# Every mechanism here says of an answer whether a report supports it: it is the answer (k-RR), its
+# bit is set (unary), or the cell that it owns is reported or set (hashed). With the chance `own`
+# that an answer supports itself, and `other` that another one does (over random hashes, where it
+# may own the same cell), an answer of frequency f is supported by the share ``u = other + (own -
+# other) f`` of the reports, and the variance of its estimate from one report is
+#
+#     u (1 - u) / (own - other)^2.
+#
+# An answer that owns h bits has h times the information if they are added up, as least squares
+# does; as a likelihood they have ``(1 + 1/v)^h - 1``, with v the variance from one bit.
+
+
+def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
+    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
+    laws = [mechanism.cell_law for mechanism in mechanisms]
+    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
+    return Rates(high, 1.0 - high, other, high - other)
+
+
+def report_variances(
+    rates: Rates, frequency: float = 0.0, n_hashes: int = 1, likelihood: bool = False
+) -> Array:
+    """Variance from one report of the frequency of an answer, shape (e,)."""
+    single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
+    if likelihood:
+        return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))
+    return np.asarray(single / n_hashes)
+
+
+# -- A bound on the l1 loss of a personalised estimate --------------------------------------------
+
+
+@dataclass(frozen=True)
+class PersonalizedBound:
+    """Upper bound of the l1 loss of a personalised estimate, in two parts.
+
+    Parameters
+    ----------
+    first : float
+        l1 loss of the estimate of the intermediate distribution.
+    second : float
+        The most that errors in the background knowledge add.
+    worst_second : float
+        Maximum of `second` over all true backgrounds, computed from the estimates alone; twice the
+        share of the tags if no estimate is negative.
+
+    Examples
+    --------
+    >>> PersonalizedBound(first=0.02, second=0.01, worst_second=0.1).total
+    0.03
+    """
+
+    first: float
+    second: float
+    worst_second: float
+
+    @property
+    def total(self) -> float:
+        """The bound."""
+        return self.first + self.second
+
+
+def personalized_bound(
+    r_hat: npt.ArrayLike, r: npt.ArrayLike, pi_hat: npt.ArrayLike, pi: npt.ArrayLike
+) -> PersonalizedBound:
+    """Bound the l1 loss of eq. 21's estimate under a personalised mechanism (MK19 Theorem 1).
+
+    The estimate is ``p_hat(x) = r_hat(x) + sum_t r_hat(t) pi_hat_t(x)`` over the tags t, and ::
+
+        l1(p_hat, p) <= l1(r_hat, r) + sum_t |r_hat(t)| l1(pi_hat_t, pi_t).
+
+    Parameters
+    ----------
+    r_hat : array, shape (k + kappa,)
+        Estimated distribution of the intermediate data: k categories, then kappa tags. Entries may
+        be negative.
+    r : array, shape (k + kappa,)
+        The true one.
+    pi_hat : array, shape (kappa, k)
+        Assumed distributions of the category given each tag. Entries may be negative.
+    pi : array, shape (kappa, k)
+        The true ones.
+
+    Returns
+    -------
+    PersonalizedBound
+
+    Raises
+    ------
+    InvalidArgument
+        If shapes differ, an entry is not finite, or `r` or a row of `pi` is not a distribution.
+
+    Notes
+    -----
+    MK19 prints the second part without the absolute value, which may fail where an estimate is
+    negative. Its maximum is ``sum_t |r_hat(t)| (1 + |pi_hat_t|_1)``, which is ``2 sum_t
+    |r_hat(t)|`` when each pi_hat_t is a distribution.
+
+    Examples
+    --------
+    >>> bound = personalized_bound(
+    ...     r_hat=[0.52, 0.28, 0.2], r=[0.5, 0.3, 0.2], pi_hat=[[0.5, 0.5]], pi=[[0.9, 0.1]]
+    ... )
+    >>> round(bound.first, 4), round(bound.second, 4), round(bound.worst_second, 4)
+    (0.04, 0.16, 0.4)
+    """
+    truth = _finite("pi", pi)
+    if truth.ndim != 2:
+        remedy = "must have one row for each tag and one column for each category"
+        raise InvalidArgument("pi", f"array of shape {truth.shape}", remedy)
+    kappa, k = truth.shape
+    for t, row in enumerate(truth):
+        distribution(f"pi[{t}]", row, k)
+    assumed = _finite("pi_hat", pi_hat, (kappa, k))
+    estimate = _finite("r_hat", r_hat, (k + kappa,))
+    tags = np.abs(estimate[k:])
+    return PersonalizedBound(
+        float(np.abs(estimate - distribution("r", r, k + kappa)).sum()),
+        float(tags @ np.abs(assumed - truth).sum(axis=1)),
+        float(tags @ (1.0 + np.abs(assumed).sum(axis=1))),
+    )
+
+
+def _finite(name: str, value: object, shape: tuple[int, ...] | None = None) -> Array:
+    remedy = "must be an array of finite numbers"
+    array = numbers(name, value, remedy)
+    if shape is not None and array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", f"must have shape {shape}")
+    if not np.all(np.isfinite(array)):
+        raise InvalidArgument(name, value, remedy)
+    return array

@@ -1,0 +1,798 @@
+"""Priors of frequencies: labels that a caller gives, and the arrays that a sampler needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import listed, numbers, positive_integer, positive_number, real_number
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import align, as_labels
+
+__all__ = ["Beta", "Dirichlet", "LogisticNormal", "Margins", "Normal", "Pooling", "SimplexPrior"]
+
+
+Array = npt.NDArray[Any]
+
+_MOST_NUMBERS = 100_000_000
+
+
+class LogitLaw(ABC):
+    """A law of p on the simplex, seen by logits: ``p = softmax(eta)``, eta of shape (..., k).
+
+    Adding a number to every logit changes nothing, and gradients sum to zero. The density is that
+    of log ratios ``eta_j - eta_r``, whichever category r is the reference: the Jacobian ``prod p``
+    of the map from p is included.
+    """
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """Number of categories."""
+
+    @abstractmethod
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        """Log density, (c,), up to a constant, and gradient in eta, (c, k), at log p, (c, k)."""
+
+    @abstractmethod
+    def curvature(self, logp: Array) -> Array:
+        """The negative Hessian in eta, shape (k, k), at log p of shape (k,)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Draws of p, shape (size, k)."""
+
+    @abstractmethod
+    def start(self) -> Array:
+        """log p, shape (k,), of a point where the density of log ratios is large."""
+
+
+class SimplexPrior(ABC):
+    """A prior of the frequencies of labelled categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> isinstance(ldp.priors.Dirichlet(1.0), ldp.priors.SimplexPrior)
+    True
+    """
+
+    @abstractmethod
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
+        """The law over these categories in their order; a Series is matched by label."""
+
+
+def softmax_log(eta: Array) -> Array:
+    """log p, shape (..., k), of p = softmax(eta)."""
+    shifted = eta - eta.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def check_draw(rng: object, draws: object, numbers: int) -> int:
+    """How many draws of so many numbers, from a generator that is one."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
+    wanted = positive_integer("draws", draws)
+    if wanted * numbers > _MOST_NUMBERS:
+        remedy = f"of {numbers} numbers each are more than {_MOST_NUMBERS:,} in all: draw fewer"
+        raise InvalidArgument("draws", wanted, remedy)
+    return wanted
+
+
+# -- The beta prior of an unknown parameter -------------------------------------------------------
+
+
+_RANGE = (1e-3, 1e9)
+
+
+@dataclass(frozen=True)
+class Beta:
+    """The beta prior of a probability: density proportional to ``x^(a - 1) (1 - x)^(b - 1)``.
+
+    Parameters
+    ----------
+    a, b : float
+        From 0.001 to 1e9. ``Beta(1, 1)`` is flat; ``Beta(a, b)`` has the mean ``a / (a + b)`` and
+        counts as so many as a + b - 2 respondents of whom it is known directly.
+
+    Raises
+    ------
+    InvalidArgument
+        If `a` or `b` is out of range.
+
+    Examples
+    --------
+    About one in ten cheats, as in 18 respondents who were watched:
+
+    >>> Beta(2, 18)
+    Beta(2.0, 18.0)
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b"):
+            remedy = f"must be a number from {_RANGE[0]:g} to {_RANGE[1]:g}, for example 1.0"
+            value = real_number(name, getattr(self, name), remedy)
+            if not _RANGE[0] <= value <= _RANGE[1]:  # nor nan
+                raise InvalidArgument(name, value, remedy)
+            object.__setattr__(self, name, float(value))
+
+    def __repr__(self) -> str:
+        return f"Beta({self.a!r}, {self.b!r})"
+
+
+# -- The Dirichlet prior --------------------------------------------------------------------------
+
+
+_LEAST = 1e-150  # of a draw: products of two are still numbers
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletLaw(LogitLaw):
+    """A Dirichlet law of concentrations alpha, shape (k,)."""
+
+    alpha: Array
+
+    @property
+    def k(self) -> int:
+        return int(self.alpha.size)
+
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        return logp @ self.alpha, self.alpha - self.alpha.sum() * np.exp(logp)
+
+    def curvature(self, logp: Array) -> Array:
+        p = np.exp(logp)
+        return np.asarray(self.alpha.sum() * (np.diag(p) - np.outer(p, p)))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        return np.maximum(rng.dirichlet(self.alpha, size), _LEAST)
+
+    def start(self) -> Array:
+        return np.asarray(np.log(self.alpha / self.alpha.sum()))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dirichlet(SimplexPrior):
+    """The Dirichlet prior of frequencies: ``density(p)`` proportional to ``prod p_j^(a_j - 1)``.
+
+    Parameters
+    ----------
+    concentration : float, or array_like of shape (k,), or Series by category
+        a_j, from 0.001 to 1e9; one number is that of every category. 1 is the flat prior, under
+        which every p is as likely as any other; 1/2 is Jeffreys' prior of answers that are not
+        privatised. Their sum counts as the answers of so many respondents asked directly.
+
+    Raises
+    ------
+    InvalidArgument
+        For concentrations out of range; when it is used, for other labels than the categories.
+
+    Examples
+    --------
+    >>> Dirichlet(0.5)
+    Dirichlet(0.5)
+    >>> Dirichlet(pd.Series({"b": 2.0, "a": 1.0})).law(pd.Index(["a", "b"])).alpha
+    array([1., 2.])
+    """
+
+    concentration: Any = 1.0
+
+    def __post_init__(self) -> None:
+        given = self.concentration
+        remedy = (
+            f"must be a number from {_RANGE[0]:g} to {_RANGE[1]:g}, or one for each category, such "
+            "as 1.0, the flat prior"
+        )
+        values = given.to_numpy() if isinstance(given, pd.Series) else given
+        array = numbers("concentration", values, remedy)
+        if np.asarray(values).dtype == bool or isinstance(values, bool):
+            raise InvalidArgument("concentration", given, remedy)
+        if array.ndim > 1 or not array.size:
+            raise InvalidArgument("concentration", f"array of shape {array.shape}", remedy)
+        if not np.all((array >= _RANGE[0]) & (array <= _RANGE[1])):  # nor nan
+            raise InvalidArgument("concentration", given, remedy)
+        kept = given.copy() if isinstance(given, pd.Series) else array
+        object.__setattr__(self, "concentration", float(array) if array.ndim == 0 else kept)
+
+    def __repr__(self) -> str:
+        shown = self.concentration
+        if isinstance(shown, pd.Series):
+            shown = shown.to_dict()
+        return f"Dirichlet({shown if isinstance(shown, float | dict) else shown.tolist()})"
+
+    def law(self, labels: pd.Index[Any]) -> DirichletLaw:
+        k = len(labels)
+        if isinstance(self.concentration, float):
+            return DirichletLaw(np.full(k, self.concentration))
+        values = align("concentration", self.concentration, labels)
+        return DirichletLaw(
+            numbers("concentration", values, f"must be a number for each of {k} categories", (k,))
+        )
+
+
+# -- The logistic normal prior --------------------------------------------------------------------
+
+
+_LARGEST_MEAN = 100.0
+_SD = (1e-3, 100.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticNormalLaw(LogitLaw):
+    """p = softmax(eta), eta normal with these means, (k,), and this covariance, (k, k)."""
+
+    mean: Array
+    covariance: Array
+
+    @property
+    def k(self) -> int:
+        return int(self.mean.size)
+
+    @cached_property
+    def precision(self) -> Array:
+        """Inverse covariance of the differences of logits, shape (k, k): rows sum to zero.
+
+        With D the differences from the last logit it is ``D' (D S D')^-1 D``, whichever logit is
+        taken; ``S^-1 - S^-1 1 1' S^-1 / 1' S^-1 1`` where S has an inverse.
+        """
+        D = _differences(self.k)
+        return np.asarray(D.T @ np.linalg.solve(D @ self.covariance @ D.T, D))
+
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        gap = logp - self.mean
+        slope = -gap @ self.precision
+        return 0.5 * (gap * slope).sum(axis=-1), slope
+
+    def curvature(self, logp: Array) -> Array:
+        return self.precision
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        D = _differences(self.k)
+        root = np.linalg.cholesky(D @ self.covariance @ D.T)
+        ratios = D @ self.mean + rng.standard_normal((size, self.k - 1)) @ root.T
+        return np.exp(softmax_log(np.column_stack([ratios, np.zeros(size)])))
+
+    def start(self) -> Array:
+        return softmax_log(self.mean)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogisticNormal(SimplexPrior):
+    """Frequencies ``p_j = exp(eta_j) / sum exp(eta)`` with normal eta, one for each category.
+
+    Only differences of eta matter: their means and variances are what the prior says of log ratios
+    ``log(p_i / p_j)``, with variance ``sd_i^2 + sd_j^2`` unless a covariance is given. Categories
+    are treated alike by default, whatever their order.
+
+    Parameters
+    ----------
+    mean : float, array_like of shape (k,), or Series by category
+        Of eta.
+    sd : float, array_like of shape (k,), or Series by category
+        Standard deviations of independent eta, from 0.001 to 100.
+    covariance : array_like of shape (k, k), or DataFrame by category, optional
+        Covariance of eta, instead of `sd`: symmetric, positive definite but for a number that is
+        added to all.
+
+    Raises
+    ------
+    InvalidArgument
+        For values out of range, both of `sd` and `covariance`; when it is used, for other labels
+        than the categories.
+
+    References
+    ----------
+    J. Aitchison and S. M. Shen, Logistic-normal distributions, Biometrika 67 (1980), 261-272.
+
+    Examples
+    --------
+    >>> LogisticNormal(sd=0.5)
+    LogisticNormal(mean=0.0, sd=0.5)
+    >>> LogisticNormal(sd=2.0).law(pd.RangeIndex(3)).draw(np.random.default_rng(1), 2).round(3)
+    array([[0.168, 0.769, 0.063],
+           [0.705, 0.018, 0.277]])
+    """
+
+    mean: Any = 0.0
+    sd: Any = None
+    covariance: Any = None
+
+    def __post_init__(self) -> None:
+        how = "must be a finite number up to 100, or one for each category"
+        object.__setattr__(self, "mean", _given("mean", self.mean, how, -_LARGEST_MEAN))
+        if self.covariance is None:
+            how = f"must be a number from {_SD[0]:g} to {_SD[1]:g}, or one for each category"
+            sd = 1.0 if self.sd is None else self.sd
+            object.__setattr__(self, "sd", _given("sd", sd, how, _SD[0]))
+        elif self.sd is not None:
+            raise InvalidArgument("sd", self.sd, "goes without covariance: pass one of them")
+        else:
+            object.__setattr__(self, "covariance", _checked_covariance(self.covariance))
+
+    def __repr__(self) -> str:
+        name, spread = "sd", self.sd
+        if self.covariance is not None:
+            name, spread = "covariance", np.asarray(self.covariance)
+        return f"LogisticNormal(mean={_shown(self.mean)}, {name}={_shown(spread)})"
+
+    def law(self, labels: pd.Index[Any]) -> LogisticNormalLaw:
+        k = len(labels)
+        mean = _for_labels("mean", self.mean, labels)
+        if self.covariance is None:
+            return LogisticNormalLaw(mean, np.diag(_for_labels("sd", self.sd, labels) ** 2))
+        C = self.covariance
+        if isinstance(C, pd.DataFrame):
+            columns = [align("covariance", C[name], labels) for name in C.columns]
+            aligned = pd.DataFrame(np.array(columns), index=C.columns)
+            rows = [align("covariance", aligned[i], labels) for i in range(aligned.shape[1])]
+            return LogisticNormalLaw(mean, np.array(rows))
+        if C.shape != (k, k):
+            remedy = f"must have {k} rows and columns, one for each category"
+            raise InvalidArgument("covariance", f"array of shape {C.shape}", remedy)
+        return LogisticNormalLaw(mean, C)
+
+
+def _differences(k: int) -> Array:
+    """The matrix, (k - 1, k), of differences of k logits from the last one."""
+    return np.asarray(np.eye(k)[:-1] - np.eye(k)[-1])
+
+
+def _given(name: str, value: Any, remedy: str, least: float) -> Any:
+    """A number, a vector or a Series within bounds, copied."""
+    values = value.to_numpy() if isinstance(value, pd.Series) else value
+    array = numbers(name, values, remedy)
+    if np.asarray(values).dtype == bool or array.ndim > 1 or not array.size:
+        raise InvalidArgument(name, value, remedy)
+    if not np.all((array >= least) & (array <= 100.0)):  # nor nan
+        raise InvalidArgument(name, value, remedy)
+    if isinstance(value, pd.Series):
+        return value.copy()
+    return float(array) if array.ndim == 0 else array
+
+
+def _for_labels(name: str, value: Any, labels: pd.Index[Any]) -> Array:
+    k = len(labels)
+    if isinstance(value, float):
+        return np.full(k, value)
+    return numbers(name, align(name, value, labels), f"must be {k} numbers, one a category", (k,))
+
+
+def _checked_covariance(value: Any) -> Any:
+    remedy = (
+        "must be a symmetric matrix of finite numbers whose differences of any two categories "
+        "have positive variance"
+    )
+    values = value.to_numpy() if isinstance(value, pd.DataFrame) else value
+    C = numbers("covariance", values, remedy)
+    if C.ndim != 2 or C.shape[0] != C.shape[1] or len(C) < 2 or not np.isfinite(C).all():
+        raise InvalidArgument("covariance", value, remedy)
+    if isinstance(value, pd.DataFrame) and set(value.index) != set(value.columns):
+        raise InvalidArgument("covariance", value, "must have the same labels on both sides")
+    if isinstance(value, pd.DataFrame):
+        C = value.loc[:, value.index].to_numpy(dtype=np.float64)
+    scale = max(float(np.abs(C).max()), 1e-300)
+    D = _differences(len(C))
+    least = float(np.linalg.eigvalsh(D @ C @ D.T).min())
+    if np.abs(C - C.T).max() > 1e-10 * scale or least <= 1e-10 * scale or scale > 1e4:
+        raise InvalidArgument("covariance", value, remedy)
+    C = (C + C.T) / 2.0
+    return pd.DataFrame(C, value.index, value.index) if isinstance(value, pd.DataFrame) else C
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, pd.Series):
+        return value.to_dict()
+    return value if isinstance(value, float) else value.tolist()
+
+
+# -- The normal prior -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The normal prior of a coefficient.
+
+    Parameters
+    ----------
+    mean, sd : float
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not finite numbers, or `sd` is not positive.
+
+    Examples
+    --------
+    >>> Normal(0.0, 2.5)
+    Normal(0.0, 2.5)
+    """
+
+    mean: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        mean = real_number("mean", self.mean, "must be a finite number")
+        sd = real_number("sd", self.sd, "must be a positive finite number")
+        if not isfinite(mean):
+            raise InvalidArgument("mean", self.mean, "must be a finite number")
+        if not 0.0 < sd < float("inf"):
+            raise InvalidArgument("sd", self.sd, "must be a positive finite number")
+        object.__setattr__(self, "mean", float(mean))
+        object.__setattr__(self, "sd", float(sd))
+
+    def __repr__(self) -> str:
+        return f"Normal({self.mean!r}, {self.sd!r})"
+
+
+# -- A prior of a joint table: what is known of each margin, beside a prior of the association ----
+
+
+_MOST = 1e4  # of the concentrations of a margin: with more, chains hardly move
+_MOST_CELLS = 10_000  # of tables that are drawn
+_STEP = 1e-4  # of finite differences
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Prior of a joint table from what is known of its margins.
+
+    The margins are independent, each with a Dirichlet law of its own. Given them, every log odds
+    ratio of two categories of one variable by two of another (given the categories of any others)
+    is normal around 0. Margins and odds ratios determine a table, and neither restricts the other
+    (Barndorff-Nielsen 1978, section 9.4), so that this is a proper prior under which each margin
+    has exactly the law that is declared.
+
+    Parameters
+    ----------
+    first, second, third : Dirichlet, number or Series of concentrations; None
+        The law of the margin of the first variable, and so on. None for the flat Dirichlet(1). A
+        concentration is worth as many respondents whose true answer is known: those of a margin of
+        20 % and 80 % that 500 respondents gave are 100 and 400. They may sum to 10,000.
+    log_odds_sd : float
+        Standard deviation of each log odds ratio, from 0.001 to 100; 2 by default, by which 95 % of
+        odds ratios lie between 1/50 and 50.
+
+    Raises
+    ------
+    InvalidArgument
+        If `log_odds_sd` is not a number in its range, or a margin is no Dirichlet law.
+
+    Notes
+    -----
+    Let l_ij be the logarithms of the cells less their means over rows and columns. They have the
+    normal density ``exp(-sum l_ij^2 / (2 s^2))`` with s half of `log_odds_sd`. The density of the
+    natural parameters of the table is the product of the Dirichlet densities of the margins, this
+    one, and the determinant of the covariance of the margins' indicators, which is the Jacobian of
+    means with respect to natural parameters.
+
+    References
+    ----------
+    Barndorff-Nielsen, O. (1978). Information and Exponential Families. Wiley.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> prior = ldp.priors.Margins(first=ldp.priors.Dirichlet([100, 400]))
+    >>> table = prior.draw((2, 3), np.random.default_rng(1), draws=2000)
+    >>> table.shape, table.sum(axis=2).mean(axis=0).round(2).tolist()
+    ((2000, 2, 3), [0.2, 0.8])
+    """
+
+    first: Any = None
+    second: Any = None
+    third: Any = None
+    log_odds_sd: float = 2.0
+
+    def __post_init__(self) -> None:
+        sd = positive_number("log_odds_sd", self.log_odds_sd, _SD)
+        object.__setattr__(self, "log_odds_sd", sd)
+        for name in ("first", "second", "third"):
+            object.__setattr__(self, name, _margin(name, getattr(self, name)))
+
+    def law(self, labels: Sequence[pd.Index[Any]]) -> MarginsLaw:
+        """The law of a table over these categories, one index a variable.
+
+        Raises
+        ------
+        InvalidArgument
+            If concentrations are not of the categories, or there are more than three variables.
+        """
+        given = (self.first, self.second, self.third)
+        if len(labels) > len(given):
+            remedy = f"has at most {len(given)} margins, and the table has {len(labels)} variables"
+            raise InvalidArgument("prior", self, remedy)
+        if any(prior is not None for prior in given[len(labels) :]):
+            remedy = f"has a law for a third margin, and the table has {len(labels)} variables"
+            raise InvalidArgument("prior", self, remedy)
+        laws = [
+            np.ones(len(own)) if prior is None else prior.law(own).alpha
+            for prior, own in zip(given, labels, strict=False)
+        ]
+        for total in (float(a.sum()) for a in laws):
+            if total > _MOST:
+                remedy = f"must sum to at most {_MOST:g}, which all but fixes the margin"
+                raise InvalidArgument("concentration", total, remedy)
+        return MarginsLaw(tuple(laws), self.log_odds_sd)
+
+    def draw(self, sizes: Sequence[int], rng: np.random.Generator, draws: int = 1) -> Array:
+        """Tables drawn from the prior, shape (draws, k_1, ..., k_d).
+
+        Margins and association are drawn, and fitted together by iterative proportional fitting.
+        """
+        remedy = "must be the numbers of categories of two or three variables, such as (2, 3)"
+        given = [positive_integer("sizes", size, 2) for size in listed("sizes", sizes, remedy)]
+        if not 2 <= len(given) <= 3 or prod(given) > _MOST_CELLS:
+            raise InvalidArgument("sizes", sizes, f"{remedy}, {_MOST_CELLS:,} cells at most")
+        draws = check_draw(rng, draws, prod(given))
+        law = self.law([pd.RangeIndex(size) for size in given])
+        return law.draw(rng, draws).reshape(draws, *given)
+
+
+def _margin(name: str, given: Any) -> Dirichlet | None:
+    if given is None or isinstance(given, Dirichlet):
+        return given
+    try:
+        return Dirichlet(given)
+    except InvalidArgument:
+        remedy = "must be a Dirichlet law, its concentrations, or None for a flat one"
+        raise InvalidArgument(name, given, remedy) from None
+
+
+@dataclass(frozen=True, eq=False)
+class MarginsLaw(LogitLaw):
+    """The law that `Margins` gives to a table of certain sizes.
+
+    Parameters
+    ----------
+    concentrations : tuple of arrays, shapes (k_v,)
+        Those of the Dirichlet law of each margin.
+    log_odds_sd : float
+    """
+
+    concentrations: tuple[Array, ...]
+    log_odds_sd: float
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(map(len, self.concentrations))
+
+    @property
+    def k(self) -> int:
+        return int(np.prod(self.sizes))
+
+    def evaluate(self, logp: Array) -> tuple[Array, Array]:
+        """Log density and gradient: see `LogitLaw`.
+
+        The value is -inf where a margin is too small for its covariance to be positive definite in
+        this arithmetic.
+        """
+        c, d = len(logp), len(self.sizes)
+        P = np.exp(logp).reshape(c, *self.sizes)
+        margins = [P.sum(axis=self._but(v)) for v in range(d)]
+        values, slope = self._jacobian(P, margins)
+        good = np.isfinite(values)
+        for v, (a, m) in enumerate(zip(self.concentrations, margins, strict=True)):
+            safe = np.where(good[:, None], m, 1.0)
+            values = values + np.log(safe) @ (a - 1.0)
+            slope = slope + self._spread((a - 1.0) / safe, v)
+        by_logs = P * (slope - (P * slope).sum(axis=self._all, keepdims=True))
+        interactions = self._interactions(logp.reshape(P.shape))
+        variance = (self.log_odds_sd / 2.0) ** 2
+        values = values - (interactions**2).sum(axis=self._all) / (2.0 * variance)
+        by_logs = (by_logs - interactions / variance).reshape(c, -1)
+        return np.where(good, values, -np.inf), np.where(good[:, None], by_logs, 0.0)
+
+    def curvature(self, logp: Array) -> Array:
+        """By differences of gradients."""
+        moves = _STEP * np.eye(self.k)
+        ahead, behind = (self.evaluate(softmax_log(logp + way * moves))[1] for way in (1.0, -1.0))
+        found = (behind - ahead) / (2.0 * _STEP)
+        return np.asarray((found + found.T) / 2.0)
+
+    def start(self) -> Array:
+        """Independence, with the mean of each margin."""
+        logs = [np.log(a / a.sum())[None] for a in self.concentrations]
+        table = sum((self._spread(own, v) for v, own in enumerate(logs)), np.zeros(1))
+        return np.asarray(table.reshape(-1))
+
+    def draw(self, rng: np.random.Generator, size: int) -> Array:
+        """Tables of this law, shape (size, k), cells in row-major order."""
+        margins = [DirichletLaw(a).draw(rng, size) for a in self.concentrations]
+        noise = rng.normal(0.0, self.log_odds_sd / 2.0, (size, *self.sizes))
+        P = np.exp(self._interactions(noise))
+        for _ in range(2000):
+            for v, m in enumerate(margins):
+                P *= self._spread(m / P.sum(axis=self._but(v)), v)
+            worst = [np.abs(P.sum(axis=self._but(v)) - m).max() for v, m in enumerate(margins)]
+            if max(worst) < 1e-12:
+                break
+        return np.asarray((P / P.sum(axis=self._all, keepdims=True)).reshape(size, -1))
+
+    # -- inside
+
+    @cached_property
+    def _all(self) -> tuple[int, ...]:
+        """The axes of the variables, behind that of the draws."""
+        return tuple(range(1, len(self.sizes) + 1))
+
+    def _but(self, *kept: int) -> tuple[int, ...]:
+        """The axes of all variables but these."""
+        return tuple(v + 1 for v in range(len(self.sizes)) if v not in kept)
+
+    def _spread(self, values: Array, *at: int) -> Array:
+        """Values by the categories of some variables, (c, ...), as tables of all."""
+        shape = [self.sizes[v] if v in at else 1 for v in range(len(self.sizes))]
+        return values.reshape(len(values), *shape)
+
+    def _interactions(self, logs: Array) -> Array:
+        """Logarithms less their sums of effects of single variables, (c, k_1, ..., k_d)."""
+        d = len(self.sizes)
+        means = [logs.mean(axis=self._but(v), keepdims=True) for v in range(d)]
+        grand = logs.mean(axis=self._all, keepdims=True)
+        return np.asarray(logs - sum(means) + (d - 1) * grand)
+
+    def _jacobian(self, P: Array, margins: list[Array]) -> tuple[Array, Array]:
+        """Log determinant of the covariance of the indicators, and its gradient by P.
+
+        Of each variable all indicators but the last one's.
+        """
+        c, d = len(P), len(self.sizes)
+        free, part = self._free, self._parts
+        whole = np.concatenate(margins, axis=1)
+        V = -whole[:, :, None] * whole[:, None, :]
+        V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
+        for v, w in combinations(range(d), 2):
+            both = P.sum(axis=self._but(v, w))
+            V[:, part[v], part[w]] += both
+            V[:, part[w], part[v]] += both.transpose(0, 2, 1)
+        V = V[:, free[:, None], free]
+        sign, values = np.linalg.slogdet(V)
+        good = (sign > 0) & np.isfinite(values)
+        V[~good] = np.eye(free.size)
+        inverse = np.zeros((c, whole.shape[1], whole.shape[1]))  # of last categories, zero
+        inverse[:, free[:, None], free] = np.linalg.inv(V)
+        own = np.diagonal(inverse, axis1=1, axis2=2) - 2.0 * np.einsum("cst,ct->cs", inverse, whole)
+        slope = np.zeros_like(P)
+        for v in range(d):
+            slope += self._spread(own[:, part[v]], v)
+        for v, w in combinations(range(d), 2):
+            slope += self._spread(2.0 * inverse[:, part[v], part[w]], v, w)
+        return np.where(good, values, -np.inf), slope
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        """Where the indicators of each variable are among those of all."""
+        return [slice(*pair) for pair in pairwise(np.cumsum([0, *self.sizes]).tolist())]
+
+    @cached_property
+    def _free(self) -> Array:
+        """All indicators but the last one of each variable."""
+        ends = np.cumsum(self.sizes)
+        return np.setdiff1d(np.arange(ends[-1]), ends - 1)
+
+
+# -- The hyperprior of partial pooling: how far groups may be from what they have in common -------
+
+
+_DF = (1.0, 1e6)
+_MOST_pooling = 1e150  # of a draw of the standard deviation, whose effects are still numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Pooling:
+    """Prior of the frequencies in several groups, with partial pooling.
+
+    The logarithm of the ratio of any two frequencies is normal between groups, around that of the
+    common distribution, with one standard deviation for all pairs of categories. That standard
+    deviation is unknown: it has a half-normal, or half-t, law.
+
+    Parameters
+    ----------
+    sd : float
+        Scale of that law, from 0.001 to 100. With the half-normal law of scale 1, the default, the
+        standard deviation between groups is below 2 with probability .95: of an answer that half of
+        the respondents give in a typical group, it is then between 2 % and 98 % in 95 % of groups.
+    df : float, optional
+        Degrees of freedom of a half-t law, at least 1; None for the half-normal one.
+    common : Dirichlet or LogisticNormal, optional
+        Prior of the common distribution; None for the flat Dirichlet(1).
+
+    Raises
+    ------
+    InvalidArgument
+        If a number is out of range, or `common` is not a prior of frequencies.
+
+    Notes
+    -----
+    Group g has ``log p_g = log p_0 + u_g`` up to a constant, with ``u_g ~ N(0, t^2 / 2)`` in every
+    direction of the log ratios: no category is the reference, and none is more variable than
+    another. Where a category varies more between groups than the others do, its frequencies are
+    pooled too much, and theirs too little.
+
+    References
+    ----------
+    Gelman, A. (2006). Prior distributions for variance parameters in hierarchical models. Bayesian
+    Analysis 1, 515-534.
+
+    Examples
+    --------
+    >>> prior = Pooling(sd=0.5)
+    >>> sd, common, groups = prior.draw(3, ("no", "yes"), np.random.default_rng(1), draws=100)
+    >>> sd.shape, common.shape, groups.shape
+    ((100,), (100, 2), (100, 3, 2))
+    """
+
+    sd: float = 1.0
+    df: float | None = None
+    common: SimplexPrior | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sd", positive_number("sd", self.sd, _SD))
+        if self.df is not None:
+            object.__setattr__(self, "df", positive_number("df", self.df, _DF))
+        common = Dirichlet(1.0) if self.common is None else self.common
+        if not isinstance(common, SimplexPrior):
+            remedy = "must be a prior of frequencies, such as Dirichlet(1.0), or None"
+            raise InvalidArgument("common", common, remedy)
+        object.__setattr__(self, "common", common)
+
+    def __repr__(self) -> str:
+        df = "" if self.df is None else f"df={self.df!r}, "
+        return f"Pooling(sd={self.sd!r}, {df}common={self.common!r})"
+
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
+        """The law of the common distribution over these categories."""
+        assert self.common is not None
+        return self.common.law(labels)
+
+    def log_density(self, sd: Array) -> tuple[Array, Array]:
+        """Log density of the standard deviation, (c,), up to a constant, and slope by log(sd)."""
+        square = (np.asarray(sd) / self.sd) ** 2
+        if self.df is None:
+            return -0.5 * square, -square
+        ratio = square / self.df
+        return -0.5 * (self.df + 1.0) * np.log1p(ratio), -(self.df + 1.0) * ratio / (1.0 + ratio)
+
+    def draw(
+        self, n_groups: int, categories: Any, rng: np.random.Generator, draws: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """Draws from the prior.
+
+        Parameters
+        ----------
+        n_groups : int
+        categories : number of categories, or list of labels
+        rng : numpy.random.Generator
+        draws : int
+
+        Returns
+        -------
+        sd : array, shape (draws,)
+            Standard deviation between groups.
+        common : array, shape (draws, k)
+            The common distribution.
+        groups : array, shape (draws, n_groups, k)
+        """
+        n_groups = positive_integer("n_groups", n_groups)
+        labels: pd.Index[Any] = as_labels("categories", categories)
+        draws = check_draw(rng, draws, n_groups * len(labels))
+        sd = self.sd * np.abs(rng.standard_normal(draws))
+        if self.df is not None:
+            sd = sd / np.sqrt(rng.chisquare(self.df, draws) / self.df)
+        common = self.law(labels).draw(rng, draws)
+        effects = rng.standard_normal((draws, n_groups, len(labels)))
+        effects *= np.minimum(sd, _MOST_pooling)[:, None, None] / np.sqrt(2.0)
+        logs = np.log(np.maximum(common, np.finfo(float).tiny))[:, None]
+        return sd, common, np.exp(softmax_log(logs + effects))

@@ -1,1 +1,0 @@
-"""The two problems that every estimator solves, `Likelihood` and `Moments`, and their parts."""

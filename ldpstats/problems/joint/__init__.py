@@ -1,1 +1,0 @@
-"""Moments of the joint distribution of several variables, from products of features."""

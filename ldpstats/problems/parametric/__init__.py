@@ -1,1 +1,0 @@
-"""Channels with unknown parameters: polynomial matrices, their likelihood, identification."""

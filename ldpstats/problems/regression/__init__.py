@@ -1,1 +1,0 @@
-"""Likelihoods of regressions on privatised answers, as functions of arrays."""

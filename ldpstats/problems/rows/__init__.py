@@ -1,1 +1,0 @@
-"""Rows of the likelihood matrix W by structure; one file a structure."""

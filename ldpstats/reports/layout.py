@@ -1,0 +1,569 @@
+"""How reports are held in arrays and written as text: labels, and packed bits."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import isclose
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.labels import OTHER_LABELS, as_series, encode, is_text, matched, whole
+from ldpstats.sampling import packing
+
+__all__ = [
+    "BitFormat",
+    "BlockFormat",
+    "LabelFormat",
+    "NumberFormat",
+    "ReportFormat",
+    "SubsetFormat",
+    "arrow_bytes",
+    "check_coded",
+    "check_fingerprints",
+    "cohort_beside",
+    "cohort_column",
+    "fingerprint_column",
+    "format_bits",
+    "holds_bytes",
+    "in_pandas",
+    "is_fingerprint",
+    "is_of_bytes",
+    "plain_bytes",
+    "split_cohorts",
+    "with_cohorts",
+]
+
+
+Array = npt.NDArray[Any]
+Packed = npt.NDArray[np.uint8]
+
+
+class ReportFormat(ABC):
+    """The form of a mechanism's reports: `Reports.y`, and the text in files and messages."""
+
+    @property
+    def packed_bits(self) -> int:
+        """Bits that a packed report takes, without the padding of its last byte; 0 for labels."""
+        return 0
+
+    @abstractmethod
+    def parse(self, name: str, labels: object) -> Array:
+        """Reports y from their text, (n,); `name` is what to call the text in an error."""
+
+    @abstractmethod
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        """Text of reports y, shape (n,): labels, or strings of bits in category order."""
+
+    def single(self, y: Array) -> Any:
+        """The text of one report."""
+        return self.text(y)[0]
+
+    def features(self, y: Array) -> Array | None:
+        """What a report adds to the equations of its mechanism, (n, d); None for bits or labels."""
+        return None
+
+    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
+        """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
+
+        Returns what is left of them, merged where that is quick, and the sums of the bits that
+        were left out, shape (n_bits,), or None.
+        """
+        return y, n, None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFormat(ReportFormat):
+    """Labels from a list: y has their positions in it.
+
+    `other` is what an error says to do where the data have other labels.
+    """
+
+    outputs: pd.Index[Any]
+    other: str = OTHER_LABELS
+
+    def matched(self, name: str, labels: object) -> Array:
+        """Positions of reports as people write them, (n,), -1 where missing."""
+        return matched(name, labels, self.outputs, other=self.other)
+
+    def parse(self, name: str, labels: object) -> Array:
+        codes = self.matched(name, labels)
+        absent = codes < 0
+        if absent.any():
+            row = int(np.argmax(absent)) + 1
+            raise InvalidArgument(
+                f"{name}, row {row}",
+                None,
+                f"is missing ({int(absent.sum())} of {codes.size} are): leave such rows out, for "
+                "example with column.dropna()",
+            )
+        return codes
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return np.asarray(self.outputs.take(y))
+
+    def single(self, y: Array) -> Any:
+        return self.outputs[int(y[0])]
+
+
+@dataclass(frozen=True)
+class NumberFormat(ReportFormat):
+    """Whole numbers below `n_outputs`, written in decimal digits."""
+
+    n_outputs: int
+
+    def parse(self, name: str, labels: object) -> Array:
+        series = as_series(name, labels)
+        if not pd.api.types.is_numeric_dtype(series.dtype):  # text of any kind
+            series = series.map(whole).infer_objects()
+        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return y.astype(str)
+
+
+@dataclass(frozen=True)
+class BitFormat(ReportFormat):
+    """Packed bits, bit j in byte j // 8 at position j % 8; as text "0110", first bit first.
+
+    In tables the bits are those of the text, as text or packed. `Reports.y` holds them packed, in
+    that order or, in subclasses, in another; see `to_table` and `from_table`.
+    """
+
+    n_bits: int
+
+    @property
+    def packed_bits(self) -> int:
+        return self.n_bits
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of a packed report."""
+        return -(-self.packed_bits // 8)
+
+    def packing_fault(self, y: Array) -> str:
+        """What is wrong with packed reports of the right width; empty where nothing is."""
+        spare = self.n_bits % 8
+        if spare and (y[:, -1] >> spare).any():
+            return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+        return ""
+
+    def sums_fault(self, ones: Array, reports: Array) -> str:
+        """Why bit sums, (C, n_bits), of (C,) reports cannot be, beyond each being at most those."""
+        return ""
+
+    def revealed(self, y: Array) -> Array:
+        """Number of the answer that each packed report reveals, int64 of shape (n,); 0 for none."""
+        return np.zeros(len(y), dtype=np.int64)
+
+    def unpack(self, y: Array) -> Array:
+        """The bits of packed reports, bool of shape (n, n_bits)."""
+        return packing.unpack(y, self.n_bits)
+
+    def sum_bits(
+        self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
+    ) -> Array:
+        """How often each bit is set in packed reports of each cohort, shape (n_cohorts, n_bits).
+
+        There are n of each report (None: one), and one cohort if `cohort` is None.
+        """
+        if n is None:
+            return packing.cell_sums(y, self.n_bits, cohort, n_cohorts)
+        many = np.flatnonzero(n != 1)  # none where reports are wide
+        if not many.size:
+            return self.sum_bits(y, None, cohort, n_cohorts)
+        groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
+        once = np.delete(y, many, axis=0), None, np.delete(groups, many)
+        sums = self.sum_bits(*once, n_cohorts)
+        order = many[np.argsort(groups[many], kind="stable")]
+        ends = np.cumsum(np.bincount(groups[many], minlength=n_cohorts))
+        for c, rows in enumerate(np.split(order, ends[:-1])):
+            sums[c] += n[rows] @ self.unpack(y[rows])
+        return sums
+
+    def from_table(self, name: str, packed: Packed) -> Array:
+        """Reports y from the packed bits of their text, (n, ceil(n_bits / 8)); refuse others."""
+        spare = self.n_bits % 8
+        if spare and packed.size:
+            beyond = packed[:, -1] >> spare
+            if beyond.any():
+                i = int(np.argmax(beyond > 0))
+                remedy = f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+                raise InvalidArgument(f"{name}[{i}]", packed[i].tobytes(), remedy)
+        return packed
+
+    def to_table(self, y: Array) -> Packed:
+        """The packed bits of the text of reports, shape (n, ceil(n_bits / 8))."""
+        return y
+
+    def parse(self, name: str, labels: object) -> Array:
+        column = as_series(name, labels)
+        if holds_bytes(column):
+            packed = packed_bytes(name, column, -(-self.n_bits // 8), self.n_bits)
+        else:
+            packed = parse_bits(name, column, self.n_bits)
+        return self.from_table(name, packed)
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return format_bits(self.to_table(y), self.n_bits)
+
+
+def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
+    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
+    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
+    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
+    return text.astype(str)
+
+
+def parse_bits(name: str, labels: object, n_bits: int) -> Packed:
+    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
+    text = as_series(name, labels)
+    if (packed := bits_of_text(text, n_bits)) is not None:
+        return packed
+    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
+    for i, v in enumerate(text):
+        if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
+            raise InvalidArgument(f"{name}[{i}]", v, remedy)
+    joined = "".join(text).encode("ascii")
+    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
+    """Reports "cohort:report", array of str, shape (n,)."""
+    return np.array([f"{c}:{t}" for c, t in zip(cohort, text, strict=True)], dtype=str)
+
+
+def split_cohorts(
+    name: str, text: pd.Series[Any], n_bits: int
+) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
+    """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,).
+
+    Reports have `n_bits` bits, or are numbers where that is 0.
+    """
+    if (quick := cohorts_of_text(text, n_bits)) is not None:
+        return quick
+    if holds_bytes(text):
+        remedy = "is bytes, which have no cohort before them: name the column of cohorts"
+        raise InvalidArgument(f"{name}[0]", text.iloc[0], remedy)
+    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
+    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise InvalidArgument(
+            f"{name}[{first}]",
+            text.iloc[first],
+            'must be text such as "3:17", the cohort before the report; or name the column of '
+            "cohorts",
+        )
+    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
+    return found.map(lambda v: v[2]), cohorts
+
+
+# -- Columns of reports that are bytes, and the columns of cohorts that stand beside reports ------
+# The whole layout of reports in tables is written down in `io.layout`.
+
+
+_WIDTH = "must be {} bytes, the {} bits of a report"
+
+
+def cohort_column(reports: str) -> str:
+    """The name of the column of cohorts that belongs to a column of reports."""
+    return f"{reports}_cohort"
+
+
+def tells_cohort(report: object) -> bool:
+    """Whether a report has its cohort before it: text such as "3:0110"."""
+    return isinstance(report, str) and ":" in report
+
+
+def cohort_beside(
+    column: str, mechanism: Any, columns: Collection[object], first: object
+) -> str | None:
+    """The column of cohorts beside one of reports, of which `first` is one; None if there is none.
+
+    Reports that have their cohorts before them need none: a column of that name is another.
+    """
+    name = cohort_column(column)
+    known = mechanism.n_cohorts or mechanism.cohort_names
+    return name if known and name in columns and not tells_cohort(first) else None
+
+
+def holds_bytes(column: pd.Series[Any]) -> bool:
+    """Whether a column of pandas holds bytes: by its type, or by its first value that is there."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return is_of_bytes(column.dtype.pyarrow_dtype)
+    if column.dtype != object:
+        return False
+    try:
+        first = column.first_valid_index()
+    except ArithmeticError:  # a signalling NaN, which whoever reads the column refuses
+        return False
+    return first is not None and isinstance(column.loc[first], bytes | bytearray)
+
+
+def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> Packed:
+    """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` bits are used."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return arrow_bytes(name, plain_bytes(column.array.__arrow_array__()), width, n_bits)
+    values = column.tolist()
+    for i, value in enumerate(values):
+        if not isinstance(value, bytes | bytearray) or len(value) != width:
+            raise InvalidArgument(f"{name}[{i}]", value, _WIDTH.format(width, n_bits))
+    return np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), width)
+
+
+def is_of_bytes(kind: Any) -> bool:
+    """Whether a type of Arrow is of bytes."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    return any(test(kind) for test in (*tests, types.is_binary_view))
+
+
+def plain_bytes(array: Any) -> Any:
+    """An Arrow array of bytes in a type that Arrow's functions take, a dictionary decoded."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    views = pyarrow.types.is_binary_view(array.type)
+    return array.cast(pyarrow.large_binary()) if views else array
+
+
+def in_pandas(array: Any) -> pd.Series[Any]:
+    """An Arrow array as a column of pandas, in its own memory."""
+    return pd.Series(pd.arrays.ArrowExtensionArray(array))
+
+
+def arrow_bytes(name: str, array: Any, width: int, n_bits: int) -> Packed:
+    """An Arrow array of bytes, whole or in chunks, as `packed_bytes`: a view where it is whole."""
+    remedy, done = _WIDTH.format(width, n_bits), 0
+    parts = [np.empty((0, width), dtype=np.uint8)]
+    for chunk in getattr(array, "chunks", [array]):
+        if len(chunk):
+            parts.append(_whole(name, chunk, width, done, remedy))
+        done += len(chunk)
+    return parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _whole(name: str, array: Any, width: int, done: int, remedy: str) -> Packed:
+    """An Arrow array of bytes as a view of its memory; errors count from `done`."""
+    import pyarrow
+
+    if array.null_count:
+        at = done + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidArgument(f"{name}[{at}]", None, "is missing: leave such rows out")
+    if pyarrow.types.is_fixed_size_binary(array.type):
+        if array.type.byte_width != width:
+            raise InvalidArgument(f"{name}[{done}]", array[0].as_py(), remedy)
+        first, memory = array.offset * width, array.buffers()[1]
+    else:
+        array = array.cast(pyarrow.large_binary())
+        ends = np.frombuffer(array.buffers()[1], dtype=np.int64)
+        ends = ends[array.offset : array.offset + len(array) + 1]
+        wrong = np.flatnonzero(np.diff(ends) != width)
+        if wrong.size:
+            at = int(wrong[0])
+            raise InvalidArgument(f"{name}[{done + at}]", array[at].as_py(), remedy)
+        first, memory = int(ends[0]), array.buffers()[2]
+    stop = first + len(array) * width
+    return np.frombuffer(memory, dtype=np.uint8)[first:stop].reshape(len(array), width)
+
+
+# -- The form of reports that are subsets of the categories, all of one size ----------------------
+
+
+@dataclass(frozen=True)
+class SubsetFormat(BitFormat):
+    """Packed bits of which exactly `size` are set; as text "0110", in category order."""
+
+    size: int
+
+    def packing_fault(self, y: Array) -> str:
+        if fault := super().packing_fault(y):
+            return fault
+        ones = _ones(y)
+        wrong = np.flatnonzero(ones != self.size)
+        return self._remedy(int(ones[wrong[0]])) if wrong.size else ""
+
+    def sums_fault(self, ones: Array, reports: Array) -> str:
+        total, expected = int(ones.sum()), self.size * int(reports.sum())
+        if total == expected:
+            return ""
+        return f"sum to {total}: {int(reports.sum())} reports of {self.size} ones have {expected}"
+
+    def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
+        found = super().from_table(name, packed)
+        ones = _ones(found)
+        wrong = np.flatnonzero(ones != self.size)
+        if wrong.size:
+            i = int(wrong[0])
+            raise InvalidArgument(
+                f"{name}[{i}]", self.text(found[i : i + 1])[0], self._remedy(int(ones[i]))
+            )
+        return found
+
+    def _remedy(self, ones: int) -> str:
+        return f"has {ones} ones: a report of this mechanism has exactly {self.size}"
+
+
+def _ones(y: Array) -> Array:
+    """Number of ones of packed reports, int64 of shape (n,)."""
+    return np.asarray(np.bitwise_count(y).sum(axis=1, dtype=np.int64))
+
+
+# -- The form of reports that are labels of blocks ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BlockFormat(NumberFormat):
+    """Numbers of labels, of which `design` knows what each adds to the tallies of categories."""
+
+    design: Any  # a BlockDesign
+
+    def features(self, y: Array) -> Array:
+        return np.asarray(self.design.features(y))
+
+
+# -- Long columns of reports as text, read in the memory of Arrow; None where they need a closer loo
+# The plain readers in `formats` name what is wrong; these only find out that nothing is.
+
+
+_FEW = 1 << 10  # rows that are not worth the import
+_ROWS = 1 << 14  # read at a time
+_COHORT = re.compile(b"([0-9]{1,10}):")
+
+
+def bits_of_text(column: pd.Series[Any], n_bits: int) -> npt.NDArray[np.uint8] | None:
+    """Packed bits of reports "0110", shape (n, ceil(n_bits / 8))."""
+    array = _in_memory(column)
+    if array is None:
+        return None
+    try:
+        text = arrow_bytes("text", array, n_bits, n_bits)
+    except InvalidArgument:
+        return None
+    parts = []
+    for start in range(0, len(text), _ROWS):
+        digits = text[start : start + _ROWS] - np.uint8(ord("0"))
+        if digits.max() > 1:
+            return None
+        parts.append(np.packbits(digits, axis=1, bitorder="little"))
+    return np.concatenate(parts)
+
+
+def cohorts_of_text(
+    column: pd.Series[Any], n_bits: int
+) -> tuple[pd.Series[Any], npt.NDArray[np.int64]] | None:
+    """Reports without their cohorts and the cohorts, (n,), of "cohort:report".
+
+    A report has `n_bits` characters; 0 where it is a number.
+    """
+    array = _in_memory(column)
+    if array is None:
+        return None
+    from pyarrow import compute
+
+    if n_bits:
+        before = compute.binary_slice(array, 0, -n_bits)
+        rest = compute.binary_slice(array, -n_bits)
+    else:
+        found = compute.extract_regex(array, "^(?P<before>[0-9]{1,10}:)(?P<rest>.*)$")
+        before, rest = compute.struct_field(found, 0), compute.struct_field(found, 1)
+    if before.null_count:
+        return None
+    codes = before.dictionary_encode()
+    read = [_COHORT.fullmatch(text) for text in codes.dictionary.to_pylist()]
+    if None in read:
+        return None
+    numbers = np.array([int(match[1]) for match in read if match], dtype=np.int64)
+    text = in_pandas(rest.cast("large_binary").cast("large_string"))
+    return text, numbers[codes.indices.to_numpy()]
+
+
+def _in_memory(column: pd.Series[Any]) -> Any:
+    """A long column of text, none missing, as one Arrow array of bytes; None for others."""
+    kinds = pd.StringDtype | pd.ArrowDtype
+    if len(column) < _FEW or not (column.dtype == object or isinstance(column.dtype, kinds)):
+        return None
+    import pyarrow
+
+    try:
+        array = pyarrow.array(column, from_pandas=True)
+        if not is_text(array.type) or array.null_count:
+            return None
+        array = array.cast(pyarrow.large_string()).cast(pyarrow.large_binary())
+        return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
+    except (pyarrow.ArrowException, UnicodeEncodeError):
+        return None
+
+
+# -- The column of a table that says which mechanism made the reports beside it -------------------
+# Twelve hexadecimal digits in every row, so that rows of another mechanism are found wherever
+# tables were put together.
+
+
+_DIGITS = re.compile("[0-9a-f]{12}")
+
+
+def fingerprint_column(reports: str) -> str:
+    """The name of the column of fingerprints that belongs to a column of reports."""
+    return f"{reports}_fingerprint"
+
+
+def is_fingerprint(text: object) -> bool:
+    """Whether a field is written as a fingerprint: twelve hexadecimal digits."""
+    return isinstance(text, str) and _DIGITS.fullmatch(text) is not None
+
+
+def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done: int = 0) -> None:
+    """Refuse rows of another mechanism or survey; skip missing and empty fields."""
+    try:
+        codes, distinct = pd.factorize(pd.Series(values))
+    except (TypeError, ValueError):  # lists, arrays
+        raise InvalidArgument(where, values, "must hold fingerprints: text or nothing") from None
+    check_coded(where, column, codes, distinct.tolist(), made_by, done)
+
+
+def check_coded(
+    where: str, column: str, codes: Any, distinct: Sequence[Any], made_by: Any, done: int = 0
+) -> None:
+    """`check_fingerprints` from codes, (n,), and the fields that they stand for, if in any row."""
+    own = made_by.fingerprint
+    wrong = [i for i, v in enumerate(distinct) if v is not None and v != "" and not _alike(v, own)]
+    rows = np.flatnonzero(np.isin(codes, wrong)) if wrong else np.empty(0)
+    if not rows.size:
+        return
+    first = int(rows[0])
+    row, found = f"{where}, row {done + first + 1}", distinct[codes[first]]
+    if found == column:
+        raise MechanismMismatch(f"{row}: is a second header line: remove it")
+    rewritten = "; this is not a fingerprint: if a spreadsheet rewrote the column, empty it"
+    raise MechanismMismatch(
+        f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
+        f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
+        f"of several in files of their own{'' if is_fingerprint(found) else rewritten}"
+    )
+
+
+def _alike(found: object, own: str) -> bool:
+    """Whether a field holds this fingerprint, perhaps rewritten as a number by a program."""
+    if found == own:
+        return True
+    try:  # 001234567890 becomes 1234567890, and 12345678e012 becomes 1.2345678e19
+        number, digits = float(found), float(own)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    if number == digits:
+        return True
+    # Excel saves 447870912345 as 4.47871E+11, which pandas reads as 447871000000.0
+    short = "E+" in found if isinstance(found, str) else isinstance(found, float)
+    return short and float(f"{number:.5e}") == number and isclose(number, digits, rel_tol=5e-6)

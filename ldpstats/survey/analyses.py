@@ -1,0 +1,774 @@
+"""Count reports where they are: one call for files, frames and tables of an engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, one_of
+from ldpstats.engines.base import watched
+from ldpstats.engines.bits import BitSums, add_up
+from ldpstats.engines.query import MOST_BYTES, Query
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators import Inversion
+from ldpstats.io.counting import read_counts
+from ldpstats.io.reports import (
+    ARROW_TYPES,
+    STORED_FINGERPRINT,
+    KeptColumns,
+    cell_type,
+    check_labels,
+    check_paths,
+    constant,
+    filled,
+)
+from ldpstats.io.storage import FilePath, refusal, without_answers
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    answers_in,
+    check_mechanism,
+    check_spreadsheet_safe,
+    file_format,
+    label_of,
+    missing_texts,
+    names,
+    objects,
+    present,
+    refuse_guarded,
+    table_chunks,
+    write_table,
+)
+from ldpstats.mechanisms import Mechanism
+from ldpstats.models.association.groups import refuse_shared
+from ldpstats.models.frequency.model import reports_in
+from ldpstats.models.layout import count_of
+from ldpstats.models.plots import maybe_bar, moved, progress_bar
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.layout import cohort_column, fingerprint_column
+from ldpstats.reports.single import BitCounts, Counts, Reports, possible_reports, tallied
+from ldpstats.survey.conditions import columns_in, parse
+from ldpstats.survey.data import (
+    Csv,
+    Held,
+    Part,
+    Read,
+    Remote,
+    Waves,
+    held_on,
+    maker_of,
+    refuse_identifiers,
+    refuse_other_kind,
+    rows_of,
+)
+from ldpstats.survey.questionnaire import (
+    Coded,
+    Questionnaire,
+    SheetCollector,
+    marks,
+    report_columns,
+)
+from ldpstats.survey.questions import FINGERPRINTS, Named, Question, assigned
+from ldpstats.survey.tables import Column, Table
+
+__all__ = [
+    "as_written",
+    "count",
+    "grouped",
+    "grouped_rows",
+    "joint",
+    "matched",
+    "pairs",
+    "privatize_sheets",
+    "refuse_kept",
+    "refuse_unanswered",
+    "stored_notes",
+    "stored_types",
+    "sums_suffice",
+    "tally",
+    "watching",
+]
+
+
+def count(
+    source: Any,
+    mechanism: Mechanism,
+    column: str | None = None,
+    *,
+    count: str | None = None,
+    cohort: str | None = None,
+    bits: bool = False,
+    missing: str = "count",
+    where: str | None = None,
+    na: Any = (),
+    table: str | None = None,
+    engine: str | None = None,
+    on_error: str = "raise",
+    progress: bool = False,
+) -> Counts | BitCounts:
+    """Count the reports of one mechanism in a table, wherever it is.
+
+    Parameters
+    ----------
+    source : table, lazy table, or path
+        As the data of a `Survey`: frames of pandas, Polars and Spark, Arrow tables, relations of
+        DuckDB; names, lists and patterns of CSV and Parquet files, and DuckDB databases.
+    mechanism : Mechanism
+        The mechanism that made the reports.
+    column : str, optional
+        Column of reports; may be left out where the table has no other.
+    count : str, optional
+        Column of whole counts, where a row stands for several equal reports.
+    cohort : str, optional
+        Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as in
+        "3:0110", or in the column report_cohort for the column report.
+    bits : bool
+        Sum the bits instead of counting the patterns: this takes little memory and suffices for
+        linear estimates, but does not give the likelihood.
+    missing : {"count", "raise"}
+        Count missing reports in `n_missing`, or refuse them.
+    where : str, optional
+        A condition on other columns, as for `Survey.where`.
+    na : list, or mapping from column to list
+        Codes that mean missing, as for `Survey`.
+    table, engine, on_error
+        As for `Survey`.
+    progress : bool
+        Whether a bar on standard error shows how far files and queries of DuckDB have come.
+
+    Returns
+    -------
+    Counts or BitCounts
+        How often each report was seen; with `bits` the sums of the bits in each cohort.
+
+    Raises
+    ------
+    InvalidArgument
+        If the table cannot be read, a column does not exist, a report is unknown (or missing, with
+        ``missing="raise"``), or `count` holds anything but whole counts.
+    MechanismMismatch
+        If fingerprints in the table are of another mechanism.
+    NotAvailable
+        If `bits` is True and the mechanism does not report bits, or distinct reports take more
+        memory than a query may return.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> frame = pd.DataFrame({"ill": ["no", "yes", "no", None], "age": [17, 40, 81, 50]})
+    >>> count(frame, ldp.Warner(epsilon=1.0), "ill", where="age >= 18").vector()
+    array([1, 1])
+    """
+    asked = _Asked(mechanism, column, count, cohort, boolean("bits", bits), where)
+    one_of("missing", missing, ("count", "raise"))
+    progress = boolean("progress", progress)
+    rows = rows_of(source, "source", na, table, engine, on_error)
+    if isinstance(rows, Csv) and where is None:
+        found = asked.in_csv(rows, missing, progress)
+    else:
+        with watching(rows if progress and isinstance(rows, Query) else None):
+            found = asked.counted(asked.held(rows))
+    if missing == "raise" and found.n_missing:
+        place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
+        verb = "is" if found.n_missing == 1 else "are"
+        remedy = f"{count_of(found.n_missing, 'report')} {verb} missing"
+        remedy += f", the first in {place}" if place else ""
+        remedy += ": leave them out, or count them with missing='count' (--missing count)"
+        raise InvalidArgument("missing", missing, remedy)
+    return found
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is counted, of whatever table."""
+
+    mechanism: Mechanism
+    column: str | None
+    count: str | None
+    cohort: str | None
+    bits: bool
+    where: str | None
+
+    def __post_init__(self) -> None:
+        check_mechanism(self.mechanism)
+        if self.bits and not self.mechanism.n_bits:
+            raise NotAvailable(f"{self.mechanism} does not report bits: count without bits=True")
+        named = self.mechanism.cohort_names
+        if self.cohort is not None and not (self.mechanism.n_cohorts or named):
+            remedy = f"must be left out: {self.mechanism} has no cohorts"
+            raise InvalidArgument("cohort", self.cohort, remedy)
+        given = {"column": self.column, "count": self.count, "cohort": self.cohort}
+        known: dict[str, str] = {}
+        for argument, name in given.items():
+            if name is None:
+                continue
+            if not isinstance(name, str):
+                raise InvalidArgument(argument, name, "must be text, the name of a column")
+            if name in known:
+                raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
+            known[name] = argument
+
+    def named(self, columns: Sequence[str]) -> str:
+        """The column of reports, which is the only one if it was not named."""
+        shown = ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
+        if self.column is not None:
+            if self.column in columns:
+                return self.column
+            remedy = f"no such column; the table has {shown}"
+            raise InvalidArgument("column", self.column, remedy)
+        others = [name for name in columns if name not in (self.count, self.cohort)]
+        beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
+        free = [name for name in others if name not in beside]
+        if len(free) == 1:
+            return free[0]
+        raise InvalidArgument("column", None, f"name the column of reports; the table has {shown}")
+
+    def in_csv(self, rows: Csv, missing: str, progress: bool) -> Counts | BitCounts:
+        """Count the reports of CSV files chunk by chunk."""
+        na = rows.na.on(self.named(rows.columns))
+        how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": na}
+        given = self.mechanism, self.named(rows.columns), self.count
+        total: Any = 0
+        with maybe_bar("counting", progress) as bar:
+            for i, file in enumerate(rows.frame):
+                advance = moved(bar, i, len(rows.frame))
+                part = read_counts(file, *given, bits=self.bits, advance=advance, **how)
+                total = total + part
+        found: Counts | BitCounts = total
+        return found
+
+    def held(self, rows: Query | Table) -> Held:
+        """The rows that are counted."""
+        column = self.named(rows.columns)
+        cohorts = {} if self.cohort is None else {column: self.cohort}
+        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts, whole=False)
+        held.columns_of([name for name in (self.count,) if name is not None])
+        if self.where is None:
+            return held
+        tree = parse(self.where)
+        held.prepare(columns_in(tree))
+        return held.where(tree)
+
+    def counted(self, held: Held) -> Counts | BitCounts:
+        """The counts of these rows."""
+        (column,) = held.questionnaire.questions
+        found = tally(held, column, self.bits, self.count)
+        if isinstance(found, Reports):
+            return found.tally(bits=self.bits)
+        return found.bit_counts() if self.bits else found
+
+
+@contextmanager
+def watching(rows: Query | Held | None) -> Iterator[None]:
+    """Show how far the queries of these rows have come that run meanwhile; nothing for None."""
+    if rows is None:
+        yield
+        return
+    n = len(rows) if rows.ordered else 0  # others would be read once more for this
+    with progress_bar("counting") as bar, watched(lambda f: bar(f, rows=round(f * n))):
+        yield
+
+
+# -- What an analysis needs of a survey's rows: counts, of one question or of several -------------
+
+
+Data = Reports | Counts | BitCounts
+Array = npt.NDArray[Any]
+
+_MOST_CELLS = 1 << 26  # combinations of reports beyond which hardly any repeats
+
+
+def tally(held: Held, name: str, sums: bool = False, count: str | None = None) -> Data:
+    """The reports of a question, or how often each distinct one was seen.
+
+    With `sums`, sums of bits suffice, and are made where the rows are. Each row stands for as many
+    reports as its column `count` says.
+    """
+    if sums and isinstance(held, Remote):
+        return summed(held, name, count=count)[1][0]
+    cells, n = _cells(held, [name]) if count is None else held.cells([name], count)
+    return weighed(cells.coded(name), n)
+
+
+def grouped(
+    held: Held, name: str, by: Sequence[object], sums: bool = False
+) -> tuple[dict[Any, Data], int]:
+    """`tally` by groups, in the order of their columns; and how many respondents have no group."""
+    names = [column for column in by if isinstance(column, str)]
+    for column in names:
+        if column != name:
+            held.refuse_private(column)
+    if sums and isinstance(held, Remote):
+        cells, parts = summed(held, name, names)
+        labels, rows, ungrouped = grouped_rows(cells, by, name)
+        added = [reduce(add, [parts[i] for i in chosen]) for chosen in rows]
+        lost = [parts[i] for i in ungrouped]
+        return dict(zip(labels, added, strict=True)), sum(p.nobs + p.n_missing for p in lost)
+    cells, n = _cells(held, [name, *names])
+    labels, rows, ungrouped = grouped_rows(cells, by, name)
+    found = cells.coded(name)
+    groups = {
+        label: weighed(found.taken(chosen), None if n is None else n[chosen])
+        for label, chosen in zip(labels, rows, strict=True)
+    }
+    return groups, ungrouped.size if n is None else int(n[ungrouped].sum())
+
+
+def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any) -> bool:
+    """Whether a fit needs the sums of bits only, and gives the same from whole reports.
+
+    Estimates over candidates by inversion do. So would others that are distributions, but for
+    their log-likelihood, which whole reports have.
+    """
+    named = isinstance(method, str | None) and method in (None, Inversion.name)
+    linear = (named or isinstance(method, Inversion)) and constraints is None
+    hashed = isinstance(mechanism, Mechanism) and mechanism.is_open and mechanism.n_bits > 0
+    return hashed and linear and candidates is not None
+
+
+def refuse_unanswered(name: str, data: Iterable[Data], held: Held) -> None:
+    """Refuse a question that nobody answered."""
+    if not any(map(reports_in, data)):
+        raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
+
+
+def joint(held: Held, names: Sequence[str]) -> JointCounts:
+    """The respondents who answered several questions."""
+    cells, n = _cells(held, names)
+    found = _together(cells, names, n)
+    if n is None or found.merges or not held.ordered:
+        return found
+    return _together(held.read(names), names, None)  # in the order that a table in memory has
+
+
+def _together(cells: Held, names: Sequence[str], n: Array | None) -> JointCounts:
+    cells.prepare(names)
+    parts = [cells.coded(name) for name in names]
+    return JointCounts.of_rows([(part.reports, part.present) for part in parts], n)
+
+
+def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
+    """Distinct combinations where few are possible, else rows."""
+    sheet = held.questionnaire
+    asked = [maker_of(sheet[name]) for name in names if name in sheet]
+    sizes = [float(possible_reports(made_by)) for made_by in asked if made_by.n_bits]
+    if held.ordered and np.prod(sizes) > _MOST_CELLS:
+        if isinstance(held, Remote):
+            _refuse_many(len(held), sum(-(-made_by.n_bits // 8) for made_by in asked), names)
+        return held.read(names), None
+    return held.cells(names)
+
+
+def _refuse_many(n: int, width: int, names: Sequence[str]) -> None:
+    """Refuse n reports of so many bytes that hardly ever repeat, beyond what a query may return."""
+    if n * width > MOST_BYTES:
+        asked = ", ".join(map(repr, names))
+        raise NotAvailable(
+            f"the likelihood of {asked} needs {n} reports of {width} bytes, more than "
+            f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
+            "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a random "
+            "part of the respondents"
+        )
+
+
+def pairs(
+    held: Held, names: Sequence[str]
+) -> tuple[Mapping[str, tuple[str, int]], Iterator[tuple[tuple[str, str], JointCounts]]]:
+    """The counts of every pair of questions, one pair after another.
+
+    Beside them each question's mechanism in words and its number of reports, which are known once
+    a pair with it was read.
+    """
+    known: dict[str, tuple[str, int]] = {}
+
+    def counted() -> Iterator[tuple[tuple[str, str], JointCounts]]:
+        for both in combinations(names, 2):
+            counts = joint(held, both)
+            lacking = counts.lacking or (0, 0)
+            for name, made_by, absent in zip(both, counts.mechanisms, lacking, strict=True):
+                known[name] = str(made_by), counts.nobs + counts.n_missing - absent
+            yield both, counts.tally()
+
+    return known, counted()
+
+
+def refuse_kept(held: Held, names: Sequence[str], memoised: object, analysis: str) -> None:
+    """Refuse two reports of a person that may come from one permanent response."""
+    if memoised is not None:
+        refuse_shared([], names, memoised, analysis)
+        return
+    sheet = held.questionnaire
+    kept = {name: maker_of(sheet[name]).permanent for name in names if name in sheet}
+    for both in combinations(kept, 2):
+        if kept[both[0]] is not None and kept[both[0]] == kept[both[1]]:
+            origins = [held.origin(name) for name in both]
+            refuse_shared([joint(held, both)], both, None, analysis, origins)
+
+
+def weighed(found: Coded, n: Array | None) -> Data:
+    """Reports, each of n respondents (None: one)."""
+    if n is None:
+        reports: Reports = found.reports
+        return reports
+    missing = int(n[~found.present].sum())
+    return tallied(replace(found.reports, n_missing=missing), n[found.present])
+
+
+# -- Sums of bits of a remote survey, made where its rows are -------------------------------------
+
+
+def summed(
+    remote: Remote, name: str, by: Sequence[str] = (), count: str | None = None
+) -> tuple[Held, list[BitCounts]]:
+    """Sums of the bits of a question for each combination of values of `by`.
+
+    The rows of what is held are those combinations; without `by` there is one.
+    """
+    import pyarrow
+
+    columns = remote.columns_of(by)
+    domains = [remote.domain(column).raw for column in columns]
+    ((column, cohort),) = remote.parts_of(name).items()
+    made_by = maker_of(remote.questionnaire[name])
+    what = BitSums(made_by, column, cohort, tuple(columns), tuple(domains), count, name)
+    found = add_up(remote.query.partial(what.names, what, what.schema), what)
+    places = np.unravel_index(list(found), [len(domain) for domain in domains]) if by else ()
+    taken = {c: d.take(at) for c, d, at in zip(columns, domains, places, strict=True)}
+    sums = list(found.values()) or [made_by.no_counts().bit_counts()]
+    n = np.array([part.nobs + part.n_missing for part in sums])
+    read = pyarrow.table(taken)
+    return Part(remote, Read("data", remote.query, read=read), n), sums
+
+
+# -- Two waves of a survey side by side, wherever their rows are ----------------------------------
+
+
+def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
+    """The persons who are in two waves: joined where both are, or row by row in memory."""
+    why = "the two waves are not on one engine, and"
+    if isinstance(first, Remote) and isinstance(second, Remote):
+        why = "only whole numbers, and text without blanks around it, are matched on an engine, and"
+        kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
+        if len(kinds) == 2:
+            refuse_other_kind(id, *kinds)
+            return _joined(first, second, id, suffixes)
+    for wave in (first, second):
+        if not wave.ordered:
+            raise NotAvailable(
+                f"id={id!r}: {why} rows of one have no order: open both in the same way, or read "
+                "both into memory"
+            )
+    everything = [tuple(wave.columns) for wave in (first, second)]
+    return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
+
+
+def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -> Remote:
+    query = first.query.joined(second.query, id, suffixes)
+    sizes = len(first), len(second)
+    waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
+    return Remote(waves, query, query)
+
+
+def _checked_identifiers(wave: Remote, id: str) -> str | None:
+    """What a column of identifiers holds, if the engine can match it: whole numbers or text.
+
+    Refuses missing and repeated ones.
+    """
+    import narwhals
+
+    wave.refuse_private(id)
+    if wave.owner(id) is not None:
+        return None
+    (column,) = wave.parts_of(id)
+    dtype, col = wave.query.type(column), narwhals.col(column)
+    text = dtype == narwhals.String
+    if not (text or dtype.is_integer()):
+        return None
+    missing = col.is_null()
+    if text:
+        missing = missing | (col.fill_null("") == "")
+        if len(wave.query.filtered(col.fill_null("").str.contains(_blanks_around()))):
+            return None  # which memory ignores: match the rows there
+    absent = len(wave.query.filtered(missing))
+    twice, times = wave.query.commonest(column)
+    refuse_identifiers(id, len(wave), absent, twice, times)
+    return "text" if text else "numbers"
+
+
+def _blanks_around() -> str:
+    """A pattern for what Python takes as blanks, in which engines differ, around text."""
+    blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
+    return f"^{blank}|{blank}$"
+
+
+# -- Groups of respondents, made by one or several public columns ---------------------------------
+
+
+MOST_GROUPS = 1000
+
+Rows = npt.NDArray[np.int64]
+
+_REMEDY = "group by text, booleans, categories or whole numbers; make bands of it first"
+
+
+def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any], list[Rows], Rows]:
+    """Labels of the groups of a question, the rows of each, and the rows that have no group.
+
+    Labels are tuples where several columns make the groups; groups are in the columns' order.
+    """
+    columns = _columns(held, by, name)
+    missing = np.any([column.missing for column in columns], axis=0)
+    known = np.flatnonzero(~missing)
+    if not known.size:
+        raise InvalidArgument("by", list(by), f"nobody of {held.respondents} has a group")
+    cells = np.zeros(known.size, dtype=np.int64)
+    for column in columns:  # numbered anew each time, in the same order, so that they stay small
+        cells = cells * len(column.values) + column.codes[known]
+        cells = np.unique(cells, return_inverse=True)[1]
+    n_groups = int(cells.max()) + 1
+    if n_groups > MOST_GROUPS:
+        remedy = f"makes {n_groups} groups, {MOST_GROUPS} at most: use fewer or wider ones"
+        raise InvalidArgument("by", list(by), remedy)
+    order = known[np.argsort(cells, kind="stable")]
+    rows = np.split(order, np.cumsum(np.bincount(cells))[:-1])
+    labels = [tuple(column.values[column.codes[group[0]]] for column in columns) for group in rows]
+    return (
+        [label[0] if len(label) == 1 else label for label in labels],
+        rows,
+        np.flatnonzero(missing),
+    )
+
+
+def _columns(held: Held, by: Sequence[object], name: str) -> list[Column]:
+    """The columns that make groups; refuse those that cannot."""
+    if not by:
+        raise InvalidArgument("by", list(by), "names no column")
+    names = [str.__str__(column) for column in by if isinstance(column, str)]
+    if len(names) < len(by) or len({*names, name}) <= len(names):
+        remedy = "must be different public columns, other than the question"
+        raise InvalidArgument("by", list(by), remedy)
+    held.prepare(names)
+    return [held.public(column).categories(_REMEDY) for column in names]
+
+
+# -- Files of true answers made into files of answer sheets ---------------------------------------
+
+
+@without_answers
+def privatize_sheets(
+    source: FilePath,
+    target: FilePath,
+    client: SheetCollector,
+    *,
+    keep: Sequence[str] = (),
+    na: Sequence[str] = (),
+    force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> dict[str, int]:
+    """Privatise the questions of a file into another file, chunk by chunk.
+
+    Reports take the place of the answers to private questions; observed questions are copied.
+    Nothing else is, unless `keep` names it, and no error shows what the file holds. The rows keep
+    their order. A row is one respondent, who fills in one sheet.
+
+    Parameters
+    ----------
+    source, target : path-like
+        CSV or Parquet files. A CSV file of sheets has the column questionnaire_fingerprint: every
+        row says which questionnaire made it. Parquet stores that once for each column.
+    client : SheetCollector
+        From `Questionnaire.collector`.
+    keep : sequence of str
+        Other columns to copy, unchanged.
+    na : sequence of str
+        Text that means a missing answer too, for example ("NA",).
+    force : bool
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the questionnaire; both files appear or neither.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula.
+    chunk_rows, advance
+        As in `io.read_column`.
+
+    Returns
+    -------
+    dict
+        Reports of each private question, by name. Missing answers, and questions that were not
+        asked, are empty cells.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file cannot be read or written or is malformed, lacks a question, or holds no row; or
+        if `keep` names a question.
+    UnknownCategory
+        If an answer is not one of the categories; the row is named, the answer is not shown.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5), "sex": ldp.Observed(("f", "m"))})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answers, sheets = Path(folder, "answers.csv"), Path(folder, "sheets.csv")
+    ...     _ = answers.write_text("sex,name,ill\\nf,Ann,yes\\nm,Bob,\\n")
+    ...     privatize_sheets(answers, sheets, sheet.collector())
+    ...     sheets.read_text().splitlines()[0]
+    {'ill': 1}
+    'ill,sex,questionnaire_fingerprint'
+    """
+    if not isinstance(client, SheetCollector):
+        raise InvalidArgument("client", client, "must be a collector: questionnaire.collector()")
+    check_paths(source, target, specification)
+    check_spreadsheet_safe(spreadsheet_safe, target)
+    writer = _Sheets.of(source, target, client, names("keep", keep), na, spreadsheet_safe)
+    totals = dict.fromkeys(client.mechanism.private, 0)
+    beside: dict[FilePath, str] = {}
+    if specification is not None:
+        beside = {specification: client.mechanism.to_json()}
+    chunks = writer.chunks(totals, chunk_rows=chunk_rows, advance=advance)
+    how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+    types = stored_types(client.mechanism)
+    write_table(chunks, target, types, writer.stored, beside=beside, **how)
+    return totals
+
+
+def stored_types(sheet: Questionnaire) -> dict[str, str]:
+    """Arrow's types of the columns of a questionnaire's reports that are not text."""
+    found: dict[str, str] = {}
+    for question in sheet.entries:
+        if question.private:
+            found |= dict.fromkeys(question.columns, "int64")
+            for column, mechanism in question.mechanisms.items():
+                found[column] = ARROW_TYPES.get(cell_type(mechanism), "string")
+    return found
+
+
+def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:
+    """What Parquet stores beside the columns of a questionnaire: who made them."""
+    own = {STORED_FINGERPRINT: sheet.fingerprint.encode("ascii")}
+    return {
+        column: {**stored, **own}
+        for question in sheet.entries
+        for column, stored in question.stored.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Sheets:
+    """A table of true answers, and what becomes of its columns."""
+
+    client: SheetCollector
+    kept: KeptColumns  # observed questions among them
+    na: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        source: FilePath,
+        target: FilePath,
+        client: SheetCollector,
+        keep: list[str],
+        na: Sequence[str],
+        spreadsheet_safe: bool,
+    ) -> _Sheets:
+        sheet = client.mechanism
+        for name in keep:
+            if name in sheet.observed:
+                raise InvalidArgument("keep", name, "is a question, and is copied anyway")
+        own = [FINGERPRINTS]
+        for question in sheet.entries:
+            own += question.stored_columns if question.private else ()
+            for mechanism in question.mechanisms.values():
+                check_labels(target, mechanism, spreadsheet_safe)
+        # names of private questions are columns of answers, and of reports as well
+        copied = [*sheet.observed, *keep]
+        kept = KeptColumns(
+            source, target, copied, sheet.private, own, spreadsheet_safe, marks(sheet)
+        )
+        return cls(client, kept, names("na", na))
+
+    @property
+    def stored(self) -> dict[str, Mapping[bytes, bytes]]:
+        """What Parquet stores beside the columns."""
+        found: dict[str, Mapping[bytes, bytes]] = dict(self.kept.stored)
+        for column, own in stored_notes(self.client.mechanism).items():
+            found[column] = {**found.get(column, {}), **own}
+        return found
+
+    def chunks(self, totals: dict[str, int], **how: Any) -> Iterator[pd.DataFrame]:
+        """The chunks of the table of sheets; `totals` counts reports."""
+        source, kept, done = self.kept.source, self.kept, 0
+        columns = [*self.client.mechanism.questions, *kept.names]
+        beside = [c for c in assigned(self.client.mechanism).values() if c not in columns]
+        how |= {"optional": [*kept.optional, *beside], "secret": True}
+        for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
+            kept.refuse_reports(frame)
+            yield pd.DataFrame(self._sheets(frame, done, totals))
+            done += len(frame)
+        if not done:
+            raise refusal(source, "holds no row: there is nothing to privatise")
+
+    def _sheets(
+        self, frame: pd.DataFrame, done: int, totals: dict[str, int]
+    ) -> dict[str, pd.Series[Any]]:
+        """The columns of a chunk, `done` rows after the start: questions first, then others."""
+        sheet = self.client.mechanism
+        answers = {q.name: self._answers(q, frame[q.name], done) for q in sheet.entries}
+        cohorts = {c: frame[c] for c in assigned(sheet).values() if c in frame}
+        table = Table.of(pd.DataFrame(answers | cohorts))
+
+        def where(name: str) -> Named:
+            return answers_in(self._where(name), done, np.zeros(len(frame), dtype=bool))
+
+        parquet = file_format(self.kept.target) == ".parquet"
+        how: dict[str, Any] = {"where": where, "stored": parquet, "known": self.client.known}
+        reports = report_columns(sheet, table, self.client.words, **how)
+        copied = self.kept.of(frame, done)
+        found: dict[str, pd.Series[Any]] = {}
+        for name in sheet.questions:
+            if name in reports:
+                cells = {c: as_written(v) for c, v in reports[name].items()}
+                totals[name] += int(next(iter(cells.values())).notna().sum())
+                found |= cells
+            else:
+                found[name] = copied.pop(name).mask(answers[name].isna(), None)
+        if not parquet:
+            found[FINGERPRINTS] = constant(sheet.fingerprint, len(frame))
+        return found | copied
+
+    def _where(self, name: str) -> str:
+        return f"{str.__str__(os.fspath(self.kept.source))}, column {name!r}"
+
+    def _answers(self, question: Question, column: pd.Series[Any], done: int) -> pd.Series[Any]:
+        """True answers, labels where their text says so, None where missing."""
+        source, labels = self.kept.source, question.labels
+        to_label = None if labels is None else label_of(source, labels, self.na)
+        absent_as = missing_texts(source, self.na, () if labels is None else labels)
+        where = self._where(question.name)
+        values, absent = present(where, column, to_label, absent_as, True)
+        if labels is None:
+            refuse_guarded(source, values, answers_in(where, done, absent))
+        return filled(values, absent)
+
+
+def as_written(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of objects, or one of Arrow as it is."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    return pd.Series(objects(column), dtype=object)

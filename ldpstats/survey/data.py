@@ -1,0 +1,1099 @@
+"""What a survey rests on: a collected table, some of its rows, or two waves side by side."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import did_you_mean
+from ldpstats.engines.others import opened
+from ldpstats.engines.parquet import found_files, is_files
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
+from ldpstats.io.reports import (
+    FINGERPRINT,
+    STORED_FINGERPRINT,
+    SURVEY_FINGERPRINT,
+    cohort_labels,
+    stored_text,
+)
+from ldpstats.io.storage import FilePath, checked_path, refusal
+from ldpstats.io.tables import (
+    coded,
+    csv_lines,
+    file_format,
+    missing_texts,
+    table_chunks,
+    unguarded,
+    whole_counts,
+)
+from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.reports.layout import (
+    check_fingerprints,
+    cohort_beside,
+    cohort_column,
+    fingerprint_column,
+)
+from ldpstats.reports.single import Reports
+from ldpstats.survey.conditions import Condition, expression, known, selected
+from ldpstats.survey.questionnaire import (
+    Coded,
+    Questionnaire,
+    as_dictionary,
+    as_observed,
+    as_reports,
+    observed_column,
+    refuse_empty_labels,
+    refuse_labels,
+)
+from ldpstats.survey.questions import FINGERPRINTS
+from ldpstats.survey.tables import Column, MissingCodes, Table, as_column, as_numbers, check_names
+
+__all__ = [
+    "QUESTIONNAIRE_FILE",
+    "Csv",
+    "Held",
+    "Part",
+    "Read",
+    "Remote",
+    "Selected",
+    "Waves",
+    "held_on",
+    "identifiers",
+    "maker_of",
+    "questionnaire_of",
+    "refuse_identifiers",
+    "refuse_other_kind",
+    "rows_of",
+]
+
+
+Array = npt.NDArray[Any]
+
+
+class Held(ABC):
+    """Rows of reports and of public columns, one a respondent."""
+
+    questionnaire: Questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """Persons who were left out when waves were matched: in the first or second only."""
+        return 0, 0
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+
+    @property
+    @abstractmethod
+    def public_columns(self) -> tuple[str, ...]:
+        """Names of those that hold neither reports nor fingerprints."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        return pd.RangeIndex(len(self))
+
+    @property
+    def respondents(self) -> int:
+        """How many respondents the rows are."""
+        return len(self)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows stay in one order, however often they are read."""
+        return True
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
+        """Rows for what these questions and columns hold together, and how many respondents each.
+
+        In memory the rows themselves, which are one each (None), or as many as the column `count`
+        says. On an engine their distinct combinations.
+        """
+        return self, None if count is None else self.times(count)
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        """What means missing in a column, besides what is."""
+        return ()
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        """How many respondents each row stands for, from a column of counts."""
+        raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
+
+    def numbers(self, argument: str, name: str) -> Array:
+        """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
+        raise NotAvailable(f"{argument}={name!r}: the numbers of this table are not read as such")
+
+    def read(self, names: Sequence[str]) -> Held:
+        """All rows in memory, as far as these questions and columns need them."""
+        return self
+
+    def where(self, condition: Condition) -> Held:
+        """The rows for which a condition is true."""
+        return Selected(self, np.flatnonzero(selected(condition, self)))
+
+    def some(self, rows: npt.NDArray[np.int64]) -> Held:
+        """The rows at these positions, each at most once."""
+        return Selected(self, rows)
+
+    @abstractmethod
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        """The columns of a question, each with that of its cohorts; a public column is its own."""
+
+    def columns_of(self, names: Iterable[str]) -> list[str]:
+        """All columns that these questions and public columns rest on."""
+        parts = [pair for name in names for pair in self.parts_of(name).items()]
+        return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
+
+    @abstractmethod
+    def prepare(self, names: Iterable[str]) -> None:
+        """Read what these columns need, together."""
+
+    @abstractmethod
+    def unasked(self, name: str) -> Column:
+        """A column that no question has."""
+
+    @abstractmethod
+    def reported(self, name: str) -> Coded:
+        """The reports of a question."""
+
+    @abstractmethod
+    def owner(self, name: str) -> str | None:
+        """The question that a column belongs to."""
+
+    def origin(self, name: str) -> str:
+        """What a question is called where waves are not told apart."""
+        return name
+
+    def public(self, name: str) -> Column:
+        """A column without noise: public, or of an unprotected question.
+
+        Raises
+        ------
+        InvalidArgument
+            For a column of a private question: its reports are noisy.
+        """
+        self.refuse_private(name)
+        if self.owner(name) is None:
+            return self.unasked(name)
+        return observed_column(name, self.reported(name))
+
+    def refuse_private(self, name: str) -> None:
+        """Refuse a column of a private question where one without noise is needed."""
+        question = self.owner(name)
+        if question in self.questionnaire.private:
+            made_by = self.questionnaire[question]
+            if question != name and isinstance(made_by, Mechanism) and made_by.cohort_names:
+                remedy = f"says with which device {question!r} was asked: all groups are fitted "
+                remedy += f"together, by survey.frequencies({question!r})"
+                raise InvalidArgument("column", name, remedy)
+            remedy = (
+                "is private: a noisy report is not an answer, and rows chosen by it are not those "
+                f"of the answer; use survey.association({question!r}, ...), whose conditional() "
+                "compares by true answers"
+            )
+            raise InvalidArgument("column", name, remedy)
+
+    def coded(self, name: str) -> Coded:
+        """The reports of a question, or a public column as one without protection."""
+        if name in self.questionnaire:
+            return self.reported(name)
+        return as_observed(self.public(name))
+
+
+@dataclass(frozen=True, eq=False)
+class Collected(Held):
+    """A table, and the questionnaire that describes its private columns."""
+
+    table: Table
+    questionnaire: Questionnaire
+    cohorts: Mapping[str, str] = field(default_factory=dict)  # by reports, if not NAME_cohort
+    whole: bool = True  # the questionnaire, not some of its mechanisms: its fingerprint must be met
+    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        sheet, there = self.questionnaire, set(self.table.columns)
+        for question in sheet.questions:
+            for column in sheet.columns(question):
+                self.table.check_column(column, "question")
+        own = self._reports()
+        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
+        self.table.prepare([FINGERPRINTS, *beside, *own])
+        for column, made_by in self._marks().items():
+            if column in there:
+                self.table.check_marks(column, made_by)
+        for column, question in own.items():
+            self._check_stored(column, sheet[question])
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        return self.table.na.on(name)
+
+    def _reports(self) -> dict[str, str]:
+        """The question that each column of reports belongs to."""
+        sheet = self.questionnaire
+        return {column: name for name in sheet.questions for column in sheet.columns(name)}
+
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The column of cohorts beside each column of reports that has one."""
+        found, reports = dict(self.cohorts), self._reports()
+        others = {*self.columns} - {*reports}
+        for name in self.questionnaire.questions:
+            for column, mechanism in self.questionnaire.question(name).mechanisms.items():
+                known = mechanism.n_cohorts or mechanism.cohort_names
+                beside = known and cohort_column(column) in others
+                if beside and column not in found:
+                    first = self.table.first(column)
+                    if cohort := cohort_beside(column, mechanism, others, first):
+                        found[column] = cohort
+        return found
+
+    def _owned(self) -> dict[str, str]:
+        """The question that each column of reports, or of their cohorts, belongs to."""
+        reports = self._reports()
+        return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
+
+    def _marks(self) -> dict[str, Any]:
+        """What made the reports beside each column of fingerprints that there may be."""
+        sheet = self.questionnaire
+        marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
+        return ({FINGERPRINTS: sheet} if self.whole else {}) | marks
+
+    def _check_stored(self, column: str, made_by: Any) -> None:
+        """Refuse a column beside which another fingerprint is stored."""
+        key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+        stored = self.table.stored(column)
+        makers = {key: maker_of(made_by)}
+        if self.whole:
+            makers[STORED_FINGERPRINT] = self.questionnaire
+        for column_of_maker, maker in makers.items():
+            found = stored_text(stored, column_of_maker)
+            if found and found != maker.fingerprint:
+                raise MechanismMismatch(
+                    f"column {column!r} holds reports of another mechanism or questionnaire: its "
+                    f"fingerprint is {shorten(found)}, not that of {maker}, {maker.fingerprint}; "
+                    "use the questionnaire that the reports were made with"
+                )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.table.columns
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        other = {*self._owned(), *self._marks(), FINGERPRINTS}
+        return tuple(name for name in self.columns if name not in other)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.table.index
+
+    def prepare(self, names: Iterable[str]) -> None:
+        self.table.prepare(names)
+
+    def owner(self, name: str) -> str | None:
+        return name if name in self.questionnaire else self._owned().get(name)
+
+    def unasked(self, name: str) -> Column:
+        self.table.check_column(name)
+        return as_column(name, self.table.typed(name))
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
+
+    def numbers(self, argument: str, name: str) -> Array:
+        return as_numbers(argument, name, self.table.typed(name))
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        if name not in self.questionnaire:
+            self.table.check_column(name)
+            return {name: None}
+        return {c: self._cohorts.get(c) for c in self.questionnaire.columns(name)}
+
+    def reported(self, name: str) -> Coded:
+        if name not in self.parsed:
+            self.parsed[name] = coded_reports(self.table, self, name)
+        return self.parsed[name]
+
+
+def coded_reports(table: Table, held: Held, name: str) -> Coded:
+    """The reports of a question in the columns of a table."""
+    sheet, parts = held.questionnaire, held.parts_of(name)
+    made_by, made = sheet[name], sheet.question(name).mechanisms
+    kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
+    outputs = {
+        c: m.outputs if parts[c] is None else cohort_labels(m)
+        for c, m in kinds.items()
+        if isinstance(m, Enumerated)
+    }
+    given = [(c, table.reports(c, outputs.get(c))) for c in parts]
+    cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
+    if isinstance(made_by, DictionarySurvey):
+        return as_dictionary(name, made_by, given, cohorts)
+    ((column, reports),) = given
+    return as_reports(name, maker_of(made_by), reports, cohorts.get(column))
+
+
+def maker_of(made_by: Any) -> Any:
+    """The mechanism that makes the reports of a question."""
+    return made_by.common if isinstance(made_by, PUM) else made_by
+
+
+@dataclass(frozen=True, eq=False)
+class Derived(Held):
+    """Rows of a table that has the same columns and questions as another, its whole."""
+
+    whole: Held
+
+    @property
+    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
+        return self.whole.questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.whole.lost
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.whole.columns
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return self.whole.public_columns
+
+    def owner(self, name: str) -> str | None:
+        return self.whole.owner(name)
+
+    def origin(self, name: str) -> str:
+        return self.whole.origin(name)
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Derived):
+    """Some rows."""
+
+    rows: npt.NDArray[np.int64]  # positions, each at most once
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.whole.index.take(self.rows)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        self.whole.prepare(names)
+
+    def unasked(self, name: str) -> Column:
+        return self.whole.unasked(name).taken(self.rows)
+
+    def reported(self, name: str) -> Coded:
+        return self.whole.reported(name).taken(self.rows)
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return self.whole.times(count)[self.rows]
+
+    def numbers(self, argument: str, name: str) -> Array:
+        return self.whole.numbers(argument, name)[self.rows]
+
+
+# -- What a survey rests on, whatever kind of table it is given -----------------------------------
+
+
+QUESTIONNAIRE_FILE = "questionnaire.json"  # in the folder of a collector, beside the tables
+_NO_CODES = "goes with CSV files and tables in memory: on an engine make such codes missing first, "
+_NO_CODES += "in SQL with NULLIF(column, code), or read the table into memory"
+_NO_SHEETS = "holds no sheets yet: a collector puts them into a file when enough have come, and "
+_NO_SHEETS += "when it is stopped"
+
+
+def questionnaire_of(given: object, data: object) -> Questionnaire:
+    """The questionnaire of a survey: as given, or the one that is in the folder of its tables."""
+    if isinstance(given, Questionnaire):
+        return given
+    if isinstance(given, Mapping):
+        return Questionnaire(given)
+    remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
+    if given is not None:
+        raise InvalidArgument("questionnaire", given, remedy)
+    found = _in_folder(data)
+    if found is not None:
+        if found.exists():
+            return Questionnaire.from_json(found)
+        remedy += f"; {found} is not there, as it is in the folder of a collector"
+    raise InvalidArgument("questionnaire", None, remedy)
+
+
+def _in_folder(data: object) -> Path | None:
+    """Where the questionnaire of a folder is, if `data` names a folder."""
+    if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
+        return checked_path(data) / QUESTIONNAIRE_FILE
+    return None
+
+
+def _awaits_sheets(data: object) -> bool:
+    """Whether `data` names a folder that has a questionnaire and nothing else that is shown."""
+    own = _in_folder(data)
+    try:
+        return own is not None and [f for f in own.parent.iterdir() if f.name[0] != "."] == [own]
+    except OSError:  # whoever reads the folder says why
+        return False
+
+
+def rows_of(
+    data: object,
+    name: str = "data",
+    na: object = (),
+    table: str | None = None,
+    engine: str | None = None,
+    on_error: str = "raise",
+) -> Query | Table:
+    """A table on the engine that holds it, or in memory; `name` is that of the argument."""
+    if _awaits_sheets(data):
+        raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
+    query = opened(data, name, table, engine, on_error)
+    if query is None:
+        return table_of(data, na, name)
+    if MissingCodes.of(na):
+        raise InvalidArgument("na", na, _NO_CODES)
+    return query
+
+
+def held_on(
+    rows: Query | Table,
+    sheet: Questionnaire,
+    cohorts: Mapping[str, str] | None = None,
+    whole: bool = True,
+) -> Held:
+    """The rows of a table, with the questions that its columns answer.
+
+    `cohorts` names the columns of cohorts, by columns of reports, where they are not beside them.
+    The questionnaire is that of the table, or where it is not `whole` some of its mechanisms.
+    """
+    if isinstance(rows, Query):
+        return Remote.of(rows, sheet, cohorts or {}, whole)
+    if isinstance(rows, Csv):
+        check_names(rows.name, list(rows.columns))
+        refuse_empty_labels(sheet.entries)
+    refuse_labels(rows.na, sheet.entries)
+    return Collected(rows, sheet, cohorts or {}, whole)
+
+
+# -- A survey whose rows stay where they are: on an engine that filters, groups and joins them ----
+
+
+_NULL = "make it null first, in SQL with NULLIF(column, code)"
+
+
+@dataclass(frozen=True, eq=False)
+class OnEngine(Table):
+    """The rows of a query as a table that reads a column when it is needed."""
+
+    frame: Query
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.frame.columns
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        return series_of(self.frame, name, self.arrow(name))
+
+    def arrow(self, name: str) -> Any:
+        """A column as an array of Arrow."""
+        return self.frame.rows([name]).column(name).combine_chunks()
+
+    def check_marks(self, name: str, made_by: Any) -> None:
+        digits = self.frame.cells([name]).column(0).to_pandas()
+        try:
+            check_fingerprints(f"column {name!r}", name, digits, made_by)
+        except MechanismMismatch as error:  # it names the row of a cell
+            found = re.search(r", row (\d+): ", str(error))
+            first = found and self.frame.first(name, digits[int(found[1]) - 1])
+            place = f", first in {first}: " if first else ": "
+            text = re.sub(r", row \d+: ", lambda _: place, str(error), count=1)
+            raise MechanismMismatch(text) from None
+
+    def first(self, name: str) -> Any:
+        if not self.frame.is_text(name):
+            return None
+        return self.frame.one(name)
+
+    def stored(self, name: str) -> Any:
+        return self.frame.stored(name)
+
+    def _arranged(self, columns: Any) -> NoReturn:
+        raise NotAvailable("tables of an engine are not changed: read them first")
+
+
+@dataclass(frozen=True, eq=False)
+class Read(OnEngine):
+    """Columns of some rows or cells of a query, which were read."""
+
+    read: Any = None  # pyarrow.Table
+
+    def __len__(self) -> int:
+        return int(self.read.num_rows)
+
+    def arrow(self, name: str) -> Any:
+        return self.read.column(name).combine_chunks()
+
+
+@dataclass(frozen=True, eq=False)
+class Remote(Derived):
+    """Rows of a query, of which nothing is in memory.
+
+    `whole` is about all rows, whatever is selected: a `Collected` table, or two `Waves`.
+    """
+
+    query: Query
+    all_rows: Query
+    domains: dict[str, Domain] = field(default_factory=dict, repr=False)
+    empty: dict[str, bool] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
+        """All rows of a query, after the checks of a collected table, which takes the rest."""
+        return cls(Collected(OnEngine("data", query), questionnaire, *how), query, query)
+
+    @property
+    def ordered(self) -> bool:
+        return self.query.ordered
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Nothing: a column is read when an analysis asks for it."""
+
+    def unasked(self, name: str) -> Column:
+        return self.read([name]).unasked(name)
+
+    def reported(self, name: str) -> Coded:
+        return self.read([name]).reported(name)
+
+    def where(self, condition: Condition) -> Remote:
+        return replace(self, query=self.query.filtered(expression(condition, self)))
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
+        found = self.query.cells(self.columns_of(names), count)
+        last = found.num_columns - 1  # by place: a column of the table may be called n too
+        n, found = found.column(last).to_numpy(), found.remove_column(last)
+        if self.query is self.all_rows:
+            self._learn(names, found)
+        return Part(self, Read("data", self.query, read=found), n), n
+
+    def weighted(
+        self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
+    ) -> tuple[Part, Any]:
+        """Distinct combinations of columns, and beside them `Query.weighted` sums.
+
+        The sums say too which combinations are `inside` the domain, rows of these.
+        """
+        query = self.query
+        filters = domain.query.filters
+        found, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        self._learn(names, found)
+        n = sums.column("n").to_numpy()
+        return Part(self, Read("data", query, read=found), n), sums
+
+    def read(self, names: Sequence[str]) -> Held:
+        if self.ordered:
+            return Part(self, OnEngine("data", self.query))
+        return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
+
+    def _learn(self, names: Sequence[str], cells: Any) -> None:
+        """Keep the distinct values of public columns, which all cells of a whole table have."""
+        for name in names:
+            known = name in self.domains or isinstance(self.whole, Waves)
+            if not known and self.owner(name) is None:
+                self.domains[name] = Domain.of(self.all_rows, name, cells.column(name))
+
+    def domain(self, name: str) -> Domain:
+        """The distinct values of a column in the whole table."""
+        if name not in self.domains:
+            self.domains[name] = self._domain(name)
+        return self.domains[name]
+
+    def _domain(self, name: str) -> Domain:
+        if not isinstance(self.whole, Waves):
+            return Domain.of(self.all_rows, name)
+        wave, old = self.whole.sources[name]
+        assert isinstance(wave, Remote)
+        found = wave.domain(old)
+        return replace(found, column=replace(found.column, name=name))
+
+    # -- what conditions ask --------------------------------------------------------------------
+
+    def compared(self, name: str) -> Any:
+        """The type of a column of numbers or dates, which the engine compares; None of others."""
+        import narwhals
+
+        if self.owner(name) is not None or self.query.levels(*self.parts_of(name)) is not None:
+            return None
+        dtype = self.query.type(name)
+        date = dtype == narwhals.Date or (dtype == narwhals.Datetime and dtype.time_zone is None)
+        return dtype if dtype.is_numeric() or date else None
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a column has no value in the whole table."""
+        if isinstance(self.whole, Waves):
+            wave, old = self.whole.sources[name]
+            assert isinstance(wave, Remote)
+            return wave.is_empty(old)
+        if name not in self.empty:
+            self.empty[name] = not len(self.all_rows.filtered(known(name, self.compared(name))))
+        return self.empty[name]
+
+    def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
+        """The distinct values of a column in the whole table, or the pairs of two in these rows."""
+        import pyarrow
+
+        for name in names:
+            self.refuse_private(name)
+        columns = self.columns_of(names)
+        if len(columns) == 1:
+            read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
+        else:
+            read = self.query.cells(columns)
+            read = read.remove_column(read.num_columns - 1)
+        values = Part(self, Read("data", self.query, read=read))
+        first = [next(iter(self.parts_of(name))) for name in names]
+        return values, [read.column(column).to_pylist() for column in first]
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Derived):
+    """Rows or cells of a remote survey that are read into memory."""
+
+    whole: Remote
+    table: OnEngine
+    n: Array | None = None  # how many respondents each cell stands for
+    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def respondents(self) -> int:
+        return len(self) if self.n is None else int(self.n.sum())
+
+    def some(self, rows: npt.NDArray[np.int64]) -> Held:
+        if self.n is None or not isinstance(self.table, Read):
+            return super().some(rows)
+        table = replace(self.table, read=self.table.read.take(rows))
+        return Part(self.whole, table, self.n[rows])
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Nothing: the columns were read, or are read one by one."""
+
+    def numbers(self, argument: str, name: str) -> Array:
+        return as_numbers(argument, name, self.table.typed(name))
+
+    def unasked(self, name: str) -> Column:
+        (column,) = self.parts_of(name)
+        return self.whole.domain(column).coded(self.table.arrow(column))
+
+    def reported(self, name: str) -> Coded:
+        if name not in self.parsed:
+            try:
+                self.parsed[name] = coded_reports(self.table, self, name)
+            except InvalidArgument as error:
+                raise self._located(name, error) from None
+        return self.parsed[name]
+
+    def _located(self, name: str, error: InvalidArgument) -> InvalidArgument:
+        """An error about a cell, with the place of the first such row of the whole table."""
+        found = re.fullmatch(r"(.*), row (\d+)", error.name)
+        if found is None:
+            return error
+        column = self._column(name, found[1])
+        cells = self.table.arrow(column)
+        value = cells[int(found[2]) - 1]
+        remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
+        remedy = re.sub(r"leave it empty, or give Survey na=.*", "make it NULL", remedy)
+        return type(error)(
+            found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
+        )
+
+    def _column(self, name: str, shown: str) -> str:
+        """The column of a question that an error is about, as it is `shown` there."""
+        if shown in self.columns:
+            return shown
+        parts = self.parts_of(name)
+        beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
+        return beside.get(shown) or next(iter(parts))
+
+    def _place(self, column: str, cells: Any, value: Any) -> str:
+        """How many rows hold a value, and the first of them, in words."""
+        import pyarrow
+        import pyarrow.compute as pc
+
+        same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
+        rows = np.flatnonzero(same == 0)
+        times = rows.size if self.n is None else int(self.n[rows].sum())
+        first = self.whole.query.first(column, value.as_py())
+        return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+
+
+# -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---
+
+
+@dataclass(frozen=True, eq=False)
+class Waves(Held):
+    """The persons who are in two waves, with the columns of both, distinguished by a suffix."""
+
+    questionnaire: Questionnaire
+    sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
+    left_out: tuple[int, int]
+
+    @classmethod
+    def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
+        """Match two waves by a column of identifiers, which stays as it is."""
+        keys, kinds = zip(*(identifiers(wave, id) for wave in (first, second)), strict=True)
+        refuse_other_kind(id, *kinds)
+        place = keys[1].get_indexer(keys[0])
+        both = np.flatnonzero(place >= 0)
+        waves = Selected(first, both), Selected(second, place[both])
+        return cls.matched(waves, id, suffixes, (len(first), len(second)), both.size)
+
+    @classmethod
+    def matched(
+        cls,
+        waves: tuple[Held, Held],
+        id: str,
+        suffixes: tuple[str, str],
+        sizes: tuple[int, int],
+        both: int,
+    ) -> Waves:
+        """The columns of two waves that were of `sizes` persons, of whom `both` are in the two."""
+        if not both:
+            remedy = "no person is in both waves: is this the column that identifies persons?"
+            raise InvalidArgument("id", id, remedy)
+        sources: dict[str, tuple[Held, str]] = {id: (waves[0], id)}
+        mechanisms = {}
+        for wave, suffix in zip(waves, suffixes, strict=True):
+            asked = wave.questionnaire
+            for name in dict.fromkeys((*asked.questions, *wave.columns)):
+                if name == id:
+                    continue
+                if f"{name}{suffix}" in sources:
+                    remedy = f"would name two columns {name + suffix!r}: choose others"
+                    raise InvalidArgument("suffixes", suffixes, remedy)
+                sources[f"{name}{suffix}"] = wave, name
+                if name in asked:
+                    mechanisms[f"{name}{suffix}"] = asked[name]
+        return cls(Questionnaire(mechanisms), sources, (sizes[0] - both, sizes[1] - both))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(new for new, (wave, name) in self.sources.items() if name in wave.columns)
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        both = self.sources.items()
+        return tuple(new for new, (wave, name) in both if name in wave.public_columns)
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.left_out
+
+    def __len__(self) -> int:
+        return len(next(iter(self.sources.values()))[0])
+
+    def prepare(self, names: Iterable[str]) -> None:
+        for name in names:
+            wave, old = self.sources.get(name, (None, name))
+            if wave is not None:
+                wave.prepare([old])
+
+    def origin(self, name: str) -> str:
+        return self.sources[name][1]
+
+    def owner(self, name: str) -> str | None:
+        wave, old = self._source(name)
+        question = wave.owner(old)
+        found = [new for new, source in self.sources.items() if source == (wave, question)]
+        return found[0] if found else None
+
+    def unasked(self, name: str) -> Column:
+        wave, old = self._source(name)
+        return replace(wave.unasked(old), name=name)
+
+    def reported(self, name: str) -> Coded:
+        wave, old = self._source(name)
+        found = wave.reported(old)
+        if isinstance(found.reports, Reports):
+            found = replace(found, reports=replace(found.reports, name=name))
+        return found
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        wave, old = self._source(name)
+        new: dict[Any, str] = {source: new for new, source in self.sources.items()}
+        return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
+
+    def _source(self, name: str) -> tuple[Held, str]:
+        if name not in self.sources:
+            shown = ", ".join(map(repr, self.columns))
+            hint = did_you_mean(name, self.columns)
+            raise InvalidArgument("column", name, f"no such column; the waves have {shown}{hint}")
+        return self.sources[name]
+
+
+def refuse_other_kind(id: str, first: str, second: str) -> None:
+    """Refuse identifiers that are of different kinds in two waves."""
+    if first != second:
+        remedy = f"holds {first} in one wave and {second} in the other: convert one"
+        raise InvalidArgument("id", id, remedy)
+
+
+def refuse_identifiers(id: str, n: int, missing: int, twice: Any, times: int) -> None:
+    """Refuse a column of n rows if identifiers are missing, or one appears several times."""
+    if missing:
+        remedy = f"{missing} of {n} rows have no identifier: select others"
+        raise InvalidArgument("id", id, remedy)
+    if times > 1:
+        raise InvalidArgument("id", id, f"{twice!r} appears {times} times: keep one row a person")
+
+
+def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
+    """The identifiers of all rows, and what they are; refuse missing and repeated ones."""
+    column = held.public(id)
+    times = np.bincount(column.codes[~column.missing], minlength=len(column.values))
+    often = int(np.argmax(times > 1)) if times.size else 0
+    most = (column.values[often], int(times[often])) if times.size else (None, 0)
+    refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
+    keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
+    return keys, column.what
+
+
+# -- The distinct values of a column that an engine holds, and columns coded by them --------------
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """What a column of a whole table holds.
+
+    Kind, values and order of a column do not depend on the rows that are selected, so they are
+    asked of the engine once.
+
+    Attributes
+    ----------
+    raw : pyarrow array, shape (u,)
+        Distinct values as they are stored, a missing one included.
+    column : Column
+        The same as a column of u rows.
+    """
+
+    raw: Any
+    column: Column
+
+    @classmethod
+    def of(cls, query: Query, name: str, values: Any = None) -> Domain:
+        """Ask for the distinct values of a column, unless they are among some `values` of it."""
+        import pyarrow.compute as pc
+
+        found = query.cells([name]).column(0) if values is None else pc.unique(values)
+        raw = found.combine_chunks() if values is None else found
+        return cls(raw, as_column(name, series_of(query, name, raw)))
+
+    def coded(self, values: Any) -> Column:
+        """A column of some of these values, such as rows of the table."""
+        import pyarrow.compute as pc
+
+        place = pc.index_in(values, value_set=self.raw)
+        if place.null_count:
+            remedy = "changed while it was in use: make the survey anew"
+            raise InvalidArgument("column", self.column.name, remedy)
+        at: npt.NDArray[np.int64] = np.asarray(place).astype(np.int64)
+        return self.column.taken(at)
+
+
+def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:
+    """Values of a column in pandas, ordered categories as such."""
+    import pyarrow
+
+    levels = query.levels(name)
+    if levels is None:
+        return Table.of(pyarrow.table({name: raw})).typed(name)
+    kind = pd.CategoricalDtype(list(levels), ordered=True)
+    return pd.Series(raw.to_pylist(), dtype=object).astype(kind)
+
+
+# -- Tables in CSV files, read by column when a column is first needed ----------------------------
+
+
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
+_TRUTH = {"true": True, "false": False}
+
+
+def table_of(data: object, na: object = (), name: str = "data") -> Table:
+    """A table in memory of any kind: a frame, or CSV files, one after another.
+
+    `na` has codes that mean missing, in a list for all columns or in a mapping by column.
+
+    Raises
+    ------
+    InvalidArgument
+        For anything else, for a file that cannot be read, and if `na` names other columns.
+    """
+    codes = MissingCodes.of(na)
+    table: Table
+    if is_files(data):
+        files = found_files(data).files
+        for file in files:
+            file_format(file)
+        table = Csv(name, files)
+    elif isinstance(data, pd.DataFrame):
+        # a copy of the frame, to which the caller may add columns later
+        table = Table.of(data.copy(deep=False), name)
+    else:
+        table = Table.of(data, name)
+    for column in codes.by_column:
+        table.check_column(column, "na")
+    return replace(table, na=codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Csv(Table):
+    """CSV files of the same columns, one after another; an empty field is missing.
+
+    A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
+    fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
+    of spreadsheet_safe= is no part of a field, unless a label has it.
+    """
+
+    frame: tuple[Path, ...]
+    read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _header(self) -> tuple[str, ...]:
+        first, *others = self.frame
+        header = _header(first)
+        for file in others:
+            differ = {*header} ^ {*_header(file)}
+            if differ:
+                remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
+                raise refusal(file, f"{remedy}one table")
+        return header
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._header
+
+    def __len__(self) -> int:
+        if not self.read:
+            self.prepare(self.columns[:1])
+        return len(next(iter(self.read.values())))
+
+    def prepare(self, columns: Iterable[str]) -> None:
+        """Read columns that exist and were not read before, in one pass over the file."""
+        wanted = [name for name in dict.fromkeys(columns) if name not in self.read]
+        wanted = [name for name in wanted if name in self.columns]
+        if not wanted:
+            return
+        texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
+        for file in self.frame:
+            for chunk in table_chunks(file, wanted, codes=wanted):
+                for name in wanted:
+                    texts[name].append(_cells(chunk[name]))
+        made = {name: np.concatenate(cells) for name, cells in texts.items()}
+        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
+        if len({len(column) for column in self.read.values()}) > 1:
+            raise refusal(self.frame[0], "changed while it was in use: make the survey anew")
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        self.prepare([name])
+        return self.read[name]
+
+    def missing_codes(self, name: str) -> tuple[str, ...]:
+        return tuple(missing_texts(self.frame[0], self.na.on(name)))
+
+    def typed(self, name: str) -> pd.Series[Any]:
+        return _typed(_unguarded(self.column(name), set()))
+
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
+            return _unguarded(self.column(name), set())
+        return _unguarded(self.column(name), set(map(str, labels)))
+
+    def _arranged(self, columns: Mapping[str, Any]) -> NoReturn:
+        raise NotAvailable(f"{self.frame[0]}: a file is not changed: read it first")
+
+
+def _header(file: FilePath) -> tuple[str, ...]:
+    with csv_lines(file) as (lines, _):
+        header = next(lines, [])
+    if not header:
+        raise refusal(file, "is empty: the first line must name the columns")
+    return tuple(map(unguarded, header))
+
+
+def _cells(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
+    """The fields of a column of text, None where missing; equal texts are one object."""
+    text = coded(column)
+    assert text is not None
+    codes, distinct = text
+    found: npt.NDArray[np.object_] = np.array([*distinct.tolist(), None], dtype=object)[codes]
+    return found
+
+
+def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
+    """Fields without the apostrophe of spreadsheet_safe=, but for those that are labels with it."""
+    changed = {text for text in column.unique() if text is not None and unguarded(text) != text}
+    changed -= labels
+    if not changed:
+        return column
+    cells = [unguarded(text) if text in changed else text for text in column]
+    return pd.Series(cells, dtype=object)
+
+
+def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of text as what its fields say that they are."""
+    codes, distinct = pd.factorize(column)
+    texts = [text.strip() for text in distinct]
+    filled = [text for text in texts if text]
+    if not filled:
+        return column
+    values: Any
+    if all(_WHOLE.fullmatch(text) for text in filled):
+        values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+    elif all(_NUMBER.fullmatch(text) for text in filled):
+        values = np.array([float(text or "nan") for text in texts])
+    elif all(text.lower() in _TRUTH for text in filled):
+        truths = [_TRUTH[text.lower()] if text else None for text in texts]
+        values = pd.array(truths, dtype="boolean")
+    else:
+        return column
+    return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))

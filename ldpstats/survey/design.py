@@ -1,0 +1,715 @@
+"""The design of a complex sample, as the columns of a table that describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, overload
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import (
+    boolean,
+    did_you_mean,
+    listed,
+    numbers,
+    one_of,
+    positive_integer,
+    real_number,
+)
+from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.designs.linearisation import SINGLE_UNIT, Replication, Sample, Stage
+from ldpstats.inference.designs.replicates import (
+    KINDS,
+    GivenWeights,
+    bootstrap,
+    jackknife,
+    scales_of,
+)
+from ldpstats.models.layout import count_of
+from ldpstats.survey.data import Held
+from ldpstats.survey.tables import Column
+
+__all__ = ["MadeReplicates", "ReplicateWeights", "SampleDesign", "refuse_rows", "stages_of"]
+
+
+_BY_STAGE = "must be the name of a column, or a list of names, one for each stage"
+
+
+@dataclass(frozen=True)
+class StageColumns:
+    """The columns of one stage; None where there is none, and where respondents are the units."""
+
+    number: int
+    strata: str | None
+    units: str | None
+    fpc: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class SampleDesign:
+    """How the respondents of a survey were sampled.
+
+    Attributes
+    ----------
+    weights : str or None
+        Column of weights; None where they follow from `fpc`.
+    strata : tuple of (str or None)
+        Column of strata of each stage, None where a stage has none.
+    clusters : tuple of str
+        Column of sampling units of each stage; without any, respondents were sampled.
+    fpc : tuple of str
+        Column of finite population corrections of each stage.
+    nested : bool
+        Whether labels of units are unique within strata only.
+    single_unit : {"fail", "certainty", "centered", "average"}
+        What a stratum with a single unit adds to a variance.
+    replicates : ReplicateWeights, MadeReplicates or None
+        Given in columns, or made from the design.
+    changes : tuple of WeightChange
+        Calibrations and trimmings of the weights, in order.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.5] * 4, "town": [1, 1, 2, 2]})
+    >>> ldp.Survey(table, {"ill": ldp.Warner(epsilon=1.0)}, weights="w", clusters="town").design
+    SampleDesign(weights: w; clusters: town)
+    """
+
+    weights: str | None = None
+    strata: tuple[str | None, ...] = ()
+    clusters: tuple[str, ...] = ()
+    fpc: tuple[str, ...] = ()
+    nested: bool = True
+    single_unit: str = "fail"
+    replicates: Replicates | None = None
+    changes: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        weights: object,
+        strata: object,
+        clusters: object,
+        fpc: object,
+        nested: object,
+        single_unit: object,
+        replicates: object,
+    ) -> SampleDesign | None:
+        """Check the arguments of a survey; None if they describe no design."""
+        if weights is not None and not (isinstance(weights, str) and weights):
+            raise InvalidArgument("weights", weights, "must be text, the name of a column")
+        if not isinstance(replicates, Replicates | None):
+            remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
+            raise InvalidArgument("replicate_weights", replicates, remedy)
+        units = _by_stage("clusters", clusters)
+        if None in units:
+            raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
+        made = cls(
+            None if weights is None else str.__str__(weights),
+            _without_last(_by_stage("strata", strata)),
+            tuple(name for name in units if name is not None),
+            _corrections(fpc),
+            boolean("nested", nested),
+            one_of("single_unit", single_unit, SINGLE_UNIT),
+            replicates,
+        )
+        if not any(name for _, name in made._columns()):
+            return None
+        made._check_stages()
+        made._check_weights()
+        made._check_twice()
+        return made
+
+    @property
+    def stages(self) -> tuple[StageColumns, ...]:
+        """The stages that a variance needs: the first, and all that are corrected."""
+        return tuple(
+            StageColumns(
+                s + 1,
+                self.strata[s] if s < len(self.strata) else None,
+                self.clusters[s] if s < len(self.clusters) else None,
+                self.fpc[s] if s < len(self.fpc) else None,
+            )
+            for s in range(max(1, len(self.fpc)))
+        )
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns by which respondents are told apart, other than their weights."""
+        found = [(stage.strata, stage.units, stage.fpc) for stage in self.stages]
+        return [name for columns in found for name in columns if name is not None]
+
+    @property
+    def summed(self) -> list[str]:
+        """The columns that are added up: the weights, then those of replicates."""
+        return [name for name in (self.weights, *self._replicate_columns) if name is not None]
+
+    @property
+    def has_columns_of_replicates(self) -> bool:
+        """Whether replicates are given, in place of strata and units."""
+        return bool(self._replicate_columns)
+
+    @property
+    def factors(self) -> bool:
+        """Whether columns of replicates are factors of the weights."""
+        return self.replicates is not None and not self.replicates.combined
+
+    def argument(self, name: str) -> str:
+        """The argument that names a column."""
+        return next(argument for argument, column in self._columns() if column == name)
+
+    @property
+    def in_words(self) -> str:
+        """What was sampled, for a summary: "strata region; clusters school, pupil; fpc"."""
+        strata = [name for name in self.strata if name]
+        parts = [f"strata {', '.join(strata)}"] * bool(strata)
+        parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
+        parts += ["fpc"] * bool(self.fpc)
+        return "; ".join(parts) or "weights"
+
+    @property
+    def change_columns(self) -> list[str]:
+        """The columns that changes of the weights need."""
+        return [name for change in self.changes for name in change.columns]
+
+    def check(self, held: Held) -> None:
+        """Refuse columns that a table does not have, or that hold reports."""
+        public = {*held.public_columns}
+        for argument, name in self._columns():
+            if name not in held.columns:
+                hint = did_you_mean(name, held.columns)
+                shown = ", ".join(map(repr, held.columns[:20])) + ", ..." * (len(held.columns) > 20)
+                remedy = f"no such column; the table has {shown}{hint}"
+                raise InvalidArgument(argument, name, remedy)
+            labels = argument in ("strata", "clusters")
+            if name not in public and not (labels and name in held.questionnaire.observed):
+                remedy = "holds what a question reported: the design needs a public column"
+                raise InvalidArgument(argument, name, remedy)
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    @property
+    def _replicate_columns(self) -> tuple[str, ...]:
+        return () if self.replicates is None else tuple(self.replicates.columns)
+
+    def _columns(self) -> Iterator[tuple[str, str]]:
+        """All columns, each with the argument that names it."""
+        given = {
+            "weights": (self.weights,),
+            "strata": self.strata,
+            "clusters": self.clusters,
+            "fpc": self.fpc,
+            "replicate_weights": self._replicate_columns,
+        }
+        for argument, names in given.items():
+            yield from ((argument, name) for name in names if name is not None)
+
+    def _check_stages(self) -> None:
+        most = len(self.clusters) + 1
+        if len(self.fpc) > most:
+            remedy = f"has {len(self.fpc)} stages, but clusters= has {len(self.clusters)}: it may "
+            remedy += "have one more, at which respondents were sampled"
+            raise InvalidArgument("fpc", list(self.fpc), remedy)
+        units = max(len(self.clusters), len(self.fpc), 1)
+        if len(self.strata) > units:
+            remedy = f"has {len(self.strata)} stages, but units were sampled in {units}: name "
+            remedy += "their columns in clusters="
+            raise InvalidArgument("strata", list(self.strata), remedy)
+        if self.has_columns_of_replicates and (self.strata or self.clusters or self.fpc):
+            remedy = "hold the design already: leave strata=, clusters= and fpc= out"
+            raise InvalidArgument("replicate_weights", self.replicates, remedy)
+
+    def _check_weights(self) -> None:
+        given = self.has_columns_of_replicates
+        every = len(self.fpc) >= max(1, len(self.clusters)) and not given
+        if self.weights is None and not every:
+            remedy = "name the column of weights, of ones if all respondents count the same"
+            if not given:
+                remedy += "; or give fpc= for every stage, from which weights follow"
+            raise InvalidArgument("weights", None, remedy)
+
+    def _check_twice(self) -> None:
+        known: dict[str, str] = {}
+        for argument, name in self._columns():
+            if name in known:
+                raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
+            known[name] = argument
+
+    def __repr__(self) -> str:
+        given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
+        given |= {"clusters": self.clusters, "fpc": self.fpc}
+        parts = [
+            f"{what}: {', '.join(str(name or 'none') for name in names)}"
+            for what, names in given.items()
+            if names
+        ]
+        if self.replicates is not None:
+            parts.append(str(self.replicates))
+        parts += [str(change) for change in self.changes]
+        return f"SampleDesign({'; '.join(parts)})"
+
+
+def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
+    """Names of columns by stage, None where a stage has none."""
+    if given is None:
+        return ()
+    names = [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE)
+    if not all(name is None or isinstance(name, str) for name in names):
+        raise InvalidArgument(argument, given, _BY_STAGE)
+    return tuple(str.__str__(name) if name else None for name in names)
+
+
+def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Without the stages at the end that have none."""
+    while names and names[-1] is None:
+        names = names[:-1]
+    return names
+
+
+def _corrections(given: object) -> tuple[str, ...]:
+    """Columns of corrections; refuse one of a stage that follows one without."""
+    if isinstance(given, str) and not given:
+        raise InvalidArgument("fpc", given, _BY_STAGE)
+    names = _without_last(_by_stage("fpc", given))
+    if None in names:
+        stage = names.index(None) + 1
+        remedy = f"has none for stage {stage}, where all later ones are without effect: give it, "
+        remedy += "or leave the later ones out"
+        raise InvalidArgument("fpc", given, remedy)
+    return tuple(name for name in names if name is not None)
+
+
+# -- The stages of a sample, from the columns of a table that describe them -----------------------
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_LABELS = "units and strata need text, whole numbers, booleans or categories as labels"
+_WHOLE = "the whole sample"
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups(Sequence[str]):
+    """Groups of cells, with names that are only written when somebody reads them.
+
+    Attributes
+    ----------
+    at : array of int64, shape (c,)
+        The group of each cell.
+    above : sequence of str, and `of`, array of int64, shape (g,)
+        Names of larger groups, and the one that each group is in.
+    labels : array, shape (g,)
+        Labels of the groups within those; empty where each is alone.
+    """
+
+    at: Codes
+    above: Sequence[str]
+    of: Codes
+    labels: Array
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[str]: ...
+    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(len(self))[i]]
+        parts = (self.above[self.of[i]], str(self.labels[i]))
+        return " / ".join(part for part in parts if part not in ("", _WHOLE)) or _WHOLE
+
+
+def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage, ...]:
+    """The stages of the whole sample, whose respondents are all in some cells.
+
+    `n`, (c,), is how many respondents each cell stands for; None where cells are rows.
+    """
+    c = len(cells)
+    number = np.ones(c) if n is None else n
+    nothing = np.zeros(c, dtype=np.int64)
+    units = _Groups(nothing, [_WHOLE], nothing[:1], np.array([""], dtype=object))
+    found = []
+    for columns in design.stages:
+        parents = units
+        strata = _split(parents, _labels(cells, "strata", columns.strata, n))
+        if columns.units is None:
+            sampled = np.bincount(strata.at, number, len(strata))
+            unit, of = None, strata.at
+        else:
+            column = _labels(cells, "clusters", columns.units, n)
+            units = _split(strata, column)
+            if not design.nested:
+                _refuse_repeated(columns.units, units, strata)
+            sampled = np.bincount(units.of, minlength=len(strata)).astype(float)
+            unit, of = units.at, units.of
+        N = _population(cells, n, columns, strata, sampled)
+        found.append(Stage(unit, of, sampled, N, strata.of, strata))
+    return tuple(found)
+
+
+def _labels(cells: Held, argument: str, name: str | None, n: Array | None) -> Column | None:
+    """A column of strata or units, none of which may be missing."""
+    if name is None:
+        return None
+    try:
+        column = cells.public(name).categories(_LABELS)
+    except InvalidArgument as error:
+        raise InvalidArgument(argument, name, error.remedy) from None
+    remedy = "is missing: every respondent of a sample is in a stratum and in a unit"
+    refuse_rows(argument, name, column.missing, None, remedy, n)
+    return column
+
+
+def _split(groups: _Groups, column: Column | None) -> _Groups:
+    """Groups within groups: those of equal labels in a column; the same without one."""
+    if column is None:
+        one = np.arange(len(groups))
+        return _Groups(groups.at, groups, one, np.full(len(groups), "", dtype=object))
+    k = len(column.values)
+    at, keys = pd.factorize(groups.at * k + column.codes, sort=True)
+    of, label = np.divmod(keys, k)
+    return _Groups(at.astype(np.int64), groups, of, column.values[label])
+
+
+def _refuse_repeated(name: str, units: _Groups, strata: _Groups) -> None:
+    """Refuse a label that units of several strata have."""
+    codes, labels = pd.factorize(units.labels)
+    often = np.flatnonzero(np.bincount(codes) > 1)
+    if often.size:
+        label = labels[often[0]]
+        first, second = (strata[h] for h in units.of[codes == often[0]][:2])
+        more = f" ({often.size} such units)" if often.size > 1 else ""
+        remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; or pass "
+        remedy += "nested=True if labels are unique only within strata, and name other units"
+        raise InvalidArgument("clusters", name, remedy)
+
+
+def _population(
+    cells: Held, n: Array | None, columns: StageColumns, strata: _Groups, sampled: Array
+) -> Array:
+    """Units in the population by stratum, (H,); inf without a correction."""
+    name = columns.fpc
+    if name is None:
+        return np.full(len(strata), np.inf)
+    given = cells.numbers("fpc", name)
+    _refuse_corrections(name, given, n)
+    found = np.empty(len(strata))
+    found[strata.at] = given
+    other = np.flatnonzero(given != found[strata.at])
+    if other.size:
+        h = strata.at[other[0]]
+        remedy = f"holds {given[other[0]]:g} and {found[h]:g} in stratum {strata[h]!r} of stage "
+        remedy += f"{columns.number}: it must be one number in each"
+        raise InvalidArgument("fpc", name, remedy)
+    if np.all(found <= 1.0):
+        return np.asarray(sampled / found)
+    short = np.flatnonzero(found < sampled)
+    if short.size:
+        h = short[0]
+        more = f" (and so {short.size - 1} more)" if short.size > 1 else ""
+        remedy = f"stratum {strata[h]!r} of stage {columns.number} has {found[h]:g} units in the "
+        remedy += f"population, but {sampled[h]:.0f} in the sample{more}: count units, not persons"
+        raise InvalidArgument("fpc", name, f"{remedy}, of that stage")
+    return found
+
+
+def _refuse_corrections(name: str, given: Array, n: Array | None) -> None:
+    """Refuse what is neither a number of units nor a sampling fraction."""
+    remedy = "must be the number of units in the population, or the sampled fraction of them"
+    refuse_rows("fpc", name, np.isnan(given), given, f"is missing: it {remedy}", n)
+    beyond = ~((given >= LEAST_WEIGHT) & (given <= MOST_WEIGHT))
+    refuse_rows("fpc", name, beyond, given, remedy, n)
+    if np.any(given > 1.0):
+        words = "is a fraction, but other rows hold numbers of units: use one of them throughout"
+        refuse_rows("fpc", name, given < 1.0, given, words, n)
+
+
+def refuse_rows(
+    argument: str, name: str, bad: Mask, values: Array | None, remedy: str, n: Array | None
+) -> None:
+    """Refuse a column of which some cells are `bad`, (c,); `n` respondents each, None: rows."""
+    rows = np.flatnonzero(bad)
+    if not rows.size:
+        return
+    value = None if values is None or np.isnan(values[rows[0]]) else float(values[rows[0]])
+    if n is None:
+        more = f" ({rows.size} such rows)" if rows.size > 1 else ""
+        where = f", row {rows[0] + 1}"
+    else:
+        more, where = f" (in {count_of(int(n[rows].sum()), 'row')})", ""
+    first, colon, rest = remedy.partition(":")
+    raise InvalidArgument(f"{argument} {name!r}{where}", value, f"{first}{more}{colon}{rest}")
+
+
+# -- Replicate weights of a survey: columns of its table, or made from its design -----------------
+
+
+_COLUMNS = 'must be names of columns, or a pattern with one asterisk such as "rep_*"'
+_SCALED = ("JK1", "JKn", "bootstrap", "other")
+_MOST_MADE = 100_000
+_DEFAULT_MADE = 500
+
+
+@dataclass(frozen=True)
+class ReplicateWeights:
+    """Columns of replicate weights, and how variances follow from them.
+
+    The variance of an estimate t is ``sum_r scale rscales_r (t_r - mean of all t_r)^2``, where t_r
+    is the estimate by replicate r, as of `svrepdesign` in R's package survey. Replicates of
+    randomised reports vary by the sampling and by the randomisation, so that nothing is added. But
+    replicates that are corrected for a finite population lack the sampled share of the variance of
+    the randomisation: name strata, clusters and fpc instead.
+
+    Parameters
+    ----------
+    columns : sequence of str, or str
+        Names of the columns, or a pattern with one asterisk, "rep_*", for all that match.
+    kind : str
+        How the replicates were made, of which the scale follows (R replicates): "BRR", balanced
+        repeated replication, 1 / R; "Fay", 1 / (R (1 - rho)^2); "JK1", a jackknife without strata,
+        (R - 1) / R; "JK2", pairs of units, of which one is left out, 1; "JKn", a jackknife in
+        strata, of `rscales`; "bootstrap", 1 / (R - 1); "successive-difference" or "ACS", 4 / R;
+        "other", of `scale` and `rscales`.
+    rho : float, optional
+        Fay's factor, in [0, 1); for "Fay" alone.
+    scale : float, optional
+        In place of the scale of "JK1", "JKn" and "bootstrap"; needed for "other".
+    rscales : sequence of float, optional
+        A factor of the squared deviation of each replicate; needed for "JKn": (n - 1) / n of the
+        stratum whose unit is left out.
+    mse : bool
+        Whether deviations are from the estimate of the sample, not from the mean of the replicates.
+    combined : bool
+        Whether the columns hold weights; if not, factors by which the weights are multiplied. Sums
+        of another size than those of the weights are warned of.
+    df : float, optional
+        Degrees of freedom; by default the rank of the replicate weights of a domain less one. Of a
+        table on an engine they must be given.
+
+    Raises
+    ------
+    InvalidArgument
+        For an unknown kind, numbers out of range, and arguments that do not go with the kind.
+
+    References
+    ----------
+    Wolter, K. M. (2007). Introduction to Variance Estimation. Springer, 2nd edition, chapters 3-5.
+    Fay, R. E. and Train, G. F. (1995). Aspects of survey and model-based postcensal estimation of
+    income and poverty characteristics for states and counties. Proceedings of the Section on
+    Government Statistics, ASA, 154-159.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> ldp.ReplicateWeights("rep_*", "Fay", rho=0.3)
+    ReplicateWeights(columns='rep_*', kind='Fay', rho=0.3)
+    """
+
+    columns: Any
+    kind: Any
+    rho: Any = None
+    scale: Any = None
+    rscales: Any = None
+    mse: Any = False
+    combined: Any = True
+    df: Any = None
+
+    def __post_init__(self) -> None:
+        kind = one_of("kind", self.kind, KINDS)
+        found = {
+            "columns": _named(self.columns),
+            "kind": kind,
+            "rho": _checked_rho(self.rho, kind),
+            "scale": _checked_scale(self.scale, kind),
+            "rscales": _checked_rscales(self.rscales, kind),
+            "mse": boolean("mse", self.mse),
+            "combined": boolean("combined", self.combined),
+            "df": None if self.df is None else _positive("df", self.df),
+        }
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        if isinstance(self.columns, tuple):
+            self._check_number()
+
+    def _check_number(self) -> None:
+        """Refuse a number of columns that the rest does not go with."""
+        n = len(self.columns)
+        if n < 2:
+            raise InvalidArgument("columns", self.columns, "must be two replicates or more")
+        if self.rscales is not None and len(self.rscales) != n:
+            remedy = f"must be {n} numbers, one for each replicate, not {len(self.rscales)}"
+            raise InvalidArgument("rscales", self.rscales, remedy)
+
+    def on(self, columns: Sequence[str], summed: bool = False) -> ReplicateWeights:
+        """The same, with the names of columns of a table in place of a pattern.
+
+        Raises
+        ------
+        InvalidArgument
+            If fewer than two columns match it, or `rscales` are of another number; without `df` if
+            rows are `summed` by an engine, as sums do not have the rank of the columns.
+        """
+        if summed and self.df is None:
+            remedy = "must be given for a table on an engine, which sums the columns: in most "
+            remedy += "surveys the number of sampling units less that of strata"
+            raise InvalidArgument("df", None, remedy)
+        if not isinstance(self.columns, str):
+            return self
+        start, end = self.columns.split("*")
+        found = [
+            name
+            for name in columns
+            if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end)
+        ]
+        if not found:
+            raise InvalidArgument("columns", self.columns, "no column of the table is named so")
+        return replace(self, columns=found)
+
+    def replication(self, sample: Sample, sums: Array | None) -> Replication:
+        """What variances follow from sums of the replicate weights by cell, shape (c, R)."""
+        assert sums is not None
+        rscales = None if self.rscales is None else np.array(self.rscales)
+        scales = scales_of(self.kind, len(self.columns), self.rho, self.scale, rscales)
+        return GivenWeights(sums, scales, self.mse, self.df)
+
+    def __str__(self) -> str:
+        return f"{len(self.columns)} replicate weights ({self.kind})"
+
+    def __repr__(self) -> str:
+        of = [f"columns={_shown(self.columns)}", f"kind={self.kind!r}"]
+        given = {"rho": None, "scale": None, "mse": False, "combined": True, "df": None}
+        of += [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in given.items()
+            if getattr(self, name) != default
+        ]
+        if self.rscales is not None:
+            of.append(f"rscales={len(self.rscales)} numbers")
+        return f"ReplicateWeights({', '.join(of)})"
+
+
+@dataclass(frozen=True)
+class MadeReplicates:
+    """Replicates that are made from a design when its sample is known: of a kind, n, from a seed.
+
+    Every analysis draws from the same seed, so that the same units are drawn the same times.
+    """
+
+    kind: str
+    n: int = 0
+    seed: int = 0
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    combined: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, kind: object, rng: object, n: object) -> MadeReplicates:
+        """Check the arguments of `Survey.replicates`."""
+        name = one_of("kind", kind, ("jackknife", "bootstrap"))
+        if name == "jackknife":
+            for argument, value in (("rng", rng), ("n", n)):
+                if value is not None:
+                    remedy = "goes with 'bootstrap': a jackknife leaves out each unit once"
+                    raise InvalidArgument(argument, value, remedy)
+            return cls(name)
+        if not isinstance(rng, np.random.Generator):
+            raise InvalidArgument("rng", rng, "pass a generator, np.random.default_rng(seed)")
+        number = _DEFAULT_MADE if n is None else positive_integer("n", n, 2)
+        if number > _MOST_MADE:
+            raise InvalidArgument("n", n, f"must be at most {_MOST_MADE} replicates")
+        return cls(name, number, int(rng.integers(2**63)))
+
+    def replication(self, sample: Sample, sums: Array | None) -> Replication:
+        """Those of a sample, of which strata of a single unit and too many units are refused."""
+        if self.kind == "bootstrap":
+            return bootstrap(sample, self.n, np.random.default_rng(self.seed))
+        made = jackknife(sample)
+        made.scales(sample)
+        return made
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "jackknife" else f"{self.kind} of {self.n} replicates"
+
+
+Replicates = ReplicateWeights | MadeReplicates
+
+
+def _named(columns: object) -> str | tuple[str, ...]:
+    """A pattern, or names of columns."""
+    if isinstance(columns, str):
+        text = str.__str__(columns)
+        if text.count("*") == 1:
+            return text
+        raise InvalidArgument("columns", columns, _COLUMNS)
+    names = listed("columns", columns, _COLUMNS)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidArgument("columns", columns, _COLUMNS)
+    found = tuple(str.__str__(name) for name in names)
+    twice = [name for name in dict.fromkeys(found) if found.count(name) > 1]
+    if twice:
+        raise InvalidArgument("columns", columns, f"{twice[0]!r} is there twice")
+    return found
+
+
+def _shown(columns: str | tuple[str, ...]) -> str:
+    """Columns in a few words."""
+    few = isinstance(columns, str) or len(columns) <= 3
+    return repr(columns) if few else f"{columns[0]!r} to {columns[-1]!r} ({len(columns)})"
+
+
+def _positive(name: str, value: object) -> float:
+    remedy = "must be a positive finite number"
+    number = real_number(name, value, remedy)
+    if not 0.0 < number < np.inf:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def _checked_rho(rho: object, kind: str) -> float | None:
+    if kind != "Fay":
+        if rho is not None:
+            raise InvalidArgument("rho", rho, f"goes with kind 'Fay', not {kind!r}")
+        return None
+    remedy = "must be Fay's factor, in [0, 1), for example 0.3"
+    number = real_number("rho", rho, remedy)
+    if not 0.0 <= number < 1.0:
+        raise InvalidArgument("rho", rho, remedy)
+    return number
+
+
+def _checked_scale(scale: object, kind: str) -> float | None:
+    if scale is None:
+        if kind == "other":
+            remedy = "of kind 'other' what squared deviations count must be given, a number"
+            raise InvalidArgument("scale", None, remedy)
+        return None
+    if kind not in _SCALED:
+        raise InvalidArgument("scale", scale, f"follows from the kind {kind!r}: leave it out")
+    return _positive("scale", scale)
+
+
+def _checked_rscales(rscales: object, kind: str) -> tuple[float, ...] | None:
+    if rscales is None:
+        if kind == "JKn":
+            remedy = "kind 'JKn' needs one for each replicate: (n - 1) / n, n being the units of "
+            remedy += "the stratum from which it leaves one out"
+            raise InvalidArgument("rscales", None, remedy)
+        return None
+    if kind not in _SCALED:
+        raise InvalidArgument("rscales", rscales, f"follow from the kind {kind!r}: leave them out")
+    remedy = "must be a list of numbers, zero or more, one for each replicate"
+    found = numbers("rscales", rscales, remedy)
+    if found.ndim != 1 or not np.isfinite(found).all() or np.any(found < 0.0):
+        raise InvalidArgument("rscales", rscales, remedy)
+    if not found.any():
+        raise InvalidArgument("rscales", rscales, "must not all be zero")
+    return tuple(found.tolist())

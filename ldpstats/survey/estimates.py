@@ -1,0 +1,1067 @@
+"""Weighted cells of a survey: what a complex sample is to all analyses."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments import boolean, did_you_mean, listed, one_of, real_number
+from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, faults
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    LDPWarning,
+    NotAvailable,
+    UnknownCategory,
+)
+from ldpstats.inference.designs.calibration import (
+    Distance,
+    Linear,
+    Logit,
+    Margins,
+    Raking,
+    Step,
+    calibrate,
+    calibrated_sample,
+)
+from ldpstats.inference.designs.calibration import trimmed as trimmed_calibration
+from ldpstats.inference.designs.linearisation import Sample, Stage, degrees_of_freedom_estimation
+from ldpstats.inference.designs.replicates import GivenWeights
+from ldpstats.labels import matched
+from ldpstats.likelihood.joint import decode
+from ldpstats.mechanisms import PUM
+from ldpstats.models.association.groups import per_variable, prepared
+from ldpstats.models.layout import count_of
+from ldpstats.models.weighted.calibration import CalibrationReport, WeightStep, weight_step
+from ldpstats.models.weighted.estimates import SampleFacts
+from ldpstats.models.weighted.model import WeightedModel
+from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
+from ldpstats.survey.analyses import grouped_rows
+from ldpstats.survey.data import Held, Part, Remote, Selected
+from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
+from ldpstats.survey.questionnaire import Coded
+from ldpstats.survey.tables import Column
+
+__all__ = [
+    "WeightChange",
+    "calibrated",
+    "check_changes",
+    "poststratified",
+    "refuse_uncrossed",
+    "refuse_unweighted",
+    "report_of",
+    "sample_facts",
+    "svy_sample",
+    "trimmed",
+    "weigh",
+    "weighted_crossing",
+    "weighted_model",
+    "whole_of",
+]
+
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+_POSITIVE = (
+    f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave "
+    "out who was not in the sample"
+)
+_ZERO = (
+    "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
+    "out who was not in the sample"
+)
+_FAR = 5.0  # times the sum of the weights: replicates are of another kind, as in R
+_NOT_NEGATIVE = f"must be a number from 0 to {MOST_WEIGHT:g}: correct it"
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Respondents of a complex sample, or cells of them that are alike.
+
+    Attributes
+    ----------
+    cells : Held
+        c rows, or distinct combinations, of the columns that were asked for.
+    sample : Sample
+        Of the same c cells. Its stages are those of the whole sample: units and strata without a
+        cell here are counted in them.
+    inside : array of bool, shape (c,)
+        Which cells are of the domain. All are, but for calibrated weights, for which cells are
+        those of the whole sample.
+    sums : array, shape (c, R), or None
+        Those of the columns of replicate weights.
+    """
+
+    cells: Held
+    sample: Sample
+    inside: Mask
+    sums: Array | None = None
+
+
+def weigh(
+    data: Held, design: SampleDesign, names: Sequence[str], margins: Sequence[str] = ()
+) -> Weighed:
+    """The cells of a survey's rows, a domain of a sample perhaps, and the design of the sample.
+
+    Rows are cells in memory; on an engine one grouped query makes them. Sums of weights from an
+    engine agree with those in memory to a relative 1e-12, as engines add in an order of their own.
+
+    Parameters
+    ----------
+    data : Held
+        The rows of the survey; the sample is the table that they were selected from.
+    design : SampleDesign
+    names : sequence of str
+        Questions and public columns that the analysis needs.
+    margins : sequence of str
+        Columns to which weights are calibrated: cells are then those of the whole sample.
+
+    Raises
+    ------
+    InvalidArgument
+        For weights that are not positive finite numbers, missing or repeated labels of strata and
+        units, and impossible corrections for finite populations.
+    """
+    whole = whole_of(data)
+    changes = design.changes
+    own = design.change_columns
+    needed = list(dict.fromkeys([*design.keys, *names, *margins, *own]))
+    if isinstance(whole, Remote):
+        found = _asked(whole, data, design, needed)
+    else:
+        found = _rows(whole, data, design, needed)
+    stages = stages_of(found.cells, found.n, design)
+    made = found.weighed(stages, design.single_unit)
+    if made.sums is not None:
+        _warn_of_size(made.sums, made.sample.w, design.factors)
+    made = _replicated(made if margins or changes else _within(made), design)
+    if not changes:
+        return made
+    return replace(made, sample=adjusted(made.cells, made.sample, changes).sample)
+
+
+def whole_of(data: Held) -> Held:
+    """The sample that some rows were selected from."""
+    if isinstance(data, Remote):
+        return replace(data, query=data.all_rows)
+    if isinstance(data, Selected):
+        return whole_of(data.whole)
+    if isinstance(data, Part) and data.whole.query is not data.whole.all_rows:
+        raise NotAvailable(
+            "these rows were chosen by a mask after where(), so that the rest of the sample is not "
+            "known: choose them by where(condition) alone"
+        )
+    return data
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Cells of the whole sample, each of `n` respondents; of one, a row, where `n` is None.
+
+    `sums` are those of all columns of weights in a cell, and `squares` of the first.
+    """
+
+    cells: Held
+    n: Array | None
+    inside: Mask
+    sums: list[Array]
+    squares: Array | None
+
+    def weighed(self, stages: tuple[Stage, ...], single_unit: str) -> Weighed:
+        """The same with the stages of the sample; without weights those that follow from them."""
+        n = np.ones(len(self.cells)) if self.n is None else self.n.astype(float)
+        if self.squares is None:
+            each = np.prod([1.0 / stage.fraction[stage.cell_strata] for stage in stages], axis=0)
+            sample = Sample(stages, n, n * each, n * each**2, single_unit)
+            return Weighed(self.cells, sample, self.inside)
+        sample = Sample(stages, n, self.sums[0], self.squares, single_unit)
+        more = np.stack(self.sums[1:], axis=1) if len(self.sums) > 1 else None
+        return Weighed(self.cells, sample, self.inside, more)
+
+
+def _rows(whole: Held, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:
+    """Each row of a table in memory."""
+    whole.prepare([*names, *design.summed])
+    sums = [whole.numbers(design.argument(name), name) for name in design.summed]
+    for name, values in zip(design.summed, sums, strict=True):
+        _refuse_missing(name, values, design, whole.missing_codes(name))
+        _refuse_values(name, values, design)
+    if design.factors:
+        sums = [sums[0], *(sums[0] * factor for factor in sums[1:])]
+    inside = np.full(len(whole), False)
+    inside[_positions(data, whole)] = True
+    return _Found(whole, None, inside, sums, sums[0] ** 2 if sums else None)
+
+
+def _positions(data: Held, whole: Held) -> Array | slice:
+    """Where rows stand in the whole that they were selected from."""
+    if data is whole:
+        return slice(None)
+    assert isinstance(data, Selected)
+    at = _positions(data.whole, whole)
+    return data.rows if isinstance(at, slice) else at[data.rows]
+
+
+def _refuse_missing(name: str, values: Array, design: SampleDesign, na: tuple[str, ...]) -> None:
+    """Refuse weights that may be missing because `na` says so, and say so."""
+    if na:
+        remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
+        remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
+        refuse_rows(design.argument(name), name, np.isnan(values), None, remedy, None)
+
+
+def _refuse_values(name: str, values: Array, design: SampleDesign) -> None:
+    """Refuse weights that are not positive and finite; those of replicates may be zero."""
+    own = name == design.weights
+    bad = ~((values >= 0) & (values <= MOST_WEIGHT))
+    argument = design.argument(name)
+    refuse_rows(argument, name, bad, values, _POSITIVE if own else _NOT_NEGATIVE, None)
+    if own:
+        refuse_rows(argument, name, values == 0, values, _ZERO, None)
+        refuse_rows(argument, name, values < LEAST_WEIGHT, values, _POSITIVE, None)
+
+
+def _asked(whole: Remote, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:
+    """Combinations of columns in a table of an engine, which adds the weights up."""
+    assert isinstance(data, Remote)
+    cells, sums = whole.weighted(names, design.summed, data, design.factors)
+    columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
+    if design.summed and columns["bad"].any():
+        _explain(whole, design)
+    return _Found(
+        cells,
+        columns["n"],
+        columns["inside"].astype(bool),
+        [columns[f"w{i}"] for i in range(len(design.summed))],
+        columns.get("w0w0"),
+    )
+
+
+def _explain(whole: Remote, design: SampleDesign) -> None:
+    """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
+    for name in design.summed:
+        own = name == design.weights
+        tests = faults(name, own)
+        times = whole.query.counts(tests)
+        for what in filter(times.get, tests):
+            value = whole.query.filtered(tests[what]).one(name)
+            remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
+            first, colon, rest = remedy.partition(":")
+            words = f"{first} (in {count_of(times[what], 'row')}){colon}{rest}"
+            raise InvalidArgument(f"{design.argument(name)} {name!r}", value, words)
+
+
+def _within(made: Weighed) -> Weighed:
+    """The cells inside the domain, with all units of the sample."""
+    if made.inside.all():
+        return made
+    at = np.flatnonzero(made.inside)
+    sample = made.sample
+    stages = tuple(
+        replace(stage, strata=stage.strata[at])
+        if stage.unit is None
+        else replace(stage, unit=stage.unit[at])
+        for stage in sample.stages
+    )
+    return Weighed(
+        made.cells.some(at),
+        replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
+        made.inside[at],
+        None if made.sums is None else made.sums[at],
+    )
+
+
+def _replicated(made: Weighed, design: SampleDesign) -> Weighed:
+    """The same with replicates, if the design has some."""
+    if design.replicates is None:
+        return made
+    replication = design.replicates.replication(made.sample, made.sums)
+    return replace(made, sample=replace(made.sample, replication=replication))
+
+
+def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
+    """Warn if replicates, (c, R), are weights taken for factors, or factors taken for weights."""
+    size = float(sums.mean(axis=1).sum() / w.sum())
+    if 1.0 / _FAR < size < _FAR:
+        return
+    if factors and size > 1.0:
+        words = "look like weights, not like factors: leave combined=False out"
+    elif not factors and size < 1.0:
+        words = "look like factors, not like weights: pass combined=False"
+    else:
+        words = "do not stand for the same population: check the columns"
+    warnings.warn(
+        f"replicate_weights: on average they sum to {size:.3g} times what the weights sum to, and "
+        f"{words}",
+        LDPWarning,
+        stacklevel=2,
+    )
+
+
+# -- Changes of the weights of a survey: calibration to population totals, and trimming -----------
+
+
+_METHODS: dict[str, type[Distance]] = {"raking": Raking, "linear": Linear, "logit": Logit}
+_BOUNDS = "must be a pair (low, high) of what weights may be multiplied by, None where open"
+
+
+class WeightChange(ABC):
+    """A change of weights that was asked for; it is made anew in every analysis."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it needs, beside the weights."""
+
+
+@dataclass(frozen=True)
+class Trimming(WeightChange):
+    """Weights outside of bounds are cut."""
+
+    column: str  # of the weights: on an engine respondents are told apart by it
+    lower: float
+    upper: float
+    strict: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def __str__(self) -> str:
+        return f"trimmed to {self.lower:g} to {self.upper:g}"
+
+    def factors(self, sample: Sample) -> Array:
+        """What the weight of each cell is multiplied by, shape (c,)."""
+        one = sample.w / sample.n
+        if np.any(np.abs(sample.w2 - sample.w * one) > 1e-9 * sample.w2):
+            raise NotAvailable(
+                "trim: cells of this table hold respondents of several weights: read it into "
+                "memory, or trim the column of weights before"
+            )
+        return trimmed_calibration(one, sample.n, self.lower, self.upper, self.strict) / one
+
+
+@dataclass(frozen=True)
+class Calibration(WeightChange):
+    """Weights that reproduce population totals."""
+
+    given: tuple[Margin, ...] = field(repr=False)
+    distance: Distance = field(default_factory=Raking)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for margin in self.given for name in margin.columns))
+
+    def __str__(self) -> str:
+        return f"calibrated to {', '.join(margin.name for margin in self.given)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Adjusted:
+    """A sample with changed weights, and what was done."""
+
+    sample: Sample
+    trimmings: tuple[Array, ...] = ()  # factors of the weights of cells, (c,)
+    at: npt.NDArray[np.int64] | None = None
+    steps: tuple[Step, ...] = ()
+
+
+def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Adjusted:
+    """Change the weights of a whole sample, whose cells the rows of a table are.
+
+    Those that trimming leaves are the weights of the design from there on.
+    """
+    trimmings = []
+    for change in changes:
+        if isinstance(change, Trimming):
+            trimmings.append(change.factors(sample))
+            sample = sample.times(trimmings[-1])
+    asked = [change for change in changes if isinstance(change, Calibration)]
+    if not asked:
+        return Adjusted(sample, tuple(trimmings))
+    found = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
+    weights = np.bincount(found.at, sample.w)
+    steps = []
+    for change in asked:
+        margins = found.margins(change.given)
+        solved = calibrate(weights, margins, change.distance)
+        steps.append(Step(margins, change.distance, solved))
+        weights = weights * solved.factors
+    made = calibrated_sample(sample, found.at, steps)
+    return Adjusted(made, tuple(trimmings), found.at, tuple(steps))
+
+
+def distance_of(method: object, bounds: object) -> Distance:
+    """The distance that a user named."""
+    name = one_of("method", method, tuple(_METHODS))
+    low, high = _bounds(bounds)
+    if name == "logit" and not 0.0 <= low < 1.0 < high < np.inf:
+        remedy = "logit needs two finite bounds, below and above one, such as (0.3, 3)"
+        raise InvalidArgument("bounds", bounds, remedy)
+    return _METHODS[name](low, high)
+
+
+def _bounds(bounds: object) -> tuple[float, float]:
+    if bounds is None:
+        return -np.inf, np.inf
+    pair = listed("bounds", bounds, _BOUNDS)
+    if len(pair) != 2:
+        raise InvalidArgument("bounds", bounds, _BOUNDS)
+    low, high = (
+        end if one is None else real_number("bounds", one, _BOUNDS)
+        for one, end in zip(pair, (0.0, np.inf), strict=True)
+    )
+    if not 0.0 <= low < high:
+        raise InvalidArgument("bounds", bounds, f"{_BOUNDS}: 0 <= low < high")
+    return low, high
+
+
+def trimming_of(column: str, lower: object, upper: object, strict: object) -> Trimming:
+    """Check the arguments of `Survey.trim`."""
+    remedy = "must be a positive finite number, the {} weight"
+    ends = []
+    for name, value, end in (("lower", lower, 0.0), ("upper", upper, np.inf)):
+        number = end
+        if value is not None:
+            words = remedy.format("least" if name == "lower" else "largest")
+            number = real_number(name, value, words)
+            if not 0.0 < number < np.inf:
+                raise InvalidArgument(name, value, words)
+        ends.append(number)
+    if lower is None and upper is None:
+        raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
+    if not ends[0] < ends[1]:
+        raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
+    return Trimming(column, ends[0], ends[1], boolean("strict", strict))
+
+
+# -- Population totals of public columns, as people give them and as calibration needs them -------
+
+
+Codes = npt.NDArray[np.int64]
+Category = tuple[Any, ...]  # a value of each column of a margin
+
+_MARGINS = (
+    "must map public columns, or tuples of them, to population totals of their categories, such as "
+    "{'sex': {'f': 5200, 'm': 4800}}"
+)
+_LABELS = "calibrate to text, booleans, categories or whole numbers; make bands of it first"
+_SHARES = 1e-6  # how far from one a sum of shares may be
+_SHOWN = 5  # categories that an error names
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Population totals of the categories of some columns, crossed where there are several."""
+
+    columns: tuple[str, ...]
+    totals: Mapping[Category, float]
+    argument: str = "margins"  # that it was given as
+
+    @property
+    def name(self) -> str:
+        """The columns, in words."""
+        return " x ".join(self.columns)
+
+    @property
+    def labels(self) -> list[str]:
+        """The categories, in words."""
+        return [worded(category) for category in self.totals]
+
+
+def worded(category: Category) -> str:
+    """A category, crossed perhaps, in words."""
+    return " x ".join(str(value) for value in category)
+
+
+@dataclass(frozen=True, eq=False)
+class MarginCells:
+    """Distinct combinations of the columns of margins, and who is in each.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    values : tuple of arrays, each of shape (M,)
+        Of each column, by combination.
+    at : array of int64, shape (c,)
+        The combination of each cell of the sample.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[Array, ...]
+    at: Codes
+
+    def categories(self, columns: Sequence[str]) -> list[Category]:
+        """The category of each combination in the margin of some columns."""
+        own = [self.values[self.columns.index(name)].tolist() for name in columns]
+        return list(zip(*own, strict=True))
+
+    def margins(self, given: Sequence[Margin]) -> Margins:
+        """Margins as arrays."""
+        codes = []
+        for margin in given:
+            place = {category: j for j, category in enumerate(margin.totals)}
+            codes.append([place[category] for category in self.categories(margin.columns)])
+        return Margins(
+            np.array(codes, dtype=np.int64).T.reshape(-1, len(given)),
+            tuple(np.array(list(margin.totals.values())) for margin in given),
+            tuple(margin.name for margin in given),
+            tuple(margin.labels for margin in given),
+        )
+
+
+def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
+    """Distinct combinations of the columns of margins; refuse missing values.
+
+    `n`, of shape (c,), is how many respondents each row of `held` is.
+    """
+    columns = {name: margin.argument for margin in given for name in margin.columns}
+    held.prepare(columns)
+    found = [_complete(held, name, argument, n) for name, argument in columns.items()]
+    at = np.zeros(len(held), dtype=np.int64)
+    for column in found:  # numbered anew each time, so that they stay small
+        at = pd.factorize(at * len(column.values) + column.codes)[0].astype(np.int64)
+    first = np.empty(int(at.max()) + 1, dtype=np.int64)
+    first[at[::-1]] = np.arange(len(at))[::-1]
+    values = tuple(column.values[column.codes[first]] for column in found)
+    return MarginCells(tuple(columns), values, at)
+
+
+def _complete(held: Held, name: str, argument: str, n: Array) -> Column:
+    """A public column as labels; refuse missing values."""
+    column = held.public(name).categories(_LABELS)
+    if column.missing.any():
+        times = count_of(int(n[column.missing].sum()), "respondent")
+        remedy = f"is missing for {times}, whom no total counts: impute it, or make a category of "
+        remedy += "them and give its total"
+        raise InvalidArgument(argument, name, remedy)
+    return column
+
+
+def given_margins(
+    held: Held, given: object, total: object, argument: str = "margins"
+) -> list[Margin]:
+    """What a user gave as margins, with columns that are there; categories not yet matched."""
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidArgument(argument, given, _MARGINS)
+    found = [
+        Margin(columns, dict(_totals(f"{argument}[{name!r}]", columns, given[name])), argument)
+        for name in given
+        for columns in [_columns(held, name, argument)]
+    ]
+    names = [frozenset(margin.columns) for margin in found]
+    if len(set(names)) < len(names):
+        raise InvalidArgument(argument, list(given), "hold the same columns twice")
+    return _scaled(found, total)
+
+
+def _columns(held: Held, name: object, argument: str) -> tuple[str, ...]:
+    """The columns of a margin; refuse those that are not public."""
+    columns = (name,) if isinstance(name, str) else name
+    if not (isinstance(columns, tuple) and columns and all(isinstance(c, str) for c in columns)):
+        raise InvalidArgument(argument, name, _MARGINS)
+    if len(set(columns)) < len(columns):
+        raise InvalidArgument(argument, name, "names a column twice")
+    for column in columns:
+        if held.owner(column) in held.questionnaire.private:
+            remedy = "is private: its reports are noisy, and no cell of a margin is known; give "
+            remedy += "its total to the estimate, frequencies(..., constraints=)"
+            raise InvalidArgument(argument, column, remedy)
+        if column not in held.columns:
+            hint = did_you_mean(column, held.columns)
+            raise InvalidArgument(argument, column, f"the table has no such column{hint}")
+    return tuple(str.__str__(column) for column in columns)
+
+
+def _totals(
+    argument: str, columns: Sequence[str], given: object
+) -> Iterator[tuple[Category, float]]:
+    """Totals by category, as a mapping or a Series has them."""
+    if not isinstance(given, Mapping | pd.Series) or not len(given):
+        remedy = "must map each category to its population total: a dict, or a Series"
+        raise InvalidArgument(argument, given, remedy)
+    seen = set()
+    for key, value in given.items():
+        category = key if isinstance(key, tuple) and len(columns) > 1 else (key,)
+        if len(category) != len(columns):
+            remedy = f"must be a tuple of {len(columns)} values, of {', '.join(columns)}"
+            raise InvalidArgument(f"category of {argument}", key, remedy)
+        if category in seen:
+            raise InvalidArgument(argument, key, "the category is there twice")
+        seen.add(category)
+        remedy = f"must be a population total: zero, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        number = real_number(f"{argument}[{key!r}]", value, remedy)
+        if not (number == 0.0 or LEAST_WEIGHT <= number <= MOST_WEIGHT):
+            raise InvalidArgument(f"{argument}[{key!r}]", value, remedy)
+        yield category, number
+
+
+def _scaled(margins: list[Margin], total: object) -> list[Margin]:
+    """Margins of totals; shares, which sum to one, are multiplied by a total."""
+    sums = [sum(margin.totals.values()) for margin in margins]
+    are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
+    if total is None:
+        if are_shares:
+            argument = margins[0].argument
+            remedy = "add up to one: multiply shares by the size of the population"
+            if argument == "margins":  # post-stratification takes totals only
+                remedy += ", or give it as total="
+            raise InvalidArgument(argument, [margin.name for margin in margins], remedy)
+        return margins
+    remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+    size = real_number("total", total, remedy)
+    if not LEAST_WEIGHT <= size <= MOST_WEIGHT:
+        raise InvalidArgument("total", total, remedy)
+    if not are_shares:
+        shown = {margin.name: one for margin, one in zip(margins, sums, strict=True)}
+        remedy = f"goes with shares that add up to one, but margins add up to {shown}: leave it out"
+        raise InvalidArgument("total", total, remedy)
+    return [
+        replace(margin, totals={key: share * (size / one) for key, share in margin.totals.items()})
+        for margin, one in zip(margins, sums, strict=True)
+    ]
+
+
+def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
+    """The margin with categories as the table has them, without those that nobody is in.
+
+    Raises
+    ------
+    InvalidArgument
+        If a category with a positive total has no respondents, or respondents are in a category
+        whose total is zero or missing.
+    """
+    name = margin.columns[0] if len(margin.columns) == 1 else margin.columns
+    argument = f"{margin.argument}[{name!r}]"
+    known = dict.fromkeys(cells.categories(margin.columns))
+    written = [
+        _spellings(argument, {category[i] for category in margin.totals}, {c[i] for c in known})
+        for i in range(len(margin.columns))
+    ]
+    found: dict[Category, float] = {}
+    for category, total in margin.totals.items():
+        there = tuple(own[value] for own, value in zip(written, category, strict=True))
+        if there in found:
+            raise InvalidArgument(argument, worded(category), "the category is there twice")
+        if there in known:
+            found[there] = total
+        elif total > 0.0:
+            hint = did_you_mean(worded(category), [worded(one) for one in known])
+            remedy = f"nobody in the sample is in this category, whose total is {total:.12g}: join "
+            remedy += f"it with another one, here and in the table{hint}"
+            raise InvalidArgument(argument, worded(category), remedy)
+    lacking = [worded(category) for category in known if not found.get(category)]
+    if lacking:
+        remedy = "have respondents, but no total or one of zero: give totals of all categories, or "
+        remedy += "leave out who is not of the population"
+        raise InvalidArgument(argument, lacking[:_SHOWN], remedy)
+    return replace(margin, totals=found)
+
+
+def _spellings(argument: str, given: set[Any], known: set[Any]) -> dict[Any, Any]:
+    """The value of a column that each of some values is, as people write them; None if none."""
+    labels = pd.Index(list(known))
+    found = {}
+    for value in given:
+        try:
+            place = int(matched(argument, [value], labels)[0])
+        except UnknownCategory:
+            place = -1
+        found[value] = labels[place] if place >= 0 else None
+    return found
+
+
+# -- Weighted analyses of a survey whose sample has a design --------------------------------------
+
+
+def weighted_model(
+    held: Held,
+    design: SampleDesign,
+    name: str,
+    by: Sequence[object],
+    candidates: Any = None,
+    incomplete: object = False,
+) -> WeightedModel:
+    """One question in a complex sample, in all or in the domains that public columns make."""
+    by = [str.__str__(column) if isinstance(column, str) else column for column in by]
+    names = [column for column in by if isinstance(column, str)]
+    for column in names:
+        if column != name:
+            held.refuse_private(column)
+    weighed = weigh(held, design, [name, *names])
+    cells, inside = weighed.cells, weighed.inside
+    domain, labels = np.where(inside, 0, -1), [()]
+    if by:
+        found, rows, _ = grouped_rows(cells, by, name)
+        domain[:] = -1
+        labels = []
+        for label, own in zip(found, rows, strict=True):
+            if inside[own].any():
+                domain[own[inside[own]]] = len(labels)
+                labels.append(label if isinstance(label, tuple) else (label,))
+    coded = cells.coded(name)
+    if boolean("incomplete", incomplete) and not coded.reports.mechanism.is_open:
+        remedy = f"is for candidates over an open alphabet: {coded.reports.mechanism} knows all"
+        raise InvalidArgument("incomplete", incomplete, remedy)
+    if not np.any(coded.present & inside):
+        raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
+    return WeightedModel(
+        weighed.sample,
+        sample_facts(weighed, design),
+        coded.reports,
+        np.where(inside, coded.at, -1),
+        domain,
+        tuple(names),
+        tuple(labels),
+        name,
+        candidates,
+        boolean("incomplete", incomplete),
+    )
+
+
+def weighted_crossing(
+    held: Held,
+    design: SampleDesign,
+    names: Sequence[str],
+    candidates: Any = None,
+    other: Any = False,
+) -> WeightedCrossing:
+    """Two questions in a complex sample."""
+    if len(names) != 2:
+        remedy = "must be two questions: with weights there are tables of two variables only"
+        raise InvalidArgument("names", tuple(names), remedy)
+    listed = per_variable("candidates", candidates, names)
+    others = per_variable("other", other, names, scalar=True)
+    weighed = weigh(held, design, names)
+    first, second = (
+        _crossed(name, weighed.cells.coded(name), own, rest)
+        for name, own, rest in zip(names, listed, others, strict=True)
+    )
+    facts = sample_facts(weighed, design)
+    return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
+
+
+def refuse_unweighted(how: Mapping[str, Any]) -> None:
+    """Refuse what is not known of a complex sample."""
+    asked = how.get("cov_type", "default")
+    if not (isinstance(asked, str) and str.__str__(asked) == "default"):
+        remedy = "leave it out: with weights the covariance is that of the design"
+        raise InvalidArgument("cov_type", asked, remedy)
+
+
+def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
+    """A question of a table, its categories lumped where that is asked for."""
+    if coded.reports.mechanism.is_open:
+        if other is not False and other is not None:
+            remedy = f"leave it out: with weights the list of {name} is taken to be complete"
+            raise InvalidArgument("other", other, remedy)
+        return CrossedVariable(name, coded.reports, coded.at, candidates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
+        (reports,), spec = prepared([coded.reports], candidates, other, name)
+    if not spec.complete:
+        remedy = f"must be True for {name}: with weights a table is of all answers"
+        raise InvalidArgument("other", other, remedy)
+    return CrossedVariable(name, reports, coded.at)
+
+
+def refuse_uncrossed(how: Mapping[str, Any]) -> None:
+    """Refuse options that weighted tables do not have."""
+    known = {"method": ("inversion",), "cov_type": ("default", "linear")}
+    for name, value in how.items():
+        usual = isinstance(value, str) and str.__str__(value) in known.get(name, ())
+        if value is not None and value is not False and not usual:
+            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+            raise InvalidArgument(name, value, remedy)
+
+
+def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
+    """The sample in words and numbers."""
+    sample, inside = weighed.sample, weighed.inside
+    n, w = float(sample.n[inside].sum()), float(sample.w[inside].sum())
+    first = sample.stages[0]
+    variance = "linearisation" if sample.replication is None else str(design.replicates)
+    return SampleFacts(
+        design=design.in_words,
+        variance=variance + ", calibrated" * (sample.calibration is not None),
+        n_strata=len(first.sampled),
+        n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
+        nobs=int(n),
+        weight_sum=w,
+        spread=n * float(sample.w2[inside].sum()) / w**2,
+        df=degrees_of_freedom_estimation(sample, inside),
+        calibrated=sample.calibration is not None,
+    )
+
+
+# -- From a survey to one with other weights, and the report of how they moved --------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighting:
+    """A change of weights, with what it did."""
+
+    change: WeightChange
+    step: WeightStep
+    nobs: int
+    categories: pd.DataFrame | None = None
+
+
+def check_changes(changes: object) -> None:
+    """Refuse changes that the methods of a survey did not make."""
+    if not (isinstance(changes, tuple) and all(isinstance(one, Reweighting) for one in changes)):
+        remedy = "is set by calibrate, poststratify and trim: leave it out"
+        raise InvalidArgument("changes", changes, remedy)
+
+
+def report_of(done: Sequence[Reweighting]) -> CalibrationReport:
+    """The report of all changes."""
+    found = [one.categories for one in done if one.categories is not None]
+    return CalibrationReport(
+        tuple(one.step for one in done), done[-1].nobs, pd.concat(found) if found else None
+    )
+
+
+def calibrated(
+    data: Held,
+    design: SampleDesign | None,
+    margins: object,
+    method: object,
+    bounds: object,
+    total: object,
+) -> Reweighting:
+    """Calibrate the weights of a design to margins."""
+    design = _weighted(design, "calibrate")
+    distance = distance_of(method, bounds)
+    return _calibrated(data, design, given_margins(data, margins, total), distance)
+
+
+def poststratified(data: Held, design: SampleDesign | None, totals: object) -> Reweighting:
+    """Calibrate to one margin."""
+    design = _weighted(design, "poststratify")
+    given = given_margins(data, totals, None, "totals")
+    if len(given) > 1:
+        remedy = "names several margins: cross them, {('region', 'sex'): {('north', 'f'): ...}}, "
+        remedy += "or use calibrate(margins)"
+        raise InvalidArgument("totals", [margin.name for margin in given], remedy)
+    return _calibrated(data, design, given, Linear(), "post-stratification")
+
+
+def _calibrated(
+    data: Held,
+    design: SampleDesign,
+    given: Sequence[Margin],
+    distance: Distance,
+    name: str | None = None,
+) -> Reweighting:
+    columns = [column for margin in given for column in margin.columns]
+    whole = _whole(data, design, columns, "calibrate")
+    cells = margin_cells(whole.cells, given, whole.sample.n)
+    matched = tuple(matched_margin(margin, cells) for margin in given)
+    change = Calibration(matched, distance)
+    before = adjusted(whole.cells, whole.sample, design.changes).sample
+    after = adjusted(whole.cells, whole.sample, [*design.changes, change])
+    assert after.at is not None
+    last = after.steps[-1]
+    step = weight_step(
+        before,
+        after.sample,
+        last.factors[after.at],
+        method=name or type(distance).__name__.lower(),
+        margins=", ".join(margin.name for margin in matched),
+        bounds=_bounds_text(distance),
+        iterations=last.solved.iterations,
+        deviation=last.solved.deviation,
+    )
+    if step.n_negative:
+        warnings.warn(
+            f"{step.n_negative} respondents have negative weights: give bounds=(0, None), or use "
+            "method='raking'",
+            LDPWarning,
+            4,
+        )
+    sums = last.margins.indicators.T @ np.bincount(after.at, before.w)
+    return Reweighting(change, step, _nobs(whole), _categories(last.margins, sums))
+
+
+def trimmed(
+    data: Held, design: SampleDesign | None, lower: object, upper: object, strict: object
+) -> Reweighting:
+    """Cut the weights of a design."""
+    design = _weighted(design, "trim")
+    if design.weights is None:
+        raise NotAvailable("trim: weights follow from fpc=: name the column of weights")
+    if any(isinstance(change, Calibration) for change in design.changes):
+        raise NotAvailable(
+            "trim: weights were calibrated, and trimming would move them off their totals: trim "
+            "first and calibrate then, or calibrate with bounds="
+        )
+    change = trimming_of(design.weights, lower, upper, strict)
+    whole = _whole(data, design, [design.weights], "trim")
+    before = adjusted(whole.cells, whole.sample, design.changes).sample
+    after: Adjusted = adjusted(whole.cells, whole.sample, [*design.changes, change])
+    one, now = before.w / before.n, after.sample.w / before.n
+    beyond = (now < change.lower * (1 - 1e-9)) | (now > change.upper * (1 + 1e-9))
+    step = weight_step(
+        before,
+        after.sample,
+        after.trimmings[-1],
+        method="trimming",
+        margins=f"{change.lower:g} to {change.upper:g}",
+        bounds="",
+        iterations=0,
+        deviation=0.0,
+        n_trimmed=int(before.n[(one < change.lower) | (one > change.upper)].sum()),
+        n_beyond=int(before.n[beyond].sum()),
+    )
+    return Reweighting(change, step, _nobs(whole))
+
+
+def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
+    """The design; refuse a survey without one."""
+    if design is None:
+        raise NotAvailable(
+            f"{what}: the survey has no weights: name their column, Survey(..., weights='w'); it "
+            "holds ones if all respondents count the same"
+        )
+    return design
+
+
+def _whole(data: Held, design: SampleDesign, columns: Sequence[str], what: str) -> Weighed:
+    """The whole sample with the weights of the design, and columns; refuse a domain of it."""
+    needed = [*design.change_columns, *columns]
+    found = weigh(data, replace(design, changes=()), needed, needed)
+    if not found.inside.all():
+        raise NotAvailable(
+            f"{what}: these respondents are a domain of the sample, and totals are of all: {what} "
+            "the whole survey first, then select respondents"
+        )
+    return found
+
+
+def _nobs(whole: Weighed) -> int:
+    return int(whole.sample.n.sum())
+
+
+def _bounds_text(distance: Distance) -> str:
+    low, high = distance.lower, distance.upper
+    return f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else ""
+
+
+def _categories(margins: Margins, sums: Any) -> pd.DataFrame:
+    """The total of each category, and the sum of weights that it had."""
+    pairs = [
+        (name, label)
+        for name, labels in zip(margins.names, margins.labels, strict=True)
+        for label in labels
+    ]
+    index = pd.MultiIndex.from_tuples(pairs, names=["margin", "category"])
+    found = {"target": margins.targets, "before": sums, "ratio": margins.targets / sums}
+    return pd.DataFrame(found, index=index)
+
+
+# -- A survey for the package svy: unbiased indicators of the true answers beside the design ------
+
+
+_REPLICATE = "replicate_"
+_SINGLE = {"fail": None, "centered": "center", "average": "scale"}
+
+
+def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) -> Any:
+    """The rows as a `svy.Sample`, with indicators of the questions `names`."""
+    try:
+        import polars
+        import svy
+    except ImportError:
+        remedy = "is not installed: python -m pip install 'ldpstats[svy]'"
+        raise NotAvailable(f"to_svy: the package svy {remedy}") from None
+    design = _exportable(held, design)
+    sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
+    columns = _open(held)
+    for column, values in (*_indicators(held, names), *_replicates(sample)):
+        if column in columns:
+            raise InvalidArgument("names", names, f"the table has a column {column!r} already")
+        columns[column] = values
+    how = {
+        "wgt": design.weights,
+        "stratum": design.strata[0] if design.strata else None,
+        "psu": design.clusters[0] if design.clusters else None,
+        "singleton": _SINGLE[design.single_unit],
+    }
+    given = sample.replication
+    if isinstance(given, GivenWeights):  # whose kind is in the scale alone
+        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
+        scale = given.scale.tolist()
+        how["rep_wgts"] = svy.BootstrapWgts(
+            prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df
+        )
+    return svy.Sample(polars.from_pandas(pd.DataFrame(columns)), svy.Design(**how))
+
+
+def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
+    """The design; refuse what svy would make other variances of."""
+    if design is None:
+        raise NotAvailable("to_svy of a survey without a design: name its weights=")
+    if not held.ordered:
+        raise NotAvailable("to_svy: rows of this table have no order: read it into memory")
+    if whole_of(held) is not held:
+        raise NotAvailable("to_svy of some rows: take the whole survey, and where= of svy")
+    if design.fpc:
+        raise NotAvailable(
+            "to_svy of a survey with fpc=: svy would shrink the variance of the randomisation with "
+            "that of the sample: leave fpc= out, or estimate here"
+        )
+    if design.single_unit not in _SINGLE:
+        raise NotAvailable(
+            "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
+            "the randomisation in such units: choose 'average' or 'centered', or estimate here"
+        )
+    if design.changes:
+        raise NotAvailable(
+            "to_svy of a survey with calibrated or trimmed weights: svy would take them for those "
+            "of the design: export the survey before, and calibrate with svy"
+        )
+    if design.replicates is not None and not design.has_columns_of_replicates:
+        raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
+    return design
+
+
+def _open(held: Held) -> dict[str, Any]:
+    """The columns without noise."""
+    columns = {}
+    for name in [*held.public_columns, *held.questionnaire.observed]:
+        found = held.public(name)
+        columns[name] = pd.Series(found.values).reindex(found.codes).to_numpy()
+    return columns
+
+
+def _replicates(sample: Sample) -> Iterator[tuple[str, Array]]:
+    """Columns of replicate weights, where they are given."""
+    given = sample.replication
+    if isinstance(given, GivenWeights):
+        for number, weights in enumerate(given.weights.T, 1):
+            yield f"{_REPLICATE}{number}", weights
+
+
+def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+    """For each category of a question a column that is unbiased for whether it is the answer."""
+    for name in names:
+        coded = held.coded(name)
+        mechanism = coded.reports.mechanism
+        pum = name in held.questionnaire and isinstance(held.questionnaire[name], PUM)
+        if pum or mechanism.n_cohorts or mechanism.is_open or not mechanism.is_separable:
+            remedy = "single reports do not tell its categories: estimate here"
+            raise NotAvailable(f"to_svy of {name!r}: {remedy}")
+        decoded = decode(coded.reports)
+        places = np.append(decoded.place, len(decoded.phi))[coded.at]
+        phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
+        for label, column in zip(mechanism.labels(None), phi.T, strict=True):
+            yield f"{name}_{label}", column
