@@ -57,7 +57,8 @@ def write(group: str) -> int:
     """Write the record of a group; return how many entries it has."""
     entries = made(group)
     kept = shorter(entries, {})
-    rows = (f"{json.dumps(name)}: {json.dumps(kept[name], sort_keys=True)}" for name in sorted(kept))
+    lines = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+    rows = (f"{json.dumps(name)}: {lines(kept[name])}" for name in sorted(kept))
     RECORD.mkdir(exist_ok=True)
     (RECORD / f"{group}.json").write_text("{\n" + ",\n".join(rows) + "\n}\n")
     return len(entries)

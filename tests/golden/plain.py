@@ -186,6 +186,26 @@ def plain(value: Any, depth: int = 0) -> Any:
     return _object(value, depth)
 
 
+def condensed(record: Any, most: int) -> Any:
+    """A long record by its numbers in one array, and a checksum of everything else."""
+    written = json.dumps(record)
+    if len(written) <= most:
+        return record
+    numbers: list[float] = []
+
+    def take(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: take(inner) for key, inner in part.items()}
+        if isinstance(part, list):
+            return [take(inner) for inner in part]
+        if isinstance(part, float):
+            numbers.append(part)
+        return "#" if isinstance(part, float) else part
+
+    rest = seed(layout(json.dumps(take(record))))
+    return {"numbers": _array(np.array(numbers)), "all else": rest, "begins": layout(written[:100])}
+
+
 def _document(words: str) -> Any:
     """A text; of one in JSON what it says, and a number for how it is laid out."""
     if len(words) > 200 and words.lstrip()[:1] in ("{", "["):
@@ -263,7 +283,7 @@ def _object(value: Any, depth: int) -> Any:
         return found | {"repr": text(repr(value))} | members(value, depth)
     for form in ("to_dict", "to_frame", "summary_frame"):
         if callable(getattr(value, form, None)):
-            return found | {form: scene(form, getattr(value, form), -1)}
+            return found | {form: condensed(scene(form, getattr(value, form), -1), 2500)}
     return found
 
 
@@ -276,13 +296,11 @@ def members(value: Any, depth: int = 1) -> dict[str, Any]:
         static = inspect.getattr_static(value, name)
         if isinstance(static, classmethod | staticmethod):
             continue
-        if inspect.isfunction(static):
-            if _needed(static):
-                continue
-            name, record = f"{name}()", scene(name, lambda n=name: getattr(value, n)(), depth - 1)
-        else:
-            record = scene(name, lambda n=name: getattr(value, n), depth - 1)
-        found[name] = record
+        if not inspect.isfunction(static):
+            found[name] = scene(name, lambda n=name: getattr(value, n), depth - 1)
+        elif not _needed(static):
+            record = scene(name, lambda n=name: getattr(value, n)(), depth - 1)
+            found[f"{name}()"] = condensed(record, 12_000)
     return found
 
 
