@@ -8,7 +8,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -64,18 +64,23 @@ def folder() -> Path:
 def every_site() -> list[Site]:
     """Every public callable with arguments that work, in the hostile suite."""
     with masked(folder()), repeatable("sites"):
-        return sites(Examples(folder()))
+        found: list[Site] = sites(Examples(folder()))
+        return found
 
 
 def given(site: Site) -> dict[str, Any]:
     return {name: v.make() if isinstance(v, Fresh) else v for name, v in site.arguments.items()}
 
 
+def _called(site: Site) -> Any:
+    return site.call(**given(site))
+
+
 def ordinary() -> Scenes:
     """Every public callable."""
     for site in every_site():
         with masked(folder()):
-            yield site.name, scene(site.name, lambda s=site: s.call(**given(s)))
+            yield site.name, scene(site.name, partial(_called, site))
         plt.close("all")
 
 
@@ -178,7 +183,7 @@ def programs(*numbers: int) -> Scenes:
         with contextlib.redirect_stdout(said):
 
             def run(names: dict[str, Any] = names, program: str = program) -> None:
-                exec(compile(START + program, "<program>", "exec"), names)  # noqa: S102
+                exec(compile(START + program, "<program>", "exec"), names)
 
             ended = scene(f"program {number}", run)
         yield f"{number}", {"prints": text(said.getvalue(), 20_000), "ends": ended}

@@ -242,5 +242,3 @@ def _file(path: Path, argv: list[str]) -> Any:
     if path.suffix == ".parquet":
         return plain(pd.read_parquet(path))
     return plain(path.read_bytes().decode(errors="backslashreplace"))
-
-

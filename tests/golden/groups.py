@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from golden import calls, commands
-from golden.plain import differences, longer, shorter
+from golden.plain import EXACT, differences, longer, shorter
 
 RECORD = Path(__file__).parent / "record"
+# entries that differ from one processor to another: Markov chains, the order of candidates whose
+# evidence is the same, and a statistic of nine digits; without EXACT only their structure counts
+UNSTEADY = re.compile(
+    r"^(posteriors: |commands_others: discover|calls: ("
+    r".*[pP]osterior|DictionaryModel\.fit|DictionaryResults\.from|dictionary$|"
+    r"RegressionResults\.score_test Logit))"
+)
 Entries = Iterable[tuple[str, Any]]
 
 FAST: dict[str, Callable[[], Entries]] = {
@@ -64,9 +72,23 @@ def write(group: str) -> int:
     return len(entries)
 
 
+def skeleton(record: Any) -> Any:
+    """A record without its numbers and words."""
+    if isinstance(record, dict):
+        return {key: skeleton(part) for key, part in record.items()}
+    if isinstance(record, list):
+        return [skeleton(part) for part in record]
+    return record if isinstance(record, bool) or record is None else type(record)()
+
+
 def changes(group: str) -> list[str]:
     """What differs from the record, each in a line that begins with the entry's name."""
     was, now = longer(json.loads((RECORD / f"{group}.json").read_text())), made(group)
+    if not EXACT:
+        for record in (was, now):
+            for name in record:
+                if UNSTEADY.match(f"{group}: {name}"):
+                    record[name] = skeleton(record[name])
     return [
         line
         for name in sorted(was.keys() | now.keys())

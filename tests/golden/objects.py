@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ def sheet() -> ldp.Questionnaire:
 @cache
 def collected() -> pd.DataFrame:
     tags = {"place": {"home": np.array(["park"] * N, dtype=object)}}
-    return sheet().privatize(people(), np.random.default_rng(8), tags=tags)
+    table: pd.DataFrame = sheet().privatize(people(), np.random.default_rng(8), tags=tags)
+    return table
 
 
 @cache
@@ -87,9 +88,7 @@ def reports(name: str, n: int = 1500) -> ldp.Reports:
     labels = ("apple", "pear", "plum") if mechanism.is_open else mechanism.labels()
     rng = np.random.default_rng(9)
     p = np.arange(len(labels), 0, -1.0)
-    return mechanism.privatize(
-        np.asarray(labels)[rng.choice(len(labels), n, p=p / p.sum())], rng
-    )
+    return mechanism.privatize(np.asarray(labels)[rng.choice(len(labels), n, p=p / p.sum())], rng)
 
 
 def fit(name: str, method: str | None = None, **how: Any) -> Any:
@@ -131,7 +130,7 @@ def unknown() -> Any:
     rng, groups = np.random.default_rng(4), []
     for i, q in enumerate((0.25, 0.6)):
         forced = devices.flip(q).when({"heads": "yes"}, otherwise=devices.truth)
-        made = cheats.when({"heads": "no", "tails": forced}).mechanism(("no", "yes"))
+        made: Any = cheats.when({"heads": "no", "tails": forced}).mechanism(("no", "yes"))
         groups.append(made.simulate(np.array_split(people()["late"], 2)[i], rng, cheating=0.2))
     return ldp.FrequencyModel(groups)
 
@@ -161,7 +160,7 @@ def tables() -> dict[str, Callable[[], Any]]:
 def frequencies() -> dict[str, Callable[[], Any]]:
     s = survey()
     found: dict[str, Callable[[], Any]] = {
-        f"krr {method}": lambda m=method: fit("krr-labels", m) for method in METHODS
+        f"krr {method}": partial(fit, "krr-labels", method) for method in METHODS
     }
     found |= {
         "krr constrained": lambda: fit(
@@ -187,14 +186,12 @@ def frequencies() -> dict[str, Callable[[], Any]]:
         "replicated": lambda: survey("replicated").frequencies("job", by="region"),
         "personalized": lambda: s.personalized("place"),
         "parameters": lambda: unknown().fit(),
-        "two samples": lambda: ldp.two_sample_test(
-            s.reports("late"), s.reports("again")
-        ),
+        "two samples": lambda: ldp.two_sample_test(s.reports("late"), s.reports("again")),
         "homogeneity": lambda: ldp.homogeneity_test([s.reports("late"), s.reports("again")]),
     }
     for name in ("urr", "urap", "subsets", "hadamard", "projective", "square-wave", "orappor",
                  "rappor", "device-cohorts", "mixture", "product", "custom-wide"):  # fmt: skip
-        found[name] = lambda n=name: fit(n)
+        found[name] = partial(fit, name)
     return found
 
 
@@ -218,7 +215,7 @@ def posteriors() -> dict[str, Callable[[], Any]]:
 def regressions() -> dict[str, Callable[[], Any]]:
     kinds = ("logit", "probit", "private", "corrected", "multinomial", "ordered", "ols",
              "weighted", "designed", "jeffreys", "robust")  # fmt: skip
-    found: dict[str, Callable[[], Any]] = {kind: lambda k=kind: regression(k) for kind in kinds}
+    found: dict[str, Callable[[], Any]] = {kind: partial(regression, kind) for kind in kinds}
     found |= {
         "margins": lambda: regression("logit").get_margeff(),
         "margins of private": lambda: regression("private").get_margeff(),
@@ -249,7 +246,7 @@ def collecting() -> dict[str, Callable[[], Any]]:
         "dictionary": dictionary,
         "dictionary survey": lambda: sheet().question("word"),
         **{
-            f"{kind} of {name}": lambda n=name, k=kind: _counted(n, k)
+            f"{kind} of {name}": partial(_counted, name, kind)
             for name in ("krr-labels", "krappor", "rappor", "urap", "orr")
             for kind in ("reports", "tally", "bits")
             if kind != "bits" or MECHANISMS[name].n_bits
@@ -283,7 +280,9 @@ def plans() -> dict[str, Callable[[], Any]]:
         "dictionary": lambda: planning.plan_dictionary(
             4, "abc", 6.0, 1000, grams=(2,), shares=(0.3,), max_candidates=50
         ),
-        "personalized": lambda: planning.personalized_bound(p[1:], p[1:], [(0.5, 0.5)], [(0.9, 0.1)]),
+        "personalized": lambda: planning.personalized_bound(
+            p[1:], p[1:], [(0.5, 0.5)], [(0.9, 0.1)]
+        ),
         "card": lambda: devices.roll(6).when(
             {1: "yes", 6: "no"}, otherwise=devices.truth
         ),
@@ -291,8 +290,8 @@ def plans() -> dict[str, Callable[[], Any]]:
         "crosswise": lambda: library.crosswise(0.25).mechanism(("no", "yes")),
         "forced dice": lambda: library.forced_dice().mechanism(("no", "yes")),
         "unknown": lambda: library.cheating_detection("1/4", "1/6"),
-        **{f"prior {name}": lambda n=name: _prior(n) for name in ("Beta", "Dirichlet", "Normal")},
-        **{f"channel {n}": lambda n=n: _channel(n) for n in (
+        **{f"prior {name}": partial(_prior, name) for name in ("Beta", "Dirichlet", "Normal")},
+        **{f"channel {n}": partial(_channel, n) for n in (
             "krr-labels", "krappor", "hadamard", "geometric", "square-wave", "product", "orr"
         )},
     }  # fmt: skip
@@ -309,7 +308,7 @@ def _channel(name: str) -> Any:
 
 
 def mechanisms() -> dict[str, Callable[[], Any]]:
-    return {name: lambda n=name: MECHANISMS[n] for name in MECHANISMS}
+    return {name: partial(MECHANISMS.get, name) for name in MECHANISMS}
 
 
 FAMILIES: dict[str, Callable[[], dict[str, Callable[[], Any]]]] = {

@@ -12,6 +12,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 from unittest import mock
@@ -31,6 +32,7 @@ RELATIVE = 1e-12 if EXACT else 1e-9
 ABSOLUTE = 1e-12
 MOST = 48  # elements of an array, and rows of a table, that are recorded one by one
 SAME = "the same as "
+HASHES = (["digest"], ["fingerprint"])  # keys in documents, of results from all digits of these
 LONG = 3000  # characters of a text that are recorded as they are
 DROPPED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 HELD = ("summary", "summary_frame", "to_dict", "to_frame", "conf_int", "differences")
@@ -129,7 +131,9 @@ def longer(record: Any) -> Any:
     def whole(part: Any) -> Any:
         if isinstance(part, str) and part.startswith(SAME):
             return whole(places[part.removeprefix(SAME)])
-        return {key: whole(inner) for key, inner in part.items()} if isinstance(part, dict) else part
+        if not isinstance(part, dict):
+            return part
+        return {key: whole(inner) for key, inner in part.items()}
 
     walk(record, "")
     return whole(record)
@@ -143,18 +147,20 @@ def text(words: str, most: int = LONG) -> str:
     for folder, name in _masks:
         words = words.replace(folder, name)
     words = re.sub(r"0x[0-9a-f]{6,}", "0x...", words)
-    words = re.sub(r"(?<![\w.])-?\d(\.\d+)?e-1[2-9]\b", "<tiny>", words)
+    words = re.sub(r"array\(\[.*?\](, dtype=\w+)?\)", "array(...)", words, flags=re.DOTALL)
+    words = re.sub(r"(?<![\w.])-?(\d(\.\d+)?e-1[2-9]|0\.0+e\+00)\b", "<tiny>", words)
     if len(words) <= most:
         return words
     return f"{words[: most // 2]} ... {len(words)} characters {seed(layout(words)):08x}"
 
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+(?:e[-+]?\d+)?|e[-+]?\d+)(?!\w)")
+_HEX = re.compile(r'(?<="fingerprint": ")[0-9a-f]{12}')
 
 
 def layout(words: str) -> str:
-    """A text in which # stands for each number that is not an integer."""
-    return _NUMBER.sub("#", words)
+    """A text in which # stands for each number that is not an integer, and for fingerprints."""
+    return _NUMBER.sub("#", _HEX.sub("#", words))
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -197,7 +203,7 @@ def condensed(record: Any, most: int) -> Any:
         if isinstance(part, dict):
             return {key: take(inner) for key, inner in part.items()}
         if isinstance(part, list):
-            return [take(inner) for inner in part]
+            return part[:1] if part[:1] in HASHES else [take(inner) for inner in part]
         if isinstance(part, float):
             numbers.append(part)
         return "#" if isinstance(part, float) else part
@@ -297,9 +303,9 @@ def members(value: Any, depth: int = 1) -> dict[str, Any]:
         if isinstance(static, classmethod | staticmethod):
             continue
         if not inspect.isfunction(static):
-            found[name] = scene(name, lambda n=name: getattr(value, n), depth - 1)
+            found[name] = scene(name, partial(getattr, value, name), depth - 1)
         elif not _needed(static):
-            record = scene(name, lambda n=name: getattr(value, n)(), depth - 1)
+            record = scene(name, getattr(value, name), depth - 1)
             found[f"{name}()"] = condensed(record, 12_000)
     return found
 
@@ -347,6 +353,8 @@ def differences(was: Any, now: Any, at: str = "") -> Iterator[str]:
             else:
                 yield from differences(was[key], now[key], f"{at}.{key}")
     elif isinstance(was, list):
+        if was[:1] == now[:1] and was[:1] in HASHES and not EXACT:
+            return
         if len(was) != len(now):
             yield f"{at}: {len(was)} elements -> {len(now)}: {_short(was)} -> {_short(now)}"
             return
@@ -389,5 +397,3 @@ def _is_long(a: str, b: str) -> bool:
 def _short(value: Any) -> str:
     words = json.dumps(value)
     return words if len(words) < 120 else f"{words[:110]}..."
-
-
