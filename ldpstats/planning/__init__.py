@@ -90,8 +90,8 @@ from ldpstats.planning.losses import (
     urr_worst_l1,
     urr_worst_l2,
 )
-from ldpstats.planning.power import Detectable, minimum_detectable, power, sample_size
-from ldpstats.planning.precision import (
+from ldpstats.planning.power_of_tests import Detectable, minimum_detectable, power, sample_size
+from ldpstats.planning.expected_precision import (
     PersonalizedBound,
     Precision,
     crossover_epsilon,

@@ -36,7 +36,7 @@ from ldpstats.planning.laws import (
     response_channel,
 )
 from ldpstats.planning.losses import shares_text, table_text
-from ldpstats.planning.precision import check_mechanism
+from ldpstats.planning.expected_precision import check_mechanism
 
 __all__ = [
     "CoefficientTest",

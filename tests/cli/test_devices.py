@@ -12,7 +12,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli.main import main
+from ldpstats.cli.program import main
 from ldpstats.cli.planning import device_mechanism
 from ldpstats.devices import library
 

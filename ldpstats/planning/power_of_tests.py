@@ -33,7 +33,7 @@ from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
 from ldpstats.planning.goals import Goal, IndependenceTest, Ray
 from ldpstats.planning.laws import PlannedTest
-from ldpstats.planning.precision import (
+from ldpstats.planning.expected_precision import (
     check_mechanism,
     effect_of_design,
     expected_shares,
