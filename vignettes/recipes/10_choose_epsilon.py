@@ -36,5 +36,5 @@ planning.plot_frontier(categories=("no", "yes"), p=expected, n=2_000)
 # **For your own survey**, change the expected frequencies and n, and choose the largest epsilon at
 # which the first column is still bearable: before a report the respondent was suspected with 10 %.
 #
-# Reference: `ldpstats.privacy.posterior`, `ldpstats.planning.expected_precision`,
+# Reference: `ldpstats.privacy.posterior`, `ldpstats.planning.precision`,
 # `ldpstats.planning.plot_frontier`. Deeper: the article :doc:`/gallery/articles/13_planning`.

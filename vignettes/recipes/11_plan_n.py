@@ -50,5 +50,5 @@ ax.set(xlabel="respondents in both groups", ylabel="power", ylim=(0, 1))
 # **For your own survey**, change the device and the frequencies that you expect. Multiply n by the
 # design effect (``design_effect=``) if clusters are drawn, and add those who will not answer.
 #
-# Reference: `ldpstats.planning.sample_size`, `ldpstats.planning.power_of_tests`,
+# Reference: `ldpstats.planning.sample_size`, `ldpstats.planning.power`,
 # `ldpstats.planning.GroupsTest`. Deeper: the article :doc:`/gallery/articles/13_planning`.
