@@ -146,7 +146,7 @@ def text(words: str, most: int = LONG) -> str:
     """
     for folder, name in _masks:
         words = words.replace(folder, name)
-    words = re.sub(r"0x[0-9a-f]{6,}", "0x...", words)
+    words = re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", words)
     words = re.sub(r"array\(\[.*?\](, dtype=\w+)?\)", "array(...)", words, flags=re.DOTALL)
     words = re.sub(r"(?<![\w.])-?(\d(\.\d+)?e-1[2-9]|0\.0+e\+00)\b", "<tiny>", words)
     if len(words) <= most:
