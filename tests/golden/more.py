@@ -104,21 +104,26 @@ def tables() -> Scenes:
         for name, source in sources.items():
             design: dict[str, Any] = {"weights": "weight", "strata": "region", "clusters": "town"}
             survey, designed = ldp.Survey(source, sheet), ldp.Survey(source, sheet, **design)
-            calls: Calls = {
-                "frequencies": lambda s=survey: s.frequencies("job", by="region"),
-                "table": lambda s=survey: s.association("job", "late").table,
-                "designed": lambda s=designed: s.frequencies("job").summary_frame(),
-                "grouped": lambda s=designed: s.frequencies("job", by="region").summary_frame(),
-                "regression": lambda s=survey: s.regression("ill ~ age + region").fit().params,
-                "dictionary": lambda s=survey: s.dictionary("word", max_candidates=9).params,
-                "personalized": lambda s=survey: s.personalized("place").params,
-                "count": lambda s=source: ldp.count(s, sheet.mechanisms["job"], "job"),
-                "replicates": lambda s=designed: s.replicates("jackknife").frequencies("late").bse,
-            }
+            calls = _analyses(source, survey, designed)
             calls |= {where: partial(_chosen, survey, where) for where in wheres}
             for what, call in calls.items():
                 yield f"{name} {what}", scene(what, call)
         base.close()
+
+
+def _analyses(source: Any, survey: Any, designed: Any) -> Calls:
+    krr = objects.sheet().mechanisms["job"]
+    return {
+        "frequencies": lambda: survey.frequencies("job", by="region"),
+        "table": lambda: survey.association("job", "late").table,
+        "designed": lambda: designed.frequencies("job").summary_frame(),
+        "grouped": lambda: designed.frequencies("job", by="region").summary_frame(),
+        "regression": lambda: survey.regression("ill ~ age + region").fit().params,
+        "dictionary": lambda: survey.dictionary("word", max_candidates=9).params,
+        "personalized": lambda: survey.personalized("place").params,
+        "count": lambda: ldp.count(source, krr, "job"),
+        "replicates": lambda: designed.replicates("jackknife").frequencies("late").bse,
+    }
 
 
 def _chosen(survey: Any, where: str) -> Any:

@@ -271,9 +271,10 @@ def _table(frame: pd.DataFrame) -> dict[str, Any]:
 def _object(value: Any, depth: int) -> Any:
     kind = type(value)
     if hasattr(value, "as_text") and hasattr(value, "as_html"):
-        forms = {"text": text(value.as_text())}
+        forms: dict[str, Any] = {"text": text(value.as_text())}
         if depth >= 0:
-            forms |= {"html": text(value.as_html(), 500), "latex": text(value.as_latex(), 500)}
+            forms["html"] = scene("html", lambda: text(value.as_html(), 500))
+            forms["latex"] = scene("latex", lambda: text(value.as_latex(), 500))
         return forms
     if kind.__module__.startswith("matplotlib."):
         return drawing(value)
