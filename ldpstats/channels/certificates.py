@@ -1,4 +1,8 @@
-"""The certificate of utility-optimised LDP from Q. Its public names are in `ldpstats.privacy`."""
+"""What a channel guarantees: the certificate of utility-optimised LDP, and the audit of epsilon.
+
+Both are read off Q, and the audit off the integers that a sampler uses too. Then what is left when
+reports are combined or processed. The public names are in `ldpstats.privacy`.
+"""
 
 from __future__ import annotations
 
@@ -207,19 +211,15 @@ def as_channel(name: str, Q: Any) -> Channel:
 
 def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:
     """The mask of sensitive categories, from labels of a mechanism or positions in a channel."""
-    if not isinstance(Q, Guarded):
-        return _mask(sensitive, channel.shape[0])
-    labels = Q.sensitive if sensitive is None else sensitive
-    labels = Q.shielded if labels is None else labels
-    if labels is None:
-        return np.ones(len(Q.categories), dtype=bool)
-    mask = np.zeros(len(Q.categories), dtype=bool)
-    mask[sensitive_codes(labels, Q.categories)] = True
-    return mask
-
-
-def _mask(sensitive: Any, k: int) -> npt.NDArray[np.bool_]:
-    """The mask of sensitive positions, or of a mask."""
+    if isinstance(Q, Guarded):
+        labels = Q.sensitive if sensitive is None else sensitive
+        labels = Q.shielded if labels is None else labels
+        if labels is None:
+            return np.ones(len(Q.categories), dtype=bool)
+        mask = np.zeros(len(Q.categories), dtype=bool)
+        mask[sensitive_codes(labels, Q.categories)] = True
+        return mask
+    k = channel.shape[0]
     remedy = f"must be positions from 0 to {k - 1}, each once, or a mask of {k} booleans"
     if sensitive is None:
         raise InvalidArgument("sensitive", None, remedy)
@@ -403,7 +403,7 @@ def sequential(first: Any, second: Any) -> Dense:
     """
     Q0 = as_channel("first", first).matrix()
     k, l0 = Q0.shape
-    adaptive = _several(second)
+    adaptive = _is_several(second)
     if adaptive and len(second) != l0:
         raise InvalidArgument(
             "second",
@@ -432,7 +432,7 @@ def sequential(first: Any, second: Any) -> Dense:
     return Dense((Q0[:, :, None] * blocks[0][:, None, :]).reshape(k, -1))
 
 
-def _several(second: object) -> bool:
+def _is_several(second: object) -> bool:
     """Whether `second` is a list of channels, not one channel written as a list of rows."""
     if isinstance(second, np.ndarray):
         return second.ndim == 3
@@ -513,28 +513,18 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
         raise InvalidArgument(
             "Q", Q, f"must provide utility-optimised LDP, but {certificate.reason}"
         )
-    law = _law_of_processing(R, before.shape[1])
-    _check_types(law, uldp(before, certificate.sensitive))
-    return Dense(before.matrix() @ law)
-
-
-def _law_of_processing(R: Any, n_reports: int) -> Array:
-    """R as an array with a row of probabilities for each report."""
-    remedy = f"must have a row of probabilities, summing to one, for each of {n_reports} reports"
-    given = R.matrix() if isinstance(R, Channel) else R
-    law = numbers("R", given, remedy)
-    if law.ndim != 2 or len(law) != n_reports or not law.size:
+    l = before.shape[1]  # noqa: E741
+    remedy = f"must have a row of probabilities, summing to one, for each of {l} reports"
+    law = numbers("R", R.matrix() if isinstance(R, Channel) else R, remedy)
+    if law.ndim != 2 or len(law) != l or not law.size:
         raise InvalidArgument("R", f"array of shape {law.shape}", remedy)
     for y, row in enumerate(law):
         distribution(f"R[{y}]", row, law.shape[1])
-    return law
-
-
-def _check_types(law: Array, certificate: ULDP) -> None:
-    """Refuse processing that merges reports of different types."""
-    assert certificate.revealed is not None
-    possible = np.flatnonzero(certificate.revealed > -2)
-    types, made = certificate.revealed[possible], law[possible] > 0.0
+    # reports of different types stay apart
+    revealed = uldp(before, certificate.sensitive).revealed
+    assert revealed is not None
+    possible = np.flatnonzero(revealed > -2)
+    types, made = revealed[possible], law[possible] > 0.0
     highest = np.where(made, types[:, None], -2).max(axis=0)
     mixed = np.any(made & (types[:, None] != highest), axis=0)
     if mixed.any():
@@ -549,3 +539,4 @@ def _check_types(law: Array, certificate: ULDP) -> None:
             f"mixes {which[0]} and {which[1]}: data types must stay apart; "
             "uldp(Q @ R, sensitive) certifies the protection that remains",
         )
+    return Dense(before.matrix() @ law)

@@ -1,4 +1,4 @@
-"""Channels of ordered categories: nearby ones make nearly the same reports."""
+"""Channels of ordered categories, of subsets of one size, and of designs of blocks."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ __all__ = ["Band", "Blocks", "Geometric", "Subsets"]
 
 
 Array = npt.NDArray[Any]
+
+
+# -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
 
 class _Written(Channel):
@@ -144,7 +147,7 @@ class Geometric(_Written):
         return float(np.log(Q.max(axis=0) / Q.min(axis=0)).max())
 
 
-# -- The channel of subset selection: reports are subsets of the categories, all of one size ------
+# -- Subset selection: reports are subsets of the categories, all of one size ---------------------
 
 
 _LARGEST_ENUMERATION = 20  # categories of which matrix() is willing to list the subsets
@@ -238,12 +241,10 @@ class Subsets(Channel):
             return float(abs(np.log(self.ratio)))
 
     def output_classes(self) -> OutputClasses:
-        one = np.ones(1)
-        alone = self.size == 1 and self.left_out == 0.0
-        if alone:
+        if self.size == 1 and self.left_out == 0.0:  # the answer itself
             return super().output_classes()
         number = float(np.exp(min(_log_comb(self.k, self.size), 710.0)))
-        return OutputClasses(self.epsilon() * one, np.array([-1]), number * one)
+        return OutputClasses(np.array([self.epsilon()]), np.array([-1]), np.array([number]))
 
 
 def _log_comb(n: int, k: int) -> float:
@@ -251,7 +252,7 @@ def _log_comb(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
-# -- The channel of a design of blocks: a label is more probable for the categories in its block ---
+# -- A design of blocks: a label is more probable for the categories in its block -----------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,20 @@
-"""What every channel answers: its matrix, and the same in structured form."""
+"""Channels: the row-stochastic matrices ``Q[x, y] = P(report y | true category x)``.
+
+`Channel.matrix` is the oracle that every structured form is tested against. Everything else works
+on the structure, so that k = 1e6 categories or reports of a thousand bits stay feasible. What every
+channel answers comes first; then matrices, k-RR and its kin, and independent bits; channels made of
+others; and expected values over reports of independent bits, whose patterns are too many to list.
+
+Up to the probability of noise, a report with the bits y has the likelihood ``w_x = constant_x +
+gain_x y_x`` under category x, and ``d = p.w`` under the frequencies p; its score is ``w / d``. The
+means of ratios of such sums need no list of the 2^k patterns. Since
+
+    1/d^j = int_0^inf t^(j-1) exp(-t d) dt / (j-1)!
+
+and exp(-t d) is a product over bits, the bits are independent under every t, and what is left is
+one integral over t, of products of known moments. The trapezoidal rule on ln t converges
+exponentially: its error is about exp(-pi^2 / step).
+"""
 
 from __future__ import annotations
 
@@ -154,6 +170,8 @@ class Channel(ABC):
         InvalidArgument
             If a possible report has probability zero under p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.information(p)
         Q, m = self.emitted(p)
         return np.asarray((Q / m) @ Q.T)
 
@@ -174,6 +192,8 @@ class Channel(ABC):
         mean : array, shape (3, k)
             The same over the reports of the frequencies p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.moments(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
@@ -184,9 +204,15 @@ class Channel(ABC):
 
         `features` has the shape (q, k), both results have (q,).
         """
+        if (scores := self._scores()) is not None:
+            return scores.reach(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         return u.min(axis=1), u.max(axis=1)
+
+    def _scores(self) -> BitScores | None:
+        """The law of the scores, where each category owns at most a bit of its own."""
+        return None
 
     def emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
@@ -205,9 +231,7 @@ class Channel(ABC):
         return np.asarray(rows.dense() * np.exp(rows.log_scale)[:, None])
 
 
-# -- Channels: the row-stochastic matrices ``Q[x, y] = P(report y | true category x)`` ------------
-# `Channel.matrix` is the oracle that every structured form is tested against. Everything else here
-# works on the structure, so that k = 1e6 categories or reports of a thousand bits stay feasible.
+# -- Any matrix; the truth or a label of one law; bits that are independent given the category ----
 
 
 _LARGEST_ENUMERATION = 20  # bits whose 2^b patterns matrix() is willing to list
@@ -464,26 +488,9 @@ class Bits(Channel):
         return DenseRows(np.exp(W - scale[:, None]), scale)
 
     def _scores(self) -> BitScores | None:
-        """The law of the scores where each category owns a bit of its own; None elsewhere."""
         if self.unary and 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
             return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
         return None
-
-    def information(self, p: Array) -> Array:
-        scores = self._scores()
-        return super().information(p) if scores is None else scores.information(p)
-
-    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_moments(p, features)
-        return scores.moments(p, features)
-
-    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_reach(p, features)
-        return scores.reach(p, features)
 
     def output_classes(self) -> OutputClasses:
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
@@ -697,15 +704,6 @@ def _channels(given: object) -> tuple[Channel, ...]:
 
 
 # -- Expected values over reports of independent bits, whose patterns are too many to list --------
-# Up to the probability of noise, a report with the bits y has the likelihood ``w_x = constant_x +
-# gain_x y_x`` under category x, and ``d = p.w`` under the frequencies p; its score is ``w / d``.
-# The means of ratios of such sums need no list of the 2^k patterns. Since
-#
-#     1/d^j = int_0^inf t^(j-1) exp(-t d) dt / (j-1)!
-#
-# and exp(-t d) is a product over bits, the bits are independent under every t, and what is left is
-# one integral over t, of products of known moments. The trapezoidal rule on ln t converges
-# exponentially: its error is about exp(-pi^2 / step).
 
 
 _STEP = 0.25  # of ln t: an error of 1e-17
@@ -716,23 +714,13 @@ _LEFT, _RIGHT = 1e-17, 45.0  # where t d is as good as zero, and where exp(-t d)
 class BitScores:
     """The law of reports in which each category owns at most one bit; arrays (k,).
 
-    ``constant_x + gain_x y_x >= 0`` is the likelihood of a report under category x, over that of
-    noise. `noise` and `own` are P(bit x = 1) where x is not the category, and where it is. A
-    category without a bit has gain, noise and own zero. With one bit a report:
-
-    >>> scores = BitScores(*np.array([[0.5, 1.0], [2.0, 0.0], [0.25, 0.0], [0.625, 0.0]]))
-    >>> p = np.array([0.4, 0.6])
-    >>> clear, set_ = np.array([0.5, 1.0]), np.array([2.5, 1.0])   # w of both patterns
-    >>> by_hand = 0.75 * np.outer(clear, clear) / (clear @ p)
-    >>> by_hand += 0.25 * np.outer(set_, set_) / (set_ @ p)
-    >>> bool(np.abs(scores.information(p) - by_hand).max() < 1e-12)
-    True
+    A category without a bit has gain, noise and own zero.
     """
 
     constant: Array
-    gain: Array
-    noise: Array
-    own: Array
+    gain: Array  # ``constant + gain y >= 0`` is the likelihood over that of noise
+    noise: Array  # P(bit x = 1) where x is not the category
+    own: Array  # and where it is
 
     def information(self, p: Array) -> Array:
         """Mean of ``w w' / d`` over noise, shape (k, k): the expected information of a report."""
@@ -812,10 +800,7 @@ class BitScores:
 
 
 def unary_scores(p1: Any, p0: Any, owners: int, others: Array) -> BitScores:
-    """Scores of unary reports, for `owners` categories with a bit each and others without.
-
-    Where bits differ in their noise, p1 > p0 are arrays of shape (owners,).
-    """
+    """Scores of unary reports, for `owners` with a bit each and others; p1, p0 may be (owners,)."""
     present, absent = p1 / p0, (1.0 - p1) / (1.0 - p0)
     if np.all(p1 < p0):  # a clear bit is evidence for its owner: swap set and clear
         present, absent, p1, p0 = absent, present, 1.0 - p1, 1.0 - p0

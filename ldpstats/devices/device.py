@@ -1,4 +1,4 @@
-"""Randomising devices, written as a respondent works them."""
+"""Randomising devices, written as a respondent works them, and drawn as a tree."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from ldpstats.programs.steps import (
     Another,
     Cards,
     Cohorts,
+    Draw,
     Flip,
     Hashed,
     Opposite,
@@ -42,6 +43,7 @@ from ldpstats.programs.steps import (
     Truth,
     When,
     check_step,
+    typed,
 )
 
 if TYPE_CHECKING:
@@ -138,9 +140,19 @@ class Device:
         remedy = "must be a dict of outcomes with their steps, for example {1: 'yes', 6: 'no'}"
         if not isinstance(branches, Mapping) or not branches:
             raise InvalidArgument("branches", branches, remedy)
-        pairs = tuple((_keys(key), as_step("branches", step)) for key, step in branches.items())
+        pairs = []
+        for key, step in branches.items():
+            outcomes: tuple[Any, ...] = (key,)
+            if isinstance(key, frozenset):
+                outcomes = tuple(sorted(key, key=lambda label: (str(type(label)), label)))
+            elif isinstance(key, range | tuple):
+                if len(key) > 1_000_000:
+                    remedy = "has too many outcomes: use otherwise= for most"
+                    raise InvalidArgument("when", key, remedy)
+                outcomes = tuple(key)
+            pairs.append((outcomes, as_step("branches", step)))
         rest = None if otherwise is None else as_step("otherwise", otherwise)
-        return Device(When(self._step, pairs, rest))
+        return Device(When(self._step, tuple(pairs), rest))
 
     def __rshift__(self, other: object) -> Device:
         if not isinstance(other, Device):
@@ -312,17 +324,6 @@ def as_step(name: str, value: object) -> Step:
         remedy = "must be a device, such as truth, or a label that it says, such as 'yes'"
         raise InvalidArgument(name, value, remedy)
     return Say(known_label(name, value))
-
-
-def _keys(key: Any) -> tuple[Any, ...]:
-    """The outcomes that a key of `when` stands for."""
-    if isinstance(key, frozenset):
-        return tuple(sorted(key, key=lambda label: (str(type(label)), label)))
-    if isinstance(key, range | tuple):
-        if len(key) > 1_000_000:
-            raise InvalidArgument("when", key, "has too many outcomes: use otherwise= for most")
-        return tuple(key)
-    return (key,)
 
 
 # -- The first steps of randomising devices -------------------------------------------------------
@@ -570,7 +571,11 @@ def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> D
     """
     names: tuple[Any, ...] | None = None
     if isinstance(devices, Mapping):
-        names, devices = tuple(map(_cohort_name, devices)), devices.values()
+        names = tuple(
+            str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
+            for name in devices
+        )
+        devices = devices.values()
     remedy = (
         "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)], or a dict of them"
     )
@@ -585,11 +590,6 @@ def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> D
     several = tuple(as_step("cohorts", device) for device in given)
     odds = None if shares is None else tuple(listed("shares", shares, "must be probabilities"))
     return Device(steps.Cohorts(several, names, odds))
-
-
-def _cohort_name(name: Any) -> Any:
-    """The name of a cohort; a whole number is its text."""
-    return str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
 
 
 def recode(labels: Mapping[Any, Any]) -> Device:
@@ -652,19 +652,39 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
 
     `later` says that the result of an earlier step stands for the truth.
     """
+    branches: list[Branch] = []
     match step:
         case When():
-            return _when(step, categories, later)
+            return _tree_of_branches(step, categories, later)
         case Then() if (counted := counted_outcome(step)) is not None:
-            return _counted(*counted)
+            drawn, times, outcome = counted  # the number of an outcome in several draws is said
+            p: Any = next(p for label, p in drawn.law if label == outcome)
+            for n in range(times + 1):
+                shown = _chance(comb(times, n) * p**n * (1 - p) ** (times - n))
+                branches.append(Branch(f"{n} {outcome}", shown, Node(f"say {n}", True)))
+            return Node(f"{_named(drawn)}, {times} times", False, tuple(branches))
         case Then():
             results = step.first.said(None if categories is None else tuple(categories))
             second = tree_of(step.second, results, True)
             return _joined(tree_of(step.first, categories, later), second)
-        case Parts() | Cohorts():
-            return _several(step, categories, later)
+        case Parts():
+            for which, part in enumerate(step.steps, 1):
+                branches.append(Branch(f"answer {which}", "", tree_of(part, categories, later)))
+            return Node(f"{len(branches)} answers", False, tuple(branches))
+        case Cohorts():
+            for name, share, part in zip(step.named, step.chances, step.steps, strict=True):
+                below = tree_of(part, categories, later)
+                branches.append(Branch(f"cohort {name}", _chance(share), below))
+            return Node("draw a cohort", False, tuple(branches))
         case Flip() | Roll() | Spin() | Cards():
-            return Node(_named(step), False, tuple(_results(_law(step) or [])))
+            law = step.law
+            few = law[: _MOST_DRAWN - 1] if len(law) > _MOST_DRAWN else law
+            for outcome, p in few:
+                branches.append(Branch(str(outcome), _chance(p), Node(f"say {outcome}", True)))
+            if rest := law[len(few) :]:
+                p = sum((p for _, p in rest), Fraction(0))
+                branches.append(Branch(f"{len(rest)} others", _chance(p), Node("say which", True)))
+            return Node(_named(step), False, tuple(branches))
         case _:
             return Node(_named(step, later), True)
 
@@ -695,36 +715,27 @@ def _named(step: Step, later: bool = False) -> str:
     return "that result?"
 
 
-def _law(step: Step) -> list[tuple[Any, Chance]] | None:
-    """Outcomes with their probabilities; None if the truth decides."""
-    match step:
-        case Flip():
-            return [("heads", step.p), ("tails", 1 - step.p)]
-        case Roll():
-            return [(side, Fraction(1, step.sides)) for side in range(1, step.sides + 1)]
-        case Spin() | Cards():
-            return list(step.law)
-        case Question():
-            return [(step.answers[0], 1 - step.prevalence), (step.answers[1], step.prevalence)]
-    return None
-
-
-def _when(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
+def _tree_of_branches(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
     """Branches by the outcome of the step before; equal steps share one."""
-    source, law = step.source, _law(step.source)
+    source = step.source
+    law = source.law if isinstance(source, Draw) else None  # None where the truth decides
     outcomes: Sequence[Any] | None = source.outcomes
     name = _named(source)
     if isinstance(source, Truth):
         outcomes, name = categories, "that result?" if later else "true answer?"
     elif law is None:
         name = "that result?"
-    chances = {(type(v), v): p for v, p in law or ()}
-
-    def branch(labels: Sequence[Any], then: Step) -> Branch:
-        p = sum((chances[type(v), v] for v in labels), Fraction(0)) if law else None
-        return Branch(_outcomes(labels), _chance(p), tree_of(then, categories, later))
-
-    branches = [branch(labels, then) for then, labels in _grouped(step, outcomes).items()]
+    grouped: dict[Step, list[Any]] = {}
+    for labels, then in step.branches:
+        grouped.setdefault(then, []).extend(labels)
+    taken = {typed(v) for labels, _ in step.branches for v in labels}
+    rest = [v for v in outcomes or () if typed(v) not in taken]
+    if step.otherwise is not None and rest:
+        grouped.setdefault(step.otherwise, []).extend(rest)
+    chances, branches = {typed(v): p for v, p in law or ()}, []
+    for then, named in grouped.items():
+        p = sum((chances[typed(v)] for v in named), Fraction(0)) if law else None
+        branches.append(Branch(_outcomes(named), _chance(p), tree_of(then, categories, later)))
     if step.otherwise is not None and outcomes is None:
         then = tree_of(step.otherwise, categories, later)
         branches.append(Branch("otherwise", "", then))
@@ -734,57 +745,9 @@ def _when(step: When, categories: Sequence[Any] | None, later: bool) -> Node:
     return own
 
 
-def _grouped(step: When, outcomes: Sequence[Any] | None) -> dict[Step, list[Any]]:
-    """The outcomes that lead to each step, those of `otherwise` too."""
-    grouped: dict[Step, list[Any]] = {}
-    for labels, branch in step.branches:
-        grouped.setdefault(branch, []).extend(labels)
-    taken = {(type(v), v) for labels, _ in step.branches for v in labels}
-    rest = [v for v in outcomes or () if (type(v), v) not in taken]
-    if step.otherwise is not None and rest:
-        grouped.setdefault(step.otherwise, []).extend(rest)
-    return grouped
-
-
 def _joined(first: Node, second: Node) -> Node:
     """One tree after another, which goes on from the result of the first."""
     return Node("in turn", False, (Branch("first", "", first), Branch("then", "", second)))
-
-
-def _counted(drawn: Step, times: int, outcome: Any) -> Node:
-    """Several draws from one object of which the number of an outcome is said."""
-    p = next(p for label, p in _law(drawn) or () if label == outcome)
-    branches = tuple(
-        Branch(f"{n} {outcome}", _chance(comb(times, n) * p**n * (1 - p) ** (times - n)), leaf)
-        for n in range(times + 1)
-        for leaf in [Node(f"say {n}", True)]
-    )
-    return Node(f"{_named(drawn)}, {times} times", False, branches)
-
-
-def _several(step: Parts | Cohorts, categories: Sequence[Any] | None, later: bool) -> Node:
-    """A branch for each part of a report, or for each cohort."""
-    drawn = isinstance(step, Cohorts)
-    n = len(step.steps)
-    names = step.named if isinstance(step, Cohorts) else map(str, range(1, n + 1))
-    chances = map(_chance, step.chances) if isinstance(step, Cohorts) else [""] * n
-    name = "cohort" if drawn else "answer"
-    branches = tuple(
-        Branch(f"{name} {which}", p, tree_of(one, categories, later))
-        for which, p, one in zip(names, chances, step.steps, strict=True)
-    )
-    return Node("draw a cohort" if drawn else f"{n} answers", False, branches)
-
-
-def _results(law: list[tuple[Any, Chance]]) -> Iterator[Branch]:
-    """Branches to the results that are said; the last of many are one."""
-    many = len(law) > _MOST_DRAWN
-    for outcome, p in law[: _MOST_DRAWN - 1] if many else law:
-        yield Branch(str(outcome), _chance(p), Node(f"say {outcome}", True))
-    if many:
-        rest = law[_MOST_DRAWN - 1 :]
-        p = sum((p for _, p in rest), Fraction(0))
-        yield Branch(f"{len(rest)} others", _chance(p), Node("say which", True))
 
 
 def _outcomes(labels: Sequence[Any]) -> str:
@@ -843,30 +806,24 @@ def draw_tree(tree: Node, ax: object = None) -> Axes:
             f"a tree of {leaves} reports and {depth} steps is too large to draw: at most "
             f"{_MOST_LEAVES} and {_MOST_DEEP} can be read; draw a part of the device"
         )
-    columns = _columns(tree)
+    widths: dict[int, int] = {}
+    labels: dict[int, int] = {}
+    for at, node in _nodes(tree, 0):
+        for branch in node.branches:  # a report may reach into the next columns: its row is empty
+            widths[at] = max(widths.get(at, 0), _width(_wrapped(node.text)))
+            text = _label(branch.outcomes, branch.chance)
+            labels[at] = max(labels.get(at, 0), _width(text))
+    columns = [0.0]  # the left edges of boxes, in characters
+    for at in range(len(widths)):
+        columns.append(columns[-1] + widths[at] + 2 * _PAD + labels[at] + 5.0)
     box, rows = _placed(tree, columns, 0, _TOP)
-    across = max(right for right in _rights(box))
+    across = max(_rights(box))
     axes, size = _axes(ax, across, rows)
     _draw(axes, box, size)
     axes.set_xlim(-0.5, across + 0.5)
     axes.set_ylim(rows, 0.0)
     axes.set_axis_off()
     return axes
-
-
-def _columns(tree: Node) -> list[float]:
-    """The left edge of the boxes at each depth, in characters."""
-    widths: dict[int, int] = {}
-    labels: dict[int, int] = {}
-    for depth, node in _nodes(tree, 0):
-        for branch in node.branches:  # a report may reach into the next columns: its row is empty
-            widths[depth] = max(widths.get(depth, 0), _width(_wrapped(node.text)))
-            text = _label(branch.outcomes, branch.chance)
-            labels[depth] = max(labels.get(depth, 0), _width(text))
-    lefts = [0.0]
-    for depth in range(len(widths)):
-        lefts.append(lefts[-1] + widths[depth] + 2 * _PAD + labels[depth] + 5.0)
-    return lefts
 
 
 def _rights(box: _Box) -> Iterator[float]:
@@ -920,6 +877,8 @@ def _axes(ax: object, across: float, rows: float) -> tuple[Axes, float]:
 
 def _draw(ax: Axes, box: _Box, size: float) -> None:
     """Draw a box, the lines from it, and the boxes that follow."""
+    from matplotlib.patches import Rectangle
+
     right = box.x + box.width
     for label, other in box.branches:
         bend = right + 1.2
@@ -927,19 +886,12 @@ def _draw(ax: Axes, box: _Box, size: float) -> None:
         ax.plot(xs, ys, color=_INK, linewidth=0.8, zorder=1)
         ax.text(bend + 0.8, other.y - 0.12, label, fontsize=0.92 * size, va="bottom", zorder=3)
         _draw(ax, other, size)
-    lines = box.text.count("\n") + 1
-    _patch(ax, box, lines)
-    ax.text(box.x + box.width / 2, box.y, box.text, fontsize=size, ha="center", va="center")
-
-
-def _patch(ax: Axes, box: _Box, lines: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    height = lines + 0.35
-    face: Any = _LEAF if box.is_leaf else _STEP
+    height = box.text.count("\n") + 1 + 0.35
     corner = (box.x, box.y - height / 2)
+    face: Any = _LEAF if box.is_leaf else _STEP
     shape = Rectangle(corner, box.width, height, facecolor=face, edgecolor=_INK, linewidth=0.8)
     ax.add_patch(shape).set_zorder(2)
+    ax.text(box.x + box.width / 2, box.y, box.text, fontsize=size, ha="center", va="center")
 
 
 def _label(outcomes: str, chance: str) -> str:

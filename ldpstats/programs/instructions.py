@@ -1,4 +1,9 @@
-"""A device as numbered sentences for the respondent who uses it."""
+"""A device as numbered sentences for the respondent who uses it.
+
+How the sentences are written; what of a device its respondents are told, and the objects that they
+hold; a design that says "no" and "yes" in the words or codes of a survey; and the words themselves,
+which a caller may replace or translate.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from itertools import pairwise
+from math import lcm
 from string import Formatter
 from typing import Any
 
@@ -20,6 +26,7 @@ from ldpstats.programs.steps import (
     Another,
     Cards,
     Cohorts,
+    Draw,
     Flip,
     Hashed,
     Opposite,
@@ -53,44 +60,7 @@ _MOST_LISTED = 6  # outcomes, beyond which the rest is "anything else"
 
 
 def instructions(step: Step, categories: object = None, words: object = None) -> list[str]:
-    """Numbered sentences for the respondent, as an interviewer reads them.
-
-    Where the probability of an outcome is an unknown parameter, it describes what some respondents
-    do, and not what they are told: the instructions are those of `otherwise`.
-
-    Parameters
-    ----------
-    step : Step
-    categories : int or sequence of labels, optional
-        The possible answers; with them the sentences name the answers that have no branch.
-    words : dict of str to str, optional
-        Words to replace, by their keys in `WORDS`: {"die": "ten-sided die"}, or a translation.
-
-    Returns
-    -------
-    list of str
-        Sentences with their numbers: "1.", "2.", and "2.1." for what is done within 2.
-
-    Raises
-    ------
-    InvalidArgument
-        If `words` has an unknown key, or a text that lacks what must be filled in.
-    NotAvailable
-        If all branches at an unknown probability lead on: nobody knows which of them is told.
-
-    Examples
-    --------
-    >>> card = When(Roll(6), (((1,), Say("yes")), ((6,), Say("no"))), Truth())
-    >>> print(*instructions(card), sep="\\n")
-    1. Roll the die, and show the result to nobody.
-    2. If it shows 1, say “yes”.
-    3. If it shows 6, say “no”.
-    4. If it shows 2 to 5, answer the question truthfully.
-    >>> instructions(card, words={"die": "wooden cube"})[0]
-    '1. Roll the wooden cube, and show the result to nobody.'
-    """
-    if not isinstance(step, Step):
-        raise InvalidArgument("step", step, "must be a step, such as Roll(6)")
+    """Sentences with their numbers: "1.", "2.", and "2.1." for what is done within 2."""
     labels = named_labels(categories)
     told = told_step(step)
     writer = _Writer(Words.of(words), labels, objects_of(told))
@@ -116,20 +86,15 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Writer:
-    """Writes the sentences of steps.
-
-    `saying` is False for a step whose result is remembered for the next; `remembered` says that an
-    earlier result stands for the true answer; `used` are objects that were used on the way, and
-    `known` those that were described.
-    """
+    """Writes the sentences of steps."""
 
     words: Words
     categories: tuple[Any, ...] | None
     objects: dict[type[Step], dict[Step, int]]
-    saying: bool = True
-    remembered: bool = False
-    used: tuple[Step, ...] = ()
-    known: set[Step] = field(default_factory=set)
+    saying: bool = True  # False for a step whose result is remembered for the next
+    remembered: bool = False  # whether an earlier result stands for the true answer
+    used: tuple[Step, ...] = ()  # objects that were used on the way
+    known: set[Step] = field(default_factory=set)  # and those that were described
 
     def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
         """The sentences of a step, one after the other."""
@@ -144,6 +109,7 @@ class _Writer:
 
     def block(self, step: Step) -> _Block:
         """The sentences of a step, as one with others within it."""
+        mode = "say" if self.saying else "keep"
         match step:
             case When():
                 return self._when(step)
@@ -155,32 +121,26 @@ class _Writer:
                 return self._cohorts(step)
             case Flip() | Roll() | Spin() | Cards():
                 return self._act(step, "tell" if self.saying else "keep")
-            case _:
-                return _Block(self._leaf(step))
-
-    # -- leaves ------------------------------------------------------------------------------
-
-    def _leaf(self, step: Step) -> str:
-        mode = "say" if self.saying else "keep"
-        match step:
             case Truth():
-                return self.words.say(f"{mode} {'remembered' if self.remembered else 'truth'}")
+                text = self.words.say(f"{mode} {'remembered' if self.remembered else 'truth'}")
             case Opposite():
                 rest = "opposite of remembered" if self.remembered else "opposite"
-                return self.words.say(f"{mode} {rest}")
+                text = self.words.say(f"{mode} {rest}")
             case Another():
                 rest = "another than remembered" if self.remembered else "another"
-                return self.words.say(f"{mode} {rest}")
+                text = self.words.say(f"{mode} {rest}")
             case Say():
                 key = "say" if self.saying else "keep label"
-                return self.words.say(key, label=self.words.label(step.label))
+                text = self.words.say(key, label=self.words.label(step.label))
             case Question():
-                return self.words.say(f"{mode} other", name=self._name(step))
+                text = self.words.say(f"{mode} other", name=self._name(step))
             case Hashed():
                 key = "code" if self.saying else "keep code"
                 key += " of remembered" if self.remembered else ""
-                return self.words.say(key, count=step.n_outputs)
-        raise NotAvailable(f"there are no instructions for {type(step).__name__}")
+                text = self.words.say(key, count=step.n_outputs)
+            case _:
+                raise NotAvailable(f"there are no instructions for {type(step).__name__}")
+        return _Block(text)
 
     def _name(self, step: Question) -> str:
         text = " ".join((step.text or "").split())
@@ -208,13 +168,9 @@ class _Writer:
         if step in self.known:
             return ()
         self.known.add(step)
-        return self._law(step)
-
-    def _law(self, step: Step) -> tuple[str, ...]:
         match step:
             case Flip() if step.p != Fraction(1, 2):
-                law: Any = (("heads", step.p), ("tails", 1 - step.p))
-                return (self.words.shares("flips", law),)
+                return (self.words.shares("flips", step.law),)
             case Roll() if step.sides != 6:
                 return (self.words.say("sides", count=step.sides),)
             case Spin():
@@ -285,10 +241,7 @@ class _Writer:
         return replace(block, head=self.words.say(key, action=action, **filled))
 
     def _conditions(self, step: When) -> list[tuple[str, Step | None]]:
-        """Each condition in words, and the step that it leads to; equal steps share one.
-
-        The step is None where three outcomes or more are said as they are.
-        """
+        """Each condition in words, and the step it leads to; None if outcomes are said as such."""
         grouped: dict[Step, list[Any]] = {}
         for outcomes, branch in step.branches:
             grouped.setdefault(branch, []).extend(outcomes)
@@ -296,26 +249,27 @@ class _Writer:
             grouped[step.otherwise] = []
         elif step.otherwise is not None:
             grouped[step.otherwise] = grouped.pop(step.otherwise)
-        same = [branch for branch, named in grouped.items() if says_itself(branch, named)]
+        same = [  # branches that say the outcome that leads to them
+            branch
+            for branch, named in grouped.items()
+            if isinstance(branch, Say) and list(map(typed, named)) == [typed(branch.label)]
+        ]
         same = [] if step.otherwise in same or len(same) < _FEWEST_SAME else same
         itself = [outcome for branch in same for outcome in grouped.pop(branch)]
+        known = step.source.said(self.categories)
+        left = None  # outcomes that have no branch, where they are known
+        if known is not None:
+            taken = {typed(v) for labels, _ in step.branches for v in labels}
+            left = [label for label in known if typed(label) not in taken]
         found: list[tuple[str, Step | None]] = []
         for branch, named in grouped.items():
-            rest = self._rest(step) if branch == step.otherwise else []
+            rest = left if branch == step.otherwise else []
             if named or rest is None or rest:
                 found.append((self._clause(step, named, rest), told_step(branch)))
         if itself:
-            left = [itself, []] if step.otherwise else [[], itself]
-            found.append((self._clause(step, *left), None))
+            named, rest = (itself, []) if step.otherwise else ([], itself)
+            found.append((self._clause(step, named, rest), None))
         return found
-
-    def _rest(self, step: When) -> list[Any] | None:
-        """The outcomes that have no branch; None if they are not known."""
-        own = step.source.said(self.categories)
-        if own is None:
-            return None
-        taken = {(type(v), v) for outcomes, _ in step.branches for v in outcomes}
-        return [label for label in own if (type(label), label) not in taken]
 
     def _clause(self, step: When, outcomes: list[Any], rest: list[Any] | None) -> str:
         if isinstance(step.source, Truth):
@@ -324,24 +278,26 @@ class _Writer:
             key = "answered"
         else:
             key = _CONDITIONS.get(type(step.source), "remembered")
-        named = self._in_order(step, outcomes + (rest or []))
-        if rest is None or (len(rest) > _MOST_LISTED and not _is_run(named)):
+        own = step.source.said(self.categories) or ()
+        places = {typed(v): i for i, v in enumerate(own)}  # outcomes are listed in this order
+        named = sorted(outcomes + (rest or []), key=lambda v: places.get(typed(v), len(places)))
+        is_run = all(type(v) is int for v in named) and all(b == a + 1 for a, b in pairwise(named))
+        if rest is None or (len(rest) > _MOST_LISTED and not is_run):
             return self.words.say(key, outcome=self.words.say("else"))
         kind = OBJECTS.get(type(step.source), "")
         return self.words.say(key, outcome=self.words.any_of(named, kind))
 
-    def _in_order(self, step: When, outcomes: list[Any]) -> list[Any]:
-        """Outcomes in the order in which the source lists them."""
-        own = step.source.said(self.categories) or ()
-        places = {(type(v), v): i for i, v in enumerate(own)}
-        return sorted(outcomes, key=lambda v: places.get((type(v), v), len(places)))
-
     # -- several steps -----------------------------------------------------------------------
 
     def _then(self, step: Then) -> _Block:
-        counted = self._counted(step)
-        if counted is not None:
-            return counted
+        if (counted := counted_outcome(step)) is not None:  # several draws from one object
+            drawn, times, outcome = counted
+            key = "count" if self.saying else "keep count"
+            act = self.words.say("times", count=times, act=self._verb(drawn))
+            label = self.words.label(outcome, OBJECTS[type(drawn)])
+            back = [self.words.say("put each back")] if isinstance(drawn, Cards) else []
+            said = self.words.say(key, count=times, outcome=label)
+            return _Block(act, (*self._introduced(drawn), *back, said))
         first = told_step(step.first)
         if isinstance(first, Truth):
             return self.block(told_step(step.second))
@@ -349,19 +305,6 @@ class _Writer:
         results = first.said(self.categories)
         later = replace(self._after(first), remembered=True, categories=results)
         return _Block("", (), (*before, *later.sequence(told_step(step.second))))
-
-    def _counted(self, step: Then) -> _Block | None:
-        """Several draws from one object of which the number of some outcome is said."""
-        found = counted_outcome(step)
-        if found is None:
-            return None
-        drawn, times, outcome = found
-        key = "count" if self.saying else "keep count"
-        act = self.words.say("times", count=times, act=self._verb(drawn))
-        label = self.words.label(outcome, OBJECTS[type(drawn)])
-        back = [self.words.say("put each back")] if isinstance(drawn, Cards) else []
-        said = self.words.say(key, count=times, outcome=label)
-        return _Block(act, (*self._introduced(drawn), *back, said))
 
     def _parts(self, step: Parts) -> _Block:
         key = "part" if self.saying else "keep part"
@@ -387,27 +330,20 @@ class _Writer:
         return _Block(self.words.say(key, count=len(inner)), notes, (*inner, last))
 
 
-def _is_run(labels: Sequence[Any]) -> bool:
-    """Whether labels are whole numbers without a gap."""
-    return all(type(v) is int for v in labels) and all(b == a + 1 for a, b in pairwise(labels))
-
-
 def _numbered(writer: _Writer, blocks: Sequence[_Block], before: str = "") -> list[str]:
     """Sentences with their numbers: 1., 2., 2.1."""
     found = []
     for i, block in enumerate(blocks, 1):
         number = writer.words.say("number", number=f"{before}{i}")
-        text = " ".join(_sentence(part) for part in (block.head, *block.notes) if part)
+        sentences = (part for part in (block.head, *block.notes) if part)
+        text = " ".join(  # with a capital and a full stop each
+            f"{part[:1].upper()}{part[1:]}{'' if part[-1:] in '.!?' else '.'}" for part in sentences
+        )
         if block.inner:
             text = f"{text[:-1]}:" if not block.notes else text
         found.append(f"{number} {text}")
         found += _numbered(writer, block.inner, f"{before}{i}.")
     return found
-
-
-def _sentence(text: str) -> str:
-    """Text with a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?' else '.'}"
 
 
 # -- What of a device its respondents are told, and the objects that they hold --------------------
@@ -441,14 +377,14 @@ def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
 
 def told_step(step: Step) -> Step:
     """The step that respondents are told: not what some do with an unknown probability."""
-    while isinstance(step, When) and _is_behaviour(step.source):
+    while isinstance(step, When) and _open(step.source):
         if step.otherwise is None:
             raise NotAvailable(
                 f"instructions are not known where the probability is {_open(step.source)[0]}: "
                 "pass the step that respondents are told as otherwise="
             )
         step = step.otherwise
-    if _is_behaviour(step):
+    if _open(step):
         raise NotAvailable(
             f"there are no instructions for an object whose probability is {_open(step)[0]}: "
             "give its value, as device.mechanism(categories).at(...) does, or use it in "
@@ -457,14 +393,10 @@ def told_step(step: Step) -> Step:
     return step
 
 
-def _is_behaviour(step: Step) -> bool:
-    return type(step) in OBJECTS and bool(_open(step))
-
-
-def _open(step: Any) -> list[Polynomial]:
-    """The probabilities of an object that depend on unknown parameters."""
-    chances = [step.p] if isinstance(step, Flip) else [p for _, p in getattr(step, "law", ())]
-    return [p for p in chances if isinstance(p, Polynomial)]
+def _open(step: Step) -> list[Polynomial]:
+    """The probabilities of an object that depend on unknown parameters: what some people do."""
+    law = step.law if isinstance(step, Draw) and type(step) in OBJECTS else ()
+    return [p for _, p in law if isinstance(p, Polynomial)]
 
 
 def objects_of(step: Step) -> dict[type[Step], dict[Step, int]]:
@@ -493,11 +425,6 @@ def asks_the_truth(step: Step) -> bool:
     return asked and isinstance(step, Truth)
 
 
-def says_itself(step: Step, outcomes: Sequence[Any]) -> bool:
-    """Whether a step says the outcome that leads to it."""
-    return isinstance(step, Say) and [typed(outcome) for outcome in outcomes] == [typed(step.label)]
-
-
 # -- A design that says "no" and "yes", in the words or codes of a survey -------------------------
 
 
@@ -513,23 +440,7 @@ def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
     """The step with two categories in the place of "no" and "yes", in this order.
 
     A device that has branches for the categories, or says one of them, is in the survey's own words
-    already, and so are those whose answers are neither "no" nor "yes". Where the first category
-    means yes and the second no, as in ("ja", "nein"), the first is the yes.
-
-    Parameters
-    ----------
-    step : Step
-    categories : Index
-        The true answers; another number than two leaves the step as it is.
-
-    Examples
-    --------
-    >>> from ldpstats.programs.steps import Roll
-    >>> die = When(Roll(6), (((1,), Say("yes")), ((6,), Say("no"))), Truth())
-    >>> in_own_words(die, pd.Index([2, 1]))
-    roll(6).when({1: 1, 6: 2}, otherwise=truth)
-    >>> in_own_words(die, pd.Index(["ja", "nein"]))
-    roll(6).when({1: 'ja', 6: 'nein'}, otherwise=truth)
+    already, and so are those whose answers are neither "no" nor "yes".
     """
     labels = categories.tolist() if len(categories) == 2 else []
     asked, said = _answers(step)
@@ -537,7 +448,8 @@ def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
     if not labels or not own & {_NO, _YES} or {*own, _NO, _YES} & set(labels):
         return step
     no, yes = labels
-    if _folded(no) in _MEAN_YES and _folded(yes) in _MEAN_NO:
+    first, second = (str(label).strip().casefold() for label in labels)
+    if first in _MEAN_YES and second in _MEAN_NO:  # as in ("ja", "nein")
         no, yes = yes, no
     words = {_NO: no, _YES: yes, f"say {_NO}": f"say {no}", f"say {_YES}": f"say {yes}"}
     changed: Step = _renamed(step, words)
@@ -554,10 +466,6 @@ def own_outputs(step: Step, renamed: Step, categories: pd.Index[Any]) -> list[An
         if said & {_NO, _YES} and not said <= {_NO, _YES}:
             return None
     return list(law(renamed, categories).outputs)
-
-
-def _folded(label: Any) -> str:
-    return str(label).strip().casefold()
 
 
 def _answers(step: Step) -> tuple[set[Any], set[Any]]:
@@ -755,13 +663,7 @@ class Words:
 
     @classmethod
     def of(cls, words: object) -> Words:
-        """The default words, with those of a caller in their place.
-
-        Raises
-        ------
-        InvalidArgument
-            If `words` is not a dict, a key is unknown, or a text lacks these braces.
-        """
+        """The default words, with those of a caller in their place."""
         if words is None:
             return cls(WORDS)
         if not isinstance(words, Mapping):
@@ -812,7 +714,7 @@ class Words:
         outcome, pairs = "flip" if kind == "flips" else "", [(v, p) for v, p in law if p]
         if len(pairs) < 2:
             return ""
-        total = _denominator(p for _, p in pairs)
+        total = lcm(*(p.denominator for _, p in pairs))
         if numbers is not None:
             total = sum(numbers)
         if len(pairs) > 2 and len({p for _, p in pairs}) == 1 and numbers is None:
@@ -834,12 +736,6 @@ class Words:
             for v, p in law
         ]
         return self.say("shares", counts=self.joined(parts, "and"))
-
-
-def _denominator(chances: Iterable[Fraction]) -> int:
-    from math import lcm
-
-    return lcm(*(p.denominator for p in chances))
 
 
 def _checked(key: object, text: object) -> str:

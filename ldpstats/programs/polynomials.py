@@ -1,4 +1,8 @@
-"""Polynomials in unknown parameters, with exact coefficients."""
+"""Exact probabilities: polynomials in unknown parameters, numbers as people write them, laws.
+
+A law is labels with their probabilities, which sum to one. Here too are the checks of what else the
+steps of a device are made of.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import isfinite
+from math import comb, isfinite
 from numbers import Integral
 from typing import Any
 
@@ -130,11 +134,16 @@ class Polynomial:
         for monomial, _ in self.terms:
             for name, power in monomial:
                 degrees[name] = max(degrees[name], power)
-        coefficients = [
-            sum((f * _weight(dict(m), i, degrees) for m, f in self.terms), Fraction(0))
-            for values in product(*(range(d + 1) for d in degrees.values()))
-            for i in [dict(zip(degrees, values, strict=True))]
-        ]
+        coefficients = []
+        for place in product(*(range(d + 1) for d in degrees.values())):
+            total = Fraction(0)
+            for monomial, factor in self.terms:
+                powers = dict(monomial)
+                for (name, degree), i in zip(degrees.items(), place, strict=True):
+                    power = powers.get(name, 0)
+                    factor *= Fraction(comb(i, power), comb(degree, power))
+                total += factor
+            coefficients.append(total)
         return min(coefficients), max(coefficients)
 
     def corners(self) -> tuple[Fraction, Fraction]:
@@ -193,7 +202,10 @@ class Polynomial:
         found: dict[Monomial, Fraction] = {}
         for first, a in self.terms:
             for second, b in terms:
-                key = _times(first, second)
+                powers = dict(first)
+                for name, power in second:
+                    powers[name] = powers.get(name, 0) + power
+                key = tuple(sorted(powers.items()))
                 found[key] = found.get(key, Fraction(0)) + a * b
         return _made(found)
 
@@ -220,8 +232,11 @@ class Polynomial:
         text = ""
         for monomial, factor in self.terms:
             sign = "-" if factor < 0 else "+"
-            size = _term(monomial, abs(factor))
-            text += f" {sign} {size}" if text else size if sign == "+" else f"-{size}"
+            powers = [name if power == 1 else f"{name}**{power}" for name, power in monomial]
+            if abs(factor) != 1 or not powers:
+                powers.insert(0, str(abs(factor)))
+            term = "*".join(powers)
+            text += f" {sign} {term}" if text else term if sign == "+" else f"-{term}"
         return text
 
 
@@ -271,11 +286,8 @@ def _made(found: Mapping[Monomial, Fraction]) -> Chance:
         return kept[()]
     if len(kept) > _MOST_TERMS:
         raise InvalidArgument("polynomial", f"{len(kept)} terms", "uses too many unknown names")
-    return Polynomial(tuple(sorted(kept.items(), key=_order)))
-
-
-def _order(term: tuple[Monomial, Fraction]) -> tuple[int, Monomial]:
-    return sum(power for _, power in term[0]), term[0]
+    ordered = sorted(kept.items(), key=lambda term: (sum(n for _, n in term[0]), term[0]))
+    return Polynomial(tuple(ordered))
 
 
 def _sum(
@@ -287,32 +299,6 @@ def _sum(
     for monomial, factor in second:
         found[monomial] = found.get(monomial, Fraction(0)) + sign * factor
     return _made(found)
-
-
-def _times(first: Monomial, second: Monomial) -> Monomial:
-    powers = dict(first)
-    for name, power in second:
-        powers[name] = powers.get(name, 0) + power
-    return tuple(sorted(powers.items()))
-
-
-def _weight(powers: Mapping[str, int], place: Mapping[str, int], degrees: Mapping[str, int]) -> Any:
-    """The Bernstein coefficient at `place` of a monomial: a product of C(i, m) / C(d, m)."""
-    from math import comb
-
-    weight = Fraction(1)
-    for name, degree in degrees.items():
-        power = powers.get(name, 0)
-        weight *= Fraction(comb(place[name], power), comb(degree, power))
-    return weight
-
-
-def _term(monomial: Monomial, size: Fraction) -> str:
-    """One term as Python reads it: ``1/2*x**2``."""
-    powers = [name if power == 1 else f"{name}**{power}" for name, power in monomial]
-    if size != 1 or not powers:
-        powers.insert(0, str(size))
-    return "*".join(powers)
 
 
 # -- Probabilities as people write them, read exactly ---------------------------------------------
@@ -327,64 +313,35 @@ _UNKNOWN = "must stay in [0, 1] whatever the unknown parameters are in [0, 1]"
 
 
 def chance(name: str, value: object) -> Chance:
-    """Read a probability exactly.
-
-    Parameters
-    ----------
-    name : str
-        What to call it in an error.
-    value : int, Fraction, float, Decimal, str or Polynomial
-        A float is understood as the Fraction of its shortest decimal: 0.1 is 1/10. Text is a
-        fraction, such as "1/6", or a decimal.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is not a number in [0, 1]; the message shows the Fraction understood.
-
-    Examples
-    --------
-    >>> chance("p", 0.1), chance("p", "1/6")
-    (Fraction(1, 10), Fraction(1, 6))
-    """
+    """Read a probability exactly: a float as its shortest decimal, 0.1 is 1/10, text as "1/6"."""
     if isinstance(value, Polynomial):
-        return _open(name, value)
-    found = exact_number(name, value, _REMEDY)
-    if not 0 <= found <= 1:
-        understood = f" (understood as {found})" if found.denominator > 1 else ""
+        return _open_chance(name, value)
+    text: str | None = None  # of a number that is not exact by its type
+    if isinstance(value, np.floating):
+        text = str(value)  # the shortest decimal of its own precision
+    elif isinstance(value, float):
+        text = repr(float(value))
+    elif isinstance(value, str | Decimal):
+        text = str(value)
+    number = value.item() if isinstance(value, np.integer) else value
+    if text is not None:
+        try:
+            number = Fraction(re.sub(r"\s", "", text)) if _TEXT.fullmatch(text) else None
+        except (ValueError, ZeroDivisionError):
+            raise InvalidArgument(name, value, _REMEDY) from None
+    if isinstance(number, bool) or not isinstance(number, int | Fraction):
+        raise InvalidArgument(name, value, _REMEDY)
+    exact = Fraction(number)
+    if not 0 <= exact <= 1:
+        understood = f" (understood as {exact})" if exact.denominator > 1 else ""
         raise InvalidArgument(name, value, f"{_REMEDY}{understood}")
-    if found.denominator.bit_length() > _LONGEST:
+    if exact.denominator.bit_length() > _LONGEST:
         remedy = f"must be a Fraction whose denominator has at most {_LONGEST} binary digits"
         raise InvalidArgument(name, value, remedy)
-    return found
+    return exact
 
 
-def exact_number(name: str, value: object, remedy: str) -> Fraction:
-    """Read a real number as a Fraction: a float by its shortest decimal."""
-    text = _text(value)
-    if text is not None:
-        if not _TEXT.fullmatch(text):
-            raise InvalidArgument(name, value, remedy)
-        try:
-            return Fraction(re.sub(r"\s", "", text))
-        except (ValueError, ZeroDivisionError):
-            raise InvalidArgument(name, value, remedy) from None
-    number = value.item() if isinstance(value, np.integer) else value
-    if isinstance(number, bool) or not isinstance(number, int | Fraction):
-        raise InvalidArgument(name, value, remedy)
-    return Fraction(number)
-
-
-def _text(value: object) -> str | None:
-    """The digits of a number that is not exact by its type; None for others."""
-    if isinstance(value, np.floating):
-        return str(value)  # the shortest decimal of its own precision
-    if isinstance(value, float):
-        return repr(float(value))
-    return str(value) if isinstance(value, str | Decimal) else None
-
-
-def _open(name: str, value: Polynomial) -> Chance:
+def _open_chance(name: str, value: Polynomial) -> Polynomial:
     """Check a probability that is a polynomial in unknown parameters."""
     if len(value.names) > 10:
         raise InvalidArgument(name, value, "must have at most ten unknown parameters")
@@ -400,13 +357,7 @@ def _open(name: str, value: Polynomial) -> Chance:
 
 
 def spelled(value: Chance, quote: bool = True) -> str:
-    """A probability as the constructors of devices read it back.
-
-    Examples
-    --------
-    >>> spelled(Fraction(1, 6)), spelled(Fraction(1)), spelled(1 - unknown("c"))
-    ("'1/6'", '1', "1 - unknown('c')")
-    """
+    """A probability as the constructors of devices read it back: "'1/6'", "1 - unknown('c')"."""
     if isinstance(value, Fraction):
         return repr(str(value)) if quote and value.denominator > 1 else str(value)
     text = repr(value)
@@ -508,14 +459,26 @@ def proportions(
 ) -> tuple[Proportions, tuple[int, ...] | None]:
     """Return labels with exact probabilities that sum to one, and numbers of cards if given."""
     remedy = _DECK if counts else _LAW
-    pairs = _pairs(name, value, remedy)
+    pairs: list[Any] = list(value.items()) if isinstance(value, Mapping) else []
+    if isinstance(value, tuple | list):
+        pairs = list(value)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise InvalidArgument(name, value, remedy)
     labels = [known_label(name, label) for label, _ in pairs]
     distinct(name, labels)
     if not pairs:
         raise InvalidArgument(name, value, remedy)
     numbers = [number for _, number in pairs]
-    if counts and all(_is_count(number) for number in numbers):
-        return _deck(name, labels, [int(number) for number in numbers])
+    if counts and all(
+        isinstance(number, Integral) and not isinstance(number, bool | np.timedelta64)
+        for number in numbers
+    ):
+        cards = tuple(int(number) for number in numbers)
+        n = sum(cards)
+        if min(cards) < 0 or n < 1 or n >= 1 << 53:
+            raise InvalidArgument(name, dict(zip(labels, cards, strict=True)), _DECK)
+        deck = zip(labels, cards, strict=True)
+        return tuple((label, Fraction(number, n)) for label, number in deck), cards
     law = tuple(
         (label, chance(f"{name}[{label!r}]", number))
         for label, number in zip(labels, numbers, strict=True)
@@ -527,31 +490,6 @@ def proportions(
         said = f"sum to {total}, not to one (understood as {understood}); {hint}"
         raise InvalidArgument(name, value, f"the probabilities {said}")
     return law, None
-
-
-def _pairs(name: str, value: object, remedy: str) -> list[tuple[Any, Any]]:
-    if isinstance(value, Mapping):
-        return list(value.items())
-    if not isinstance(value, tuple | list):
-        raise InvalidArgument(name, value, remedy)
-    for pair in value:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InvalidArgument(name, value, remedy)
-    return [(label, number) for label, number in value]
-
-
-def _is_count(number: object) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool | np.timedelta64)
-
-
-def _deck(
-    name: str, labels: list[Any], numbers: list[int]
-) -> tuple[Proportions, tuple[int, ...] | None]:
-    total = sum(numbers)
-    if min(numbers) < 0 or total < 1 or total >= 1 << 53:
-        raise InvalidArgument(name, dict(zip(labels, numbers, strict=True)), _DECK)
-    law = tuple((label, Fraction(n, total)) for label, n in zip(labels, numbers, strict=True))
-    return law, tuple(numbers)
 
 
 def distinct(name: str, labels: list[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ldpstats.clients.device import check_table, fraction
-from ldpstats.programs.laws import Law, Row, ratio_of_rows
+from ldpstats.programs.laws import Law, ratio_of_rows
 from ldpstats.sampling.samplers import (
     CERTAIN,
     Inversion,
@@ -46,8 +46,7 @@ class Sampler(ABC):
 
 def sampler(law: Law, outputs: list[Any]) -> Sampler:
     """The sampler of a law without unknown parameters; reports are numbered as in `outputs`."""
-    places = {label: y for y, label in enumerate(outputs)}
-    even = law.even
+    even, places = law.even, {label: y for y, label in enumerate(outputs)}
     if even is None or tuple(outputs[: len(law.categories)]) != law.categories:
         return _ByRow(law, places)
     own, k = Fraction(even.own), len(law.categories)  # type: ignore[arg-type]
@@ -55,24 +54,15 @@ def sampler(law: Law, outputs: list[Any]) -> Sampler:
         scaled = own * CERTAIN
         keep = int(scaled)  # rounded down
         return _Kept(k, keep, scaled - keep)
-    common = _common(law, places)
+    common = [Fraction(even.base)] * k + [Fraction(0)] * (len(outputs) - k)  # type: ignore[arg-type]
+    for label, p in even.extra.items():
+        common[places[label]] += Fraction(p)  # type: ignore[arg-type]
     if own >= 0:
         total = _denominator([own, *common])
         return _Own(k, inversion([int(p * total) for p in (own, *common)]))
     total = _denominator(common)
     accepted = [1 + own / p for p in common[:k]]
     return _Others(k, inversion([int(p * total) for p in common]), accepted)
-
-
-def _common(law: Law, places: dict[Any, int]) -> list[Fraction]:
-    """The part of the law that all categories have in common, by output."""
-    even = law.even
-    assert even is not None
-    k = len(law.categories)
-    found = [Fraction(even.base)] * k + [Fraction(0)] * (len(places) - k)  # type: ignore[arg-type]
-    for label, p in even.extra.items():
-        found[places[label]] += Fraction(p)  # type: ignore[arg-type]
-    return found
 
 
 def _denominator(chances: list[Any]) -> int:
@@ -155,15 +145,13 @@ class _ByRow(Sampler):
     def row(self, x: int) -> Inversion:
         """The row of category number x, made when it is first used."""
         if x not in self.rows:
-            self.rows[x] = self._made(self.law.row(x))
+            row = self.law.row(x)
+            # all outputs, so that its size does not tell which category it is
+            weights, total = [0] * len(self.places), _denominator(list(row.values()))
+            for label, p in row.items():
+                weights[self.places[label]] = p.numerator * (total // p.denominator)  # type: ignore[union-attr]
+            self.rows[x] = inversion(weights)
         return self.rows[x]
-
-    def _made(self, row: Row) -> Inversion:
-        # all outputs, so that its size does not tell which category it is
-        weights, total = [0] * len(self.places), _denominator(list(row.values()))
-        for label, p in row.items():
-            weights[self.places[label]] = p.numerator * (total // p.denominator)  # type: ignore[union-attr]
-        return inversion(weights)
 
     def document(self) -> dict[str, Any]:
         k = len(self.law.categories)

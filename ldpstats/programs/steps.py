@@ -1,9 +1,13 @@
-"""Steps of a randomising device, as data: what is drawn, and what is said on each outcome."""
+"""Steps of a randomising device, as data: what is drawn, and what is said on each outcome.
+
+What every step is, then the steps that are made of others, those that draw an outcome whatever the
+truth is, and those that draw nothing, or one of the other answers.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from abc import ABC
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +35,7 @@ __all__ = [
     "Another",
     "Cards",
     "Cohorts",
+    "Draw",
     "Flip",
     "Hashed",
     "Opposite",
@@ -45,12 +50,8 @@ __all__ = [
     "When",
     "check_branches",
     "check_step",
-    "names_in",
     "typed",
 ]
-
-
-# -- What every step of a device is: data that never changes --------------------------------------
 
 
 MOST_DEEP, MOST_STEPS = 60, 20_000
@@ -85,24 +86,21 @@ class Step(ABC):
         """The fields that take another form, checked."""
         return {}
 
-    @abstractmethod
     def __repr__(self) -> str:
         """The step as `ldpstats.devices` spells it."""
+        return type(self).__name__.lower()
 
-    @property
+    @cached_property
     def children(self) -> tuple[Step, ...]:
         """The steps that this one is made of."""
-        return ()
+        return tuple(_found_in(Step, self._fields()))
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
         """The unknown parameters, in the order of the alphabet."""
-        found = {name for step in self.children for name in step.unknown}
-        return tuple(sorted(found | self._names()))
-
-    def _names(self) -> set[str]:
-        """The unknown parameters of its own probabilities."""
-        return set()
+        names = {name for step in self.children for name in step.unknown}
+        names |= {name for p in _found_in(Polynomial, self._fields()) for name in p.names}
+        return tuple(sorted(names))
 
     @property
     def outcomes(self) -> tuple[Any, ...] | None:
@@ -111,7 +109,7 @@ class Step(ABC):
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         """What it can say where these are the true answers; None for what is not known."""
-        return None
+        return None if self.children else answers
 
     def _fields(self) -> tuple[Any, ...]:
         return tuple(getattr(self, item.name) for item in fields(self))  # type: ignore[arg-type]
@@ -145,9 +143,13 @@ def typed(value: Any) -> Any:
     return type(value).__name__, value
 
 
-def names_in(chances: Iterable[Any]) -> set[str]:
-    """The unknown parameters of some probabilities."""
-    return {name for value in chances if isinstance(value, Polynomial) for name in value.names}
+def _found_in(kind: type[Any], value: Any) -> Iterator[Any]:
+    """What is of a kind in a field: itself, or in tuples, the outermost only."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _found_in(kind, item)
 
 
 def check_step(name: str, value: object) -> Step:
@@ -159,18 +161,6 @@ def check_step(name: str, value: object) -> Step:
     else:
         remedy = "must be a step, such as truth, say('yes') or roll(6).when({...})"
     raise InvalidArgument(name, value, remedy)
-
-
-def union(steps: Iterable[Step], answers: tuple[Any, ...] | None = None) -> tuple[Any, ...] | None:
-    """What any of some steps can say; None if the truth decides in one, and is not known."""
-    found: dict[Any, Any] = {}
-    for step in steps:
-        said = step.said(answers)
-        if said is None:
-            return None
-        for label in said:
-            found.setdefault(typed(label), label)
-    return tuple(found.values())
 
 
 # -- Steps that are made of others: branches, sequences, parts, cohorts ---------------------------
@@ -191,17 +181,23 @@ class When(Step):
         check_step("source", self.source)
         if self.otherwise is not None:
             check_step("otherwise", self.otherwise)
-        branches = _branches(self.branches)
+        pairs: Any = self.branches
+        if not isinstance(pairs, tuple) or not pairs:
+            raise InvalidArgument("when", pairs, "must have a branch, for example {1: 'yes'}")
+        branches = []
+        for pair in pairs:
+            if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], tuple):
+                remedy = "must be a tuple of outcomes and their step"
+                raise InvalidArgument("branches", pair, remedy)
+            if not pair[0]:
+                raise InvalidArgument("when", pair[0], "names no outcome: leave this branch out")
+            outcomes = tuple(known_label("when", key) for key in pair[0])
+            branches.append((outcomes, check_step("branches", pair[1])))
         keys = [key for outcomes, _ in branches for key in outcomes]
         distinct("when", keys)
         if self.source.outcomes is not None:
             check_branches(keys, self.source.outcomes, self.otherwise is not None)
-        return {"branches": branches}
-
-    @property
-    def children(self) -> tuple[Step, ...]:
-        rest = () if self.otherwise is None else (self.otherwise,)
-        return (self.source, *(step for _, step in self.branches), *rest)
+        return {"branches": tuple(branches)}
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         steps = [step for _, step in self.branches]
@@ -209,13 +205,26 @@ class When(Step):
         taken = {typed(key) for keys, _ in self.branches for key in keys}
         if self.otherwise and (source is None or not {typed(y) for y in source} <= taken):
             steps.append(self.otherwise)
-        return union(steps, answers)
+        labels: dict[Any, Any] = {}
+        for step in steps:
+            said = step.said(answers)
+            if said is None:
+                return None
+            for label in said:
+                labels.setdefault(typed(label), label)
+        return tuple(labels.values())
 
     def __repr__(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
-        pairs = ", ".join(f"{_key(keys)}: {_short(branch)}" for keys, branch in self.branches)
+        pairs = []
+        for keys, branch in self.branches:  # a range, a label or a tuple of them
+            shown = repr(keys if len(keys) > 1 else keys[0])
+            run = all(type(key) is int and key == keys[0] + i for i, key in enumerate(keys))
+            if run and len(keys) > 1:
+                shown = f"range({keys[0]}, {keys[-1] + 1})"
+            pairs.append(f"{shown}: {_short(branch)}")
         rest = "" if self.otherwise is None else f", otherwise={_short(self.otherwise)}"
-        return f"{source}.when({{{pairs}}}{rest})"
+        return f"{source}.when({{{', '.join(pairs)}}}{rest})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,10 +238,6 @@ class Then(Step):
         check_step("first", self.first)
         check_step("second", self.second)
         return {}
-
-    @property
-    def children(self) -> tuple[Step, ...]:
-        return self.first, self.second
 
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return self.second.said(self.first.said(answers))
@@ -252,25 +257,17 @@ class Parts(Step):
         steps = several_steps("parts", self.steps, 2)
         return {"steps": tuple(check_step("parts", step) for step in steps)}
 
-    @property
-    def children(self) -> tuple[Step, ...]:
-        return self.steps
-
     def __repr__(self) -> str:
         return f"parts({', '.join(map(_short, self.steps))})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cohorts(Step):
-    """Draw one of several steps; which it was is reported too.
-
-    `names` are those of the steps, "0", "1", ... if None; `shares` their probabilities, all the
-    same if None.
-    """
+    """Draw one of several steps; which it was is reported too."""
 
     steps: tuple[Step, ...]
-    names: tuple[str, ...] | None = None
-    shares: tuple[Fraction, ...] | None = None
+    names: tuple[str, ...] | None = None  # "0", "1", ... if None
+    shares: tuple[Fraction, ...] | None = None  # probabilities of the steps; alike if None
 
     def _checked(self) -> dict[str, Any]:
         steps = several_steps("cohorts", self.steps, 1)
@@ -282,10 +279,6 @@ class Cohorts(Step):
             "names": None if names == _numbered(n) else names,
             "shares": None if shares == (Fraction(1, n),) * n else shares,
         }
-
-    @property
-    def children(self) -> tuple[Step, ...]:
-        return self.steps
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -333,30 +326,6 @@ def check_branches(
         raise InvalidArgument("when", first, remedy)
 
 
-def _branches(given: Any) -> tuple[tuple[tuple[Any, ...], Step], ...]:
-    """Branches with their outcomes in Python's own types."""
-    if not isinstance(given, tuple) or not given:
-        raise InvalidArgument("when", given, "must have a branch, for example {1: 'yes'}")
-    found = []
-    for pair in given:
-        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], tuple):
-            raise InvalidArgument("branches", pair, "must be a tuple of outcomes and their step")
-        if not pair[0]:
-            raise InvalidArgument("when", pair[0], "names no outcome: leave this branch out")
-        keys = tuple(known_label("when", key) for key in pair[0])
-        found.append((keys, check_step("branches", pair[1])))
-    return tuple(found)
-
-
-def _key(keys: tuple[Any, ...]) -> str:
-    """The outcomes of a branch, as `when` reads them."""
-    if len(keys) == 1:
-        return repr(keys[0])
-    if all(type(key) is int and key == keys[0] + i for i, key in enumerate(keys)):
-        return f"range({keys[0]}, {keys[-1] + 1})"
-    return repr(keys)
-
-
 def _short(step: Step) -> str:
     """A step as a branch: a bare label stands for saying it."""
     return repr(step.label) if isinstance(step, Say) else repr(step)
@@ -368,8 +337,17 @@ def _short(step: Step) -> str:
 _MOST_SIDES = 100_000
 
 
+class Draw(Step):
+    """A step whose outcomes have a law that does not depend on the true answer."""
+
+    law: Proportions  # outcomes with their probabilities: a field, or a property
+
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        return tuple(label for label, _ in self.law)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Flip(Step):
+class Flip(Draw):
     """Flip a coin that shows "heads" with probability p, else "tails"."""
 
     p: Any = Fraction(1, 2)
@@ -377,18 +355,16 @@ class Flip(Step):
     def _checked(self) -> dict[str, Any]:
         return {"p": chance("p", self.p)}
 
-    def _names(self) -> set[str]:
-        return names_in((self.p,))
-
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return "heads", "tails"
+    @property
+    def law(self) -> Proportions:  # type: ignore[override]
+        return ("heads", self.p), ("tails", 1 - self.p)
 
     def __repr__(self) -> str:
         return "flip()" if self.p == Fraction(1, 2) else f"flip({spelled(self.p)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Roll(Step):
+class Roll(Draw):
     """Roll a fair die, whose sides are 1, 2, ..., sides."""
 
     sides: int = 6
@@ -400,15 +376,17 @@ class Roll(Step):
             raise InvalidArgument("sides", self.sides, remedy)
         return {"sides": sides}
 
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return tuple(range(1, self.sides + 1))
+    @property
+    def law(self) -> Proportions:  # type: ignore[override]
+        share = Fraction(1, self.sides)
+        return tuple((side, share) for side in range(1, self.sides + 1))
 
     def __repr__(self) -> str:
         return f"roll({self.sides})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Spin(Step):
+class Spin(Draw):
     """Turn a spinner that stops at each label with its probability."""
 
     law: Proportions
@@ -416,26 +394,16 @@ class Spin(Step):
     def _checked(self) -> dict[str, Any]:
         return {"law": proportions("outcomes", self.law)[0]}
 
-    def _names(self) -> set[str]:
-        return names_in(p for _, p in self.law)
-
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return tuple(label for label, _ in self.law)
-
     def __repr__(self) -> str:
         return f"spin({_spelled_law(self.law)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cards(Step):
-    """Draw a card from a shuffled deck; each has its label.
-
-    `law` has the proportions of each label. `numbers` are the numbers of cards, in the order of the
-    law, and None where proportions were given.
-    """
+class Cards(Draw):
+    """Draw a card from a shuffled deck; each has its label."""
 
     law: Proportions
-    numbers: tuple[int, ...] | None = None
+    numbers: tuple[int, ...] | None = None  # of cards; None where proportions were given
 
     def _checked(self) -> dict[str, Any]:
         law, numbers = proportions("outcomes", self.law, counts=self.numbers is None)
@@ -452,12 +420,6 @@ class Cards(Step):
             numbers = tuple(int(p == 1) for _, p in law)  # written alike, and the same deck
         return {"law": law, "numbers": numbers}
 
-    def _names(self) -> set[str]:
-        return names_in(p for _, p in self.law)
-
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return tuple(label for label, _ in self.law)
-
     def __repr__(self) -> str:
         if self.numbers is None:
             return f"cards({_spelled_law(self.law)})"
@@ -466,7 +428,7 @@ class Cards(Step):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Question(Step):
+class Question(Draw):
     """Answer an unrelated question, whose "yes", the second answer, has this prevalence."""
 
     prevalence: Any
@@ -482,11 +444,10 @@ class Question(Step):
             "answers": two_labels("answers", self.answers),
         }
 
-    def _names(self) -> set[str]:
-        return names_in((self.prevalence,))
-
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return self.answers
+    @property
+    def law(self) -> Proportions:  # type: ignore[override]
+        no, yes = self.answers
+        return (no, 1 - self.prevalence), (yes, self.prevalence)
 
     def __repr__(self) -> str:
         text = "" if self.text is None else f", {self.text!r}"
@@ -508,33 +469,15 @@ _MOST_CELLS, _MOST_COHORTS = 100_000, 1 << 31
 class Truth(Step):
     """Say the true answer."""
 
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return answers
-
-    def __repr__(self) -> str:
-        return "truth"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Opposite(Step):
     """Say the other one of two answers."""
 
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return answers
-
-    def __repr__(self) -> str:
-        return "opposite"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Another(Step):
     """Say one of the other answers, each with the same probability."""
-
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        return answers
-
-    def __repr__(self) -> str:
-        return "another"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
