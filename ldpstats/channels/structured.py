@@ -170,8 +170,6 @@ class Channel(ABC):
         InvalidArgument
             If a possible report has probability zero under p.
         """
-        if (scores := self._scores()) is not None:
-            return scores.information(p)
         Q, m = self.emitted(p)
         return np.asarray((Q / m) @ Q.T)
 
@@ -192,8 +190,6 @@ class Channel(ABC):
         mean : array, shape (3, k)
             The same over the reports of the frequencies p.
         """
-        if (scores := self._scores()) is not None:
-            return scores.moments(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
@@ -204,15 +200,9 @@ class Channel(ABC):
 
         `features` has the shape (q, k), both results have (q,).
         """
-        if (scores := self._scores()) is not None:
-            return scores.reach(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         return u.min(axis=1), u.max(axis=1)
-
-    def _scores(self) -> BitScores | None:
-        """The law of the scores, where each category owns at most a bit of its own."""
-        return None
 
     def emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
@@ -488,9 +478,26 @@ class Bits(Channel):
         return DenseRows(np.exp(W - scale[:, None]), scale)
 
     def _scores(self) -> BitScores | None:
+        """The law of the scores where each category owns a bit of its own; None elsewhere."""
         if self.unary and 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
             return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
         return None
+
+    def information(self, p: Array) -> Array:
+        scores = self._scores()
+        return super().information(p) if scores is None else scores.information(p)
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        scores = self._scores()
+        if scores is None:
+            return super().score_moments(p, features)
+        return scores.moments(p, features)
+
+    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
+        scores = self._scores()
+        if scores is None:
+            return super().score_reach(p, features)
+        return scores.reach(p, features)
 
     def output_classes(self) -> OutputClasses:
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):

@@ -1,10 +1,15 @@
-"""What every mechanism is."""
+"""What every mechanism is, and what mechanisms share.
+
+Bits of categories, of which each is noised on its own; the thresholds of samplers; the linear
+equations of reports that are labels from a list; mechanisms by name, which reads specifications;
+labels of several answers joined to one; and a mechanism in words.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Self
@@ -49,16 +54,19 @@ from ldpstats.labels import (
 from ldpstats.likelihood.covariance import multinomial
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.problem import Likelihood
-from ldpstats.reports.layout import ReportFormat, split_cohorts, with_cohorts
+from ldpstats.reports.layout import BitFormat, ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
 
 __all__ = [
     "KINDS",
     "Array",
+    "CategoryBits",
     "Mechanism",
     "check_document",
     "check_theta",
+    "even_bit",
     "in_words",
     "joined_labels",
     "kind_of",
@@ -67,7 +75,8 @@ __all__ = [
     "other_bit",
     "parameters",
     "read_mechanism",
-    "sums_of_bits",
+    "set_fields",
+    "threshold_of",
 ]
 
 
@@ -283,27 +292,23 @@ class Mechanism(Instrument[Client, Collector]):
         ('job', [0, 1, 0])
         """
         if self.n_cohorts:
-            text, groups = self._grouped(name, as_series(name, labels), cohort)
+            text = as_series(name, labels)
+            if cohort is None:
+                text, groups = split_cohorts(name, text, self.n_bits)
+            else:
+                groups = counts_vector("cohort", cohort, (len(text),))
+            outside = groups >= self.n_cohorts
+            if outside.any():
+                first = int(np.argmax(outside))
+                raise InvalidArgument(
+                    f"{name}[{first}]",
+                    int(groups[first]),
+                    f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
+                )
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
         return Reports(self.format.parse(name, labels), self, name=column_name(labels))
-
-    def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
-        """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
-        if cohort is None:
-            text, groups = split_cohorts(name, text, self.n_bits)
-        else:
-            groups = counts_vector("cohort", cohort, (len(text),))
-        outside = groups >= self.n_cohorts
-        if outside.any():
-            first = int(np.argmax(outside))
-            raise InvalidArgument(
-                f"{name}[{first}]",
-                int(groups[first]),
-                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
-            )
-        return text, groups
 
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
         """Text form of reports, for files: labels, or strings of bits in category order.
@@ -591,23 +596,82 @@ def check_document(given: object) -> dict[str, Any]:
     return document
 
 
+def set_fields(mechanism: Mechanism, **values: Any) -> None:
+    """Set fields of a frozen mechanism that is being made."""
+    for name, value in values.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def threshold_of(chance: float, rest: float) -> int:
+    """Threshold out of 2^64 of a chance of the truth, rounded towards more privacy.
+
+    From the smaller of the chance and `rest`, its complement, which a double holds to full
+    precision.
+    """
+    if chance < 0.5:
+        return samplers.threshold(chance, "down")
+    return (1 << 64) - (max(samplers.threshold(rest, "up"), 1) if rest > 0.0 else 0)
+
+
 # -- What mechanisms share that report noisy bits of their categories -----------------------------
+
+
+class CategoryBits(Mechanism):
+    """A mechanism that reports a bit for each category, in their order."""
+
+    n_outputs = 0
+    n_cohorts = 0
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        return self.k
+
+    @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
+        """Counts from the sums of the k bits.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (k,) or (1, k)
+            How often each bit was set, in category order.
+        nobs : int
+            Number of reports; bit sums alone do not say.
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing `nobs`, a wrong length, or sums that so many reports cannot have.
+        """
+        if nobs is None:
+            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+        k = self.n_bits
+        n = align("n", n, self.categories[:k])
+        n = as_array("n", n, f"must be {k} sums of bits")
+        ones = counts_vector("n", n, (k,) if n.ndim == 1 else (1, k)).reshape(1, k)
+        each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
+        return BitCounts(ones, counts_vector("nobs", each, (1,)), self)
 
 
 LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold epsilon
 
 
-def other_bit(theta: float, epsilon: float) -> float:
-    """P(bit = 1) of a category that is not the answer, ``theta / ((1 - theta) e^eps + theta)``.
+def even_bit(epsilon: float) -> tuple[float, float]:
+    """P(bit = 1) of the answer and of another where bits are flipped alike, odds ``e^{eps/2}``."""
+    rest = np.exp(-epsilon / 2)
+    return float(1.0 / (1.0 + rest)), float(rest / (1.0 + rest))
 
-    Rounded up where theta is so near one that rounding it down would leak more than epsilon.
-    """
+
+def other_bit(theta: float, epsilon: float) -> float:
+    """P(bit = 1) of a category that is not the answer, ``theta / ((1 - theta) e^eps + theta)``."""
     weight = theta * np.exp(-epsilon)
     total = 1.0 - theta + weight
-    found, clear = weight / total, (1.0 - theta) / total
-    while 1.0 - found > clear * (1.0 + 5e-16):
-        found = np.nextafter(found, 1.0)
-    return float(found)
+    other, clear = weight / total, (1.0 - theta) / total
+    while 1.0 - other > clear * (1.0 + 5e-16):  # theta near one: rounding down would leak more
+        other = np.nextafter(other, 1.0)
+    return float(other)
 
 
 def check_theta(theta: object, graded: bool = False) -> float:
@@ -619,20 +683,6 @@ def check_theta(theta: object, graded: bool = False) -> float:
         remedy = f"must be at most 1 - {LEAST_THETA:g} where categories differ in epsilon"
         raise InvalidArgument("theta", value, remedy)
     return value
-
-
-def sums_of_bits(
-    n: npt.ArrayLike, nobs: npt.ArrayLike | None, labels: pd.Index[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Sums of one bit a label, shape (1, k), and the number of reports, (1,), for `BitCounts`."""
-    if nobs is None:
-        raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
-    n = align("n", n, labels)
-    n = as_array("n", n, f"must be {len(labels)} sums of bits")
-    shape = (len(labels),) if n.ndim == 1 else (1, len(labels))
-    ones = counts_vector("n", n, shape).reshape(1, len(labels))
-    each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
-    return ones, counts_vector("nobs", each, (1,))
 
 
 # -- Mechanisms by name: what reads a specification, of parts of others too -----------------------
@@ -702,7 +752,7 @@ def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> pd.Index[Any
 # -- The linear equations of reports that are labels from a list ----------------------------------
 
 
-_ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
+_ALIKE = 1e-9  # of a, by which entries may be off that were typed in, or computed otherwise
 
 
 def label_moments(Q: Array, n: Array) -> Equations:
@@ -719,11 +769,7 @@ def label_moments(Q: Array, n: Array) -> Equations:
 
 
 def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
-    """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
-
-    Each category then answers for itself: ``P(report x) = b_x + a p_x``. Entries may be off by
-    1e-9 of a, as where they were typed in or computed in another way.
-    """
+    """Q as ``a I + 1 b'`` (binary designs, k-RR), if it is so: ``P(report x) = b_x + a p_x``."""
     k, l = Q.shape  # noqa: E741
     if k != l or k < 2:
         return None
@@ -763,15 +809,7 @@ def made_of(mechanism: Any) -> str:
 
 
 def brief(text: object) -> str:
-    """What a mechanism is made of, on one line; the beginning, where it is long.
-
-    Examples
-    --------
-    >>> brief("roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)")
-    "roll(6).when({1: 'yes', 6: 'no'}, otherwise=truth)"
-    >>> brief(f"truth.when({{'nurse': roll(6), 'cook': roll(8), 'driver': {'flip() >> ' * 9}}})")
-    "truth.when({'nurse': roll(6), 'cook': roll(8), ..."
-    """
+    """What a mechanism is made of, on one line; the beginning, where it is long."""
     line = " ".join(str(text).split())
     if len(line) <= _LONGEST_STEPS:
         return line
@@ -791,55 +829,42 @@ def parameters(mechanism: Any) -> list[tuple[str, str]]:
     pairs = []
     for item in fields(mechanism):
         value = getattr(mechanism, item.name)
-        if not _is_default(item, value) and (text := _text(mechanism, item.name, value)):
+        default = value is None or (isinstance(value, str) and value == item.default)
+        if isinstance(value, pd.Index):
+            default = isinstance(item.default, tuple)  # two labels, whatever they are
+        if not default and (text := _text(mechanism, item.name, value)):
             pairs.append((_ALIASES.get(item.name, item.name), text))
     if "epsilon" not in dict(pairs):
         pairs.append(epsilon)
     return pairs
 
 
-def _is_default(item: Field[Any], value: Any) -> bool:
-    if isinstance(value, pd.Index):
-        return isinstance(item.default, tuple)  # two labels, whatever they are
-    return value is None or (isinstance(value, str) and value == item.default)
-
-
 def _text(mechanism: Any, name: str, value: Any) -> str:
     """A parameter in words; "" where another one says it."""
-    if name == "sensitive":
-        return _sensitive(mechanism)
+    if name == "sensitive":  # the categories where they are few, else their number
+        labels = value.tolist()
+        if len(labels) in (0, mechanism.k):
+            return "all" if labels else "none"
+        if len(labels) > _NAMED:
+            return f"{len(labels)} of {mechanism.k}"
+        return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
+    if name == "epsilon" and getattr(mechanism, "levels", None) is not None:
+        levels = mechanism.levels  # of each sensitive category
+        if len(levels) > _NAMED:
+            return f"{_number(min(levels))} to {_number(max(levels))}"
+        return "(" + ", ".join(map(_number, levels)) + ")"
+    if name == "epsilon":
+        return _number(value)
     if name == "edges":
         return str(mechanism.k)
     if name in _UNNAMED:
         return brief(value)
     if name in ("levels", "permanent") or isinstance(value, np.ndarray):
         return ""  # told with epsilon, a fingerprint, and too many numbers
-    if name == "epsilon":
-        return _epsilon(mechanism)
     if isinstance(value, pd.Index):
         alike = name == "outputs" and value.equals(mechanism.categories)
         return "" if alike else str(len(value))
     return _number(value) if isinstance(value, int | float) else shorten(value, _LONGEST)
-
-
-def _sensitive(mechanism: Any) -> str:
-    """The sensitive categories where they are few, else their number."""
-    labels = mechanism.sensitive.tolist()
-    if len(labels) in (0, mechanism.k):
-        return "all" if labels else "none"
-    if len(labels) > _NAMED:
-        return f"{len(labels)} of {mechanism.k}"
-    return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
-
-
-def _epsilon(mechanism: Any) -> str:
-    """Epsilon; where each sensitive category has its own, each or their range."""
-    levels = getattr(mechanism, "levels", None)
-    if levels is None:
-        return _number(mechanism.epsilon)
-    if len(levels) > _NAMED:
-        return f"{_number(min(levels))} to {_number(max(levels))}"
-    return "(" + ", ".join(map(_number, levels)) + ")"
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,8 @@
-"""What mechanisms share whose reports are labels of blocks."""
+"""Mechanisms for many categories: subsets of them, Hadamard and projective geometry response.
+
+In the last two a label stands for a block of categories, and each category has as many own labels:
+``best_geometry`` and `HadamardResponse` choose the design with the smallest summed variance.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,10 @@ from ldpstats.labels import as_labels
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
 from ldpstats.likelihood.covariance import subset_bits
 from ldpstats.likelihood.moments import Equations, Moments, block_equations
-from ldpstats.mechanisms.base import Mechanism, sums_of_bits
+from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields, threshold_of
 from ldpstats.reports.layout import BlockFormat, SubsetFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import (
     Words,
     drawn_sums,
@@ -42,9 +45,12 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+# -- Reports that are labels of blocks ------------------------------------------------------------
+
+
 _USERS = 1 << 18  # whose reports are counted at a time
 _TOGETHER = 1 << 14  # whose reports are drawn at a time
-_LISTED = 1 << 20  # entries of Q that are drawn from row by row
+_MOST_ENTRIES = 1 << 20  # of a Q that counts are drawn from row by row
 
 
 class BlockMechanism(Mechanism):
@@ -88,12 +94,8 @@ class BlockMechanism(Mechanism):
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
     def _keep(self) -> int:
-        # from the smaller of the chances of an own label and of another, see `KRR`
         Q, size = self.channel(), self.design.size
-        if size * Q.high < 0.5:
-            return samplers.threshold(size * Q.high, "down")
-        other = min((self.n_outputs - size) * Q.low, 1.0)
-        return (1 << 64) - max(samplers.threshold(other, "up"), 1)
+        return threshold_of(size * Q.high, min((self.n_outputs - size) * Q.low, 1.0))
 
     def sample(self, codes: Array, words: Words) -> Array:
         true = samplers.checked_codes(codes, self.k)
@@ -114,14 +116,14 @@ class BlockMechanism(Mechanism):
     def _sampler_epsilon(self) -> float:
         keep, size = self._keep(), self.design.size
         others = self.n_outputs - size
-        return abs(realised.log_ratio(keep * others, ((1 << 64) - keep) * size))
+        return abs(samplers.log_ratio(keep * others, ((1 << 64) - keep) * size))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
         self._closed(candidates)
         true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
-        if self.k * l <= min(_LISTED, 4 * int(true.sum())):
+        if self.k * l <= min(_MOST_ENTRIES, 4 * int(true.sum())):
             return self.counts(rng.multinomial(true, self.channel().matrix()).sum(axis=0))
         words, ends = simulation_words(rng), np.cumsum(true)
         total = np.zeros(l, dtype=np.int64)
@@ -157,12 +159,12 @@ class BlockMechanism(Mechanism):
 
 
 _ENTRIES = 1 << 22  # bits of reports that are drawn at a time
-_LISTED_subset = 1 << 16  # entries of Q that are drawn from row by row
+_MOST_SUBSET_ENTRIES = 1 << 16  # of a Q that counts are drawn from row by row
 _FEW = 1 << 17  # reports that are drawn one by one in about the time that their sums take
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetSelection(Mechanism):
+class SubsetSelection(CategoryBits):
     """Subset selection (Ye and Barg 2018): the report is a set of `size` categories.
 
     A set that holds the answer is e^eps times as probable as one that does not, and sets that agree
@@ -210,19 +212,17 @@ class SubsetSelection(Mechanism):
     categories: Any
     epsilon: float
     size: int | None = None
-    n_outputs = 0
-    n_cohorts = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         size = best_size(self.k, self.epsilon)
         if self.size is not None:
             size = positive_integer("size", self.size)
             if size >= self.k:
                 remedy = f"must be from 1 to {self.k - 1}: a report leaves out a category at least"
                 raise InvalidArgument("size", self.size, remedy)
-        object.__setattr__(self, "size", size)
+        set_fields(self, size=size)
 
     def _report_names(self, size: int) -> Array:
         patterns = self.channel().patterns()
@@ -243,10 +243,6 @@ class SubsetSelection(Mechanism):
     def p0(self) -> float:
         """P(bit x = 1) if x is not the answer."""
         return self.channel().other
-
-    @property
-    def n_bits(self) -> int:  # type: ignore[override]
-        return self.k
 
     @property
     def format(self) -> SubsetFormat:
@@ -275,11 +271,8 @@ class SubsetSelection(Mechanism):
         )
 
     def _keep(self) -> int:
-        # from the smaller of the chances of keeping and of leaving out, see `KRR`
         Q = self.channel()
-        if Q.own < 0.5:
-            return samplers.threshold(Q.own, "down")
-        return (1 << 64) - max(samplers.threshold(Q.left_out, "up"), 1)
+        return threshold_of(Q.own, Q.left_out)
 
     def sample(self, codes: Array, words: Words) -> Array:
         return sample_subsets(codes, self.k, self.d, self._keep(), words)
@@ -289,7 +282,7 @@ class SubsetSelection(Mechanism):
 
     def _sampler_epsilon(self) -> float:
         keep, k, d = self._keep(), self.k, self.d
-        return abs(realised.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))
+        return abs(samplers.log_ratio(keep * (k - d), ((1 << 64) - keep) * d))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -297,56 +290,28 @@ class SubsetSelection(Mechanism):
         self._closed(candidates)
         true = np.asarray(true_counts, dtype=np.int64)
         nobs, Q = int(true.sum()), self.channel()
-        if Q.k * Q.shape[1] <= min(_LISTED_subset, 16 * nobs):
+        if Q.k * Q.shape[1] <= min(_MOST_SUBSET_ENTRIES, 16 * nobs):
             ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
         elif nobs > _FEW:
             ones = drawn_sums(true, self.d, Q.own, rng)
-        else:
-            ones = self._reported(true, simulation_words(rng))
+        else:  # one report after another
+            words, ends = simulation_words(rng), np.cumsum(true)
+            ones, step = np.zeros(self.k, dtype=np.int64), max(1, _ENTRIES // self.k)
+            for start in range(0, int(ends[-1]), step):
+                people = np.arange(start, min(start + step, int(ends[-1])))
+                reports = self.sample(np.searchsorted(ends, people, side="right"), words)
+                ones += self.format.sum_bits(reports)[0]
         return BitCounts(ones[None, :], np.array([nobs]), self)
-
-    def _reported(self, true: Array, words: Words) -> Array:
-        """Sums of the bits of one report after another, shape (k,)."""
-        ones, ends = np.zeros(self.k, dtype=np.int64), np.cumsum(true)
-        step = max(1, _ENTRIES // self.k)
-        for start in range(0, int(ends[-1]), step):
-            people = np.arange(start, min(start + step, int(ends[-1])))
-            reports = self.sample(np.searchsorted(ends, people, side="right"), words)
-            ones += self.format.sum_bits(reports)[0]
-        return ones
 
     def specimen(self) -> BitCounts:
         return self.counts(np.repeat([1, 0], [self.d, self.k - self.d]), 1)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the k bits.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (k,) or (1, k)
-            How many reports hold each category, in category order.
-        nobs : int
-            Number of reports.
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing `nobs`, a wrong length, or sums that are not those of `nobs` reports of
-            `size` ones.
-        """
-        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
 
 
 def best_size(k: int, epsilon: float) -> int:
     """The size of subsets of k categories with the smallest summed variance at the uniform p.
 
-    The sum is ``(k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2)`` with the odds ``u = size / (k -
-    size)``, which is smallest where ``|ln u + eps|`` is.
-
-    Examples
-    --------
-    >>> [best_size(8, epsilon) for epsilon in (0.1, 0.5, 1.0, 2.0)]
-    [4, 3, 2, 1]
+    It is ``(k-1)^2 (1 + u e^eps)^2 / (k u (e^eps - 1)^2)``, u = size / (k - size): least where
+    ``|ln u + eps|`` is.
     """
     centre = k * np.exp(-epsilon) / (1.0 + np.exp(-epsilon))
     sizes = np.clip(np.floor(centre) + np.arange(2), 1, k - 1)
@@ -413,49 +378,32 @@ class HadamardResponse(BlockMechanism):
     order: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         if self.order is None:
-            order = best_design(self.k, self.epsilon).order
+            orders = [1 << i for i in range(1, self.k.bit_length() + 1)]
+            designs = [_hadamard_design(self.k, order) for order in orders]
+            order = min(designs, key=lambda one: _hadamard_variance(one, self.epsilon)).order
         else:
             order = positive_integer("order", self.order, 2)
             if order & (order - 1) or order > 2 * self.k:
                 remedy = f"must be a power of two from 2 to {1 << self.k.bit_length()}"
                 raise InvalidArgument("order", self.order, remedy)
-        object.__setattr__(self, "order", order)
+        set_fields(self, order=order)
 
     @cached_property
     def design(self) -> HadamardDesign:
         assert self.order is not None
-        return _design(self.k, self.order)
+        return _hadamard_design(self.k, self.order)
 
 
-def _design(k: int, order: int) -> HadamardDesign:
+def _hadamard_design(k: int, order: int) -> HadamardDesign:
     """As many matrices as the categories need."""
     return HadamardDesign(k, -(-k // (order - 1)), order)
 
 
-def best_design(k: int, epsilon: float) -> HadamardDesign:
-    """The design with the smallest summed variance, see `HadamardResponse`.
-
-    Examples
-    --------
-    >>> [best_design(1000, epsilon).parts for epsilon in (0.5, 1.0, 2.0, 4.0)]
-    [1, 1, 4, 33]
-    """
-    orders = [1 << i for i in range(1, k.bit_length() + 1)]
-    designs = [_design(k, order) for order in orders]
-    return min(designs, key=lambda design: summed_variance(design, epsilon))
-
-
-def summed_variance(design: HadamardDesign, epsilon: float) -> float:
-    """Sum of the variances of the linear estimates at the uniform p, times the number of reports.
-
-    Examples
-    --------
-    >>> round(summed_variance(HadamardDesign(3, 1, 4), 1.0), 2)
-    13.71
-    """
+def _hadamard_variance(design: HadamardDesign, epsilon: float) -> float:
+    """Summed variance of the linear estimates at the uniform p, times the number of reports."""
     k, s, small = design.k, design.size, float(np.exp(-epsilon))
     high = 1.0 / (s + (design.n_labels - s) * small)
     gain = -float(np.expm1(-epsilon)) * high
@@ -525,35 +473,29 @@ class ProjectiveGeometryResponse(BlockMechanism):
     t: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         if self.q is None and self.t is None:
             best = best_geometry(self.k, self.epsilon)
             q, t = _next_prime(max(self.k - 2, 1)), 2
             if isinstance(best, ProjectiveDesign):
                 q, t = best.q, best.t
         else:
-            q, t = _checked(self.k, self.q, self.t)
-        object.__setattr__(self, "q", q)
-        object.__setattr__(self, "t", t)
+            q, t = positive_integer("q", self.q, 2), positive_integer("t", self.t, 2)
+            if t > 2 and (t > 25 or q**t > _MOST_WORK):
+                raise InvalidArgument("q, t", (q, t), f"q^t must be at most {_MOST_WORK}")
+            if q > _MOST_WORK or _next_prime(q - 1) != q:
+                remedy = f"must be a prime of at most {_MOST_WORK}, such as 2, 3 or 5"
+                raise InvalidArgument("q", self.q, remedy)
+            if (q**t - 1) // (q - 1) < self.k:
+                remedy = f"have fewer than {self.k} labels: increase t, or q"
+                raise InvalidArgument("q, t", (q, t), remedy)
+        set_fields(self, q=q, t=t)
 
     @cached_property
     def design(self) -> BlockDesign:
         assert self.q is not None and self.t is not None
         return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
-
-
-def _checked(k: int, q: Any, t: Any) -> tuple[int, int]:
-    """The size of a field and the length of vectors that the caller asks for."""
-    field, length = positive_integer("q", q, 2), positive_integer("t", t, 2)
-    if length > 2 and (length > 25 or field**length > _MOST_WORK):
-        raise InvalidArgument("q, t", (field, length), f"q^t must be at most {_MOST_WORK}")
-    if field > _MOST_WORK or _next_prime(field - 1) != field:
-        raise InvalidArgument("q", q, f"must be a prime of at most {_MOST_WORK}, such as 2, 3 or 5")
-    if (field**length - 1) // (field - 1) < k:
-        remedy = f"have fewer than {k} labels: increase t, or q"
-        raise InvalidArgument("q, t", (field, length), remedy)
-    return field, length
 
 
 def best_geometry(k: int, epsilon: float) -> BlockDesign:
@@ -573,14 +515,7 @@ def best_geometry(k: int, epsilon: float) -> BlockDesign:
 
 
 def geometry_variance(design: BlockDesign, epsilon: float) -> float:
-    """Sum of the variances of the linear estimates at the uniform p, times the number of reports.
-
-    Examples
-    --------
-    >>> fano = ProjectiveDesign(7, 2, 3)   # 7 labels, of which each category has 3
-    >>> round(summed_variance(fano, 0.5), 2), round(summed_variance(SingleDesign(7), 0.5), 2)
-    (81.5, 119.16)
-    """
+    """Summed variance of the linear estimates at the uniform p, times the number of reports."""
     l, s, common, small = design.n_labels, design.size, design.common, np.exp(-epsilon)  # noqa: E741
     assert common is not None
     Z = s + (l - s) * small

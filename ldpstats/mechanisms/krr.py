@@ -1,4 +1,8 @@
-"""k-ary randomised response."""
+"""k-ary randomised response, the designs of yes/no questions, and variables without protection.
+
+A design of survey practice is a 2 x 2 channel. The second category is the "yes" of the question;
+the categories are ("no", "yes") unless others are given.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,10 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, sensitive_labels
 from ldpstats.likelihood.covariance import multinomial
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.mechanisms.base import check_document
+from ldpstats.mechanisms.base import check_document, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import Words
 
 __all__ = [
@@ -66,8 +69,8 @@ class KRR(Enumerated):
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
@@ -90,12 +93,8 @@ class KRR(Enumerated):
         )
 
     def _keep(self) -> int:
-        # from the smaller of the chances of keeping and of not keeping, which a double holds to
-        # full precision; more noise is the safe side
         Q = self.channel()
-        if Q.a < 0.5:
-            return samplers.threshold(Q.a, "down")
-        return (1 << 64) - max(samplers.threshold(self.k * float(Q.b), "up"), 1)
+        return threshold_of(Q.a, self.k * float(Q.b))
 
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_krr(codes, self.k, self._keep(), words)
@@ -104,7 +103,7 @@ class KRR(Enumerated):
         return {"kind": "keep", "k": self.k, "keep": str(self._keep())}
 
     def _sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_krr(self.k, self._keep())
+        return samplers.realised_epsilon_krr(self.k, self._keep())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -116,8 +115,6 @@ class KRR(Enumerated):
 
 
 # -- Randomised response for a yes/no question: the designs of survey practice --------------------
-# Each is a 2 x 2 channel. The second category is the "yes" of the question; the categories are
-# ("no", "yes") unless others are given.
 
 
 _NO_YES = ("no", "yes")
@@ -128,11 +125,11 @@ class _Binary(Enumerated):
 
     def _label(self) -> None:
         """Check the two categories."""
-        remedy = "must be two labels, that of a yes second, for example (0, 1)"
         labels = as_labels("categories", self.categories)
         if len(labels) != 2:
+            remedy = "must be two labels, that of a yes second, for example (0, 1)"
             raise InvalidArgument("categories", self.categories, remedy)
-        object.__setattr__(self, "categories", labels)
+        set_fields(self, categories=labels)
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
@@ -146,16 +143,15 @@ class _Binary(Enumerated):
 
 
 class _Device(_Binary):
-    """A design given by P(yes | no) and P(yes | yes)."""
-
-    @abstractmethod
-    def _yes(self) -> tuple[float, float]:
-        """P(report yes | no) and P(report yes | yes)."""
+    """A design whose epsilon follows from its probabilities."""
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
-        yes = np.array(self._yes())
-        return Dense(np.column_stack([1.0 - yes, yes]))
+        return Dense(np.array(self._law()))
+
+    @abstractmethod
+    def _law(self) -> list[list[float]]:
+        """Probabilities of a report no and yes, of a no and of a yes."""
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -207,7 +203,7 @@ class Warner(_Binary):
             remedy = "give either epsilon or p: Warner(epsilon=1.0) or Warner(p=0.8)"
             raise InvalidArgument(name, value, remedy)
         if self.p is None:
-            object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+            set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
             return
         p = probability("p", self.p, zero=False, one=False)
         epsilon = float(abs(np.log(p / (1.0 - p))))
@@ -215,8 +211,7 @@ class Warner(_Binary):
         if not low <= epsilon <= high:
             remedy = f"has epsilon {epsilon:.3g}, which must be from {low:g} to {high:g}"
             raise InvalidArgument("p", p, remedy)
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "epsilon", epsilon)
+        set_fields(self, p=p, epsilon=epsilon)
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
@@ -286,8 +281,8 @@ class ForcedResponse(_Device):
 
     def __post_init__(self) -> None:
         self._label()
-        object.__setattr__(self, "p_truth", probability("p_truth", self.p_truth, zero=False))
-        object.__setattr__(self, "p_yes", probability("p_yes", self.p_yes))
+        set_fields(self, p_truth=probability("p_truth", self.p_truth, zero=False))
+        set_fields(self, p_yes=probability("p_yes", self.p_yes))
         if self.p_truth + self.p_yes > 1.0 + 1e-12:
             raise InvalidArgument(
                 "p_truth + p_yes",
@@ -296,8 +291,8 @@ class ForcedResponse(_Device):
                 "among the forced answers, pass p_yes=(1 - p_truth) * c",
             )
 
-    def _yes(self) -> tuple[float, float]:
-        return self.p_yes, min(self.p_truth + self.p_yes, 1.0)
+    def _law(self) -> list[list[float]]:
+        return [[1.0 - yes, yes] for yes in (self.p_yes, min(self.p_truth + self.p_yes, 1.0))]
 
 
 @named_only("UnrelatedQuestion(p=0.7, prevalence=0.25)")
@@ -331,12 +326,12 @@ class UnrelatedQuestion(_Device):
 
     def __post_init__(self) -> None:
         self._label()
-        object.__setattr__(self, "p", probability("p", self.p, zero=False))
-        object.__setattr__(self, "prevalence", probability("prevalence", self.prevalence))
+        set_fields(self, p=probability("p", self.p, zero=False))
+        set_fields(self, prevalence=probability("prevalence", self.prevalence))
 
-    def _yes(self) -> tuple[float, float]:
+    def _law(self) -> list[list[float]]:
         other = (1.0 - self.p) * self.prevalence
-        return other, min(self.p + other, 1.0)
+        return [[1.0 - yes, yes] for yes in (other, min(self.p + other, 1.0))]
 
 
 @named_only("Mangat(p=0.6)")
@@ -376,7 +371,7 @@ class Mangat(_Device):
 
     def __post_init__(self) -> None:
         self._label()
-        object.__setattr__(self, "p", probability("p", self.p, zero=False, one=False))
+        set_fields(self, p=probability("p", self.p, zero=False, one=False))
 
     @property
     def shielded(self) -> pd.Index[Any]:
@@ -384,13 +379,9 @@ class Mangat(_Device):
         yes: pd.Index[Any] = sensitive_labels(np.array([1]), self.categories)
         return yes
 
-    def _yes(self) -> tuple[float, float]:
-        return 1.0 - self.p, 1.0
-
-    def channel(self, candidates: Any = None) -> Channel:
-        # written out: 1 - (1 - p) would lose a small p, and with it that epsilon is infinite
-        self._closed(candidates)
-        return Dense(np.array([[self.p, 1.0 - self.p], [0.0, 1.0]]))
+    def _law(self) -> list[list[float]]:
+        # 1 - (1 - p) would lose a small p, and with it that epsilon is infinite
+        return [[self.p, 1.0 - self.p], [0.0, 1.0]]
 
 
 # -- A variable without protection, for questions that need none ----------------------------------
@@ -427,7 +418,7 @@ class Observed(Enumerated):
     categories: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        set_fields(self, categories=as_labels("categories", self.categories))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]

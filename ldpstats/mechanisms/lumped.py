@@ -24,14 +24,12 @@ from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.joint_rows import WithOther
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, UnaryRows
-from ldpstats.mechanisms.base import Mechanism, check_document, sums_of_bits
+from ldpstats.mechanisms.base import CategoryBits, Mechanism, check_document, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
 from ldpstats.mechanisms.krr import Observed
-from ldpstats.reports.layout import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["LumpedUnary", "lump"]
@@ -96,34 +94,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     mechanism = reports.mechanism
     if mechanism.is_open:
         raise NotAvailable(_hashed(mechanism))
-    kept, categories = _kept(mechanism.categories, keep, other)
-    if isinstance(mechanism, Enumerated):
-        return _lump_labels(reports, kept, categories)
-    if mechanism.sensitive is not None:
-        raise NotAvailable(
-            f"{mechanism} noises some categories and not others, so that reports of Other would "
-            "have no one law: fit all categories, and add up the estimates of those to lump"
-        )
-    if not mechanism.n_cohorts and not isinstance(mechanism.channel(), Bits):
-        raise NotAvailable(
-            f"a report of {mechanism} is about several categories at once, so that reports of "
-            "Other are not those of one more category: fit all categories, and add up the "
-            "estimates of those to lump"
-        )
-    own = _own_bits(mechanism, kept)
-    lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0, mechanism.permanent)
-    return replace(reports, y=_take_bits(reports, own), mechanism=lumped, cohort=None)
-
-
-def _hashed(mechanism: Mechanism) -> str:
-    return (
-        f"{mechanism} hashes answers to shared labels or bits, so that reports of Other have no "
-        'known law and Other is approximate: use AssociationModel(..., other="product")'
-    )
-
-
-def _kept(known: pd.Index[Any], keep: Any, other: Any) -> tuple[Array, pd.Index[Any]]:
-    """Positions of the categories that stay, and the labels of the lumped mechanism."""
+    known = mechanism.categories
     if isinstance(keep, int | np.integer | Iterator):
         raise InvalidArgument("keep", keep, "must be a list of the categories to keep")
     if isinstance(getattr(keep, "dtype", None), pd.CategoricalDtype):
@@ -137,13 +108,34 @@ def _kept(known: pd.Index[Any], keep: Any, other: Any) -> tuple[Array, pd.Index[
     name = as_labels("other", [other], least=1)[0]
     if name in labels:
         raise InvalidArgument("other", other, "is one of the categories to keep: use another name")
-    return kept, as_labels("keep and other", [*labels.tolist(), name])
+    categories = as_labels("keep and other", [*labels.tolist(), name])
+    if isinstance(mechanism, Enumerated):
+        return _lump_labels(reports, kept, categories)
+    if mechanism.sensitive is not None:
+        raise NotAvailable(
+            f"{mechanism} noises some categories and not others, so that reports of Other would "
+            "have no one law: fit all categories, and add up the estimates of those to lump"
+        )
+    if not mechanism.n_cohorts and not isinstance(mechanism.channel(), Bits):
+        raise NotAvailable(
+            f"a report of {mechanism} is about several categories at once, so that reports of "
+            "Other are not those of one more category: fit all categories, and add up the "
+            "estimates of those to lump"
+        )
+    y = _lump_bits(reports, kept)
+    lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0, mechanism.permanent)
+    return replace(reports, y=y, mechanism=lumped, cohort=None)
 
 
-# -- labels ----------------------------------------------------------------------------------
+def _hashed(mechanism: Mechanism) -> str:
+    return (
+        f"{mechanism} hashes answers to shared labels or bits, so that reports of Other have no "
+        'known law and Other is approximate: use AssociationModel(..., other="product")'
+    )
 
 
 def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Reports:
+    """Reports that are labels: those of lumped categories become one."""
     mechanism = reports.mechanism
     channel, outputs = mechanism.channel(), mechanism.outputs
     own = outputs.equals(mechanism.categories)  # a report names a category, which may be lumped
@@ -157,49 +149,40 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
     if isinstance(channel, Uniformised):
         b = np.broadcast_to(channel.b, channel.k)
         Q = channel.a * np.eye(kept.size + 1) + np.append(b[kept], np.delete(b, kept).sum())
-    else:
-        Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
+    else:  # the rows of the kept categories, and of the rest if these are all alike
+        full = channel.matrix()
+        merged = np.zeros((len(full), group.max() + 1))
+        np.add.at(merged.T, group, full.T)
+        rest = np.delete(merged, kept, axis=0)
+        apart = np.abs(rest - rest[0]).max(axis=1)
+        if apart.max() > _ALIKE:
+            pair = np.delete(mechanism.categories, kept)[[0, int(np.argmax(apart))]].tolist()
+            raise NotAvailable(
+                f"{pair[0]!r} and {pair[1]!r} give different reports under {mechanism}, so that "
+                "reports of Other depend on which of them is meant: keep all but categories that "
+                "are alike"
+            )
+        Q = np.vstack([merged[kept], rest[0]])
     lumped = CustomMechanism(Q, categories, outputs, permanent=mechanism.permanent)
     return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
-def _lumped_rows(mechanism: Mechanism, Q: Array, kept: Array, group: Array) -> Array:
-    """The channel of the kept categories and of the rest, if the rest are all alike."""
-    merged = np.zeros((len(Q), group.max() + 1))
-    np.add.at(merged.T, group, Q.T)
-    rest = np.delete(merged, kept, axis=0)
-    apart = np.abs(rest - rest[0]).max(axis=1)
-    if apart.max() > _ALIKE:
-        first, second = np.delete(mechanism.categories, kept)[[0, int(np.argmax(apart))]].tolist()
-        raise NotAvailable(
-            f"{first!r} and {second!r} give different reports under {mechanism}, so that reports "
-            "of Other depend on which of them is meant: keep all but categories that are alike"
-        )
-    return np.vstack([merged[kept], rest[0]])
-
-
-# -- bits ------------------------------------------------------------------------------------
-
-
-def _own_bits(mechanism: Any, kept: Array) -> Array:
-    """Bit of each kept category in each cohort, (C, m), if no other category owns it."""
+def _lump_bits(reports: Reports, kept: Array) -> npt.NDArray[np.uint8]:
+    """Reports that are bits: those that the kept categories own alone, packed again."""
+    mechanism = reports.mechanism
     if mechanism.n_bits and not mechanism.n_cohorts:  # category x owns bit x, if there is one
         if kept.max() >= mechanism.n_bits:
             last = mechanism.categories[-1]
             raise NotAvailable(f"{last!r} owns no bit in reports of {mechanism}: do not keep it")
-        return kept[None]
-    if not isinstance(mechanism, HashedBits) or mechanism.n_hashes > 1:
+        own = kept[None]  # bit of each kept category in each cohort, (C, m)
+    elif not isinstance(mechanism, HashedBits) or mechanism.n_hashes > 1:
         raise NotAvailable(_hashed(mechanism))
-    cells = mechanism.cells()[:, :, 0]
-    own = cells[:, kept].astype(np.intp)
-    for every, mine in zip(cells, own, strict=True):
-        if np.bincount(every, minlength=mechanism.n_bits)[mine].max() > 1:
-            raise NotAvailable(_hashed(mechanism))
-    return own
-
-
-def _take_bits(reports: Reports, own: Array) -> npt.NDArray[np.uint8]:
-    """The bits of each report that its cohort's row of `own`, (C, m), names, packed again."""
+    else:
+        cells = mechanism.cells()[:, :, 0]
+        own = cells[:, kept].astype(np.intp)
+        for every, mine in zip(cells, own, strict=True):
+            if np.bincount(every, minlength=mechanism.n_bits)[mine].max() > 1:
+                raise NotAvailable(_hashed(mechanism))
     n, m = len(reports), own.shape[1]
     cohort = np.zeros(n, dtype=np.intp) if reports.cohort is None else reports.cohort
     out = np.empty((n, -(-m // 8)), dtype=np.uint8)
@@ -216,9 +199,7 @@ def _take_bits(reports: Reports, own: Array) -> npt.NDArray[np.uint8]:
 class _KeptBits(Bits):
     """Bits of all categories but the last, which owns none."""
 
-    @property
-    def unary(self) -> bool:
-        return False
+    unary = False
 
     def design(self) -> Array:
         return np.eye(self.n_bits + 1, self.n_bits)
@@ -247,7 +228,7 @@ class _KeptBits(Bits):
 
 
 @dataclass(frozen=True, eq=False)
-class LumpedUnary(Mechanism):
+class LumpedUnary(CategoryBits):
     """A bit per category, each noised on its own, but for the last category, which owns none.
 
     What `lump` makes of unary reports. The bit of the true category is 1 with probability p1, every
@@ -275,23 +256,16 @@ class LumpedUnary(Mechanism):
     p1: float
     p0: float
     permanent: str | None = None
-    n_outputs = 0
-    n_cohorts = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "p1", probability("p1", self.p1))
-        object.__setattr__(self, "p0", probability("p0", self.p0))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, p1=probability("p1", self.p1), p0=probability("p0", self.p0))
         if self.p1 == self.p0:
             raise InvalidArgument("p1", self.p1, "must differ from p0: reports would say nothing")
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
         return self.k - 1
-
-    @property
-    def format(self) -> BitFormat:
-        return BitFormat(self.n_bits)
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -352,7 +326,7 @@ class LumpedUnary(Mechanism):
         return drawn[:, : -(-self.n_bits // 8)]
 
     def _sampler_epsilon(self) -> float:
-        up, down = realised.realised_ratios(*self._thresholds())
+        up, down = samplers.realised_ratios(*self._thresholds())
         return up + down if self.n_bits > 1 else max(up, down)
 
     def simulate_counts(
@@ -362,7 +336,3 @@ class LumpedUnary(Mechanism):
         nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[:-1]
         ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
         return BitCounts(ones[None, :], np.array([nobs]), self)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the bits of all categories but the last."""
-        return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)

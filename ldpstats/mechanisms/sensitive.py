@@ -1,4 +1,9 @@
-"""Utility-optimised randomised response."""
+"""Utility-optimised mechanisms, which protect some categories and may reveal the others (MK19).
+
+First the reports of `URAP` and their channel; then an epsilon for each sensitive category, `URR`
+and `URAP`; reports of both in an analysis together with reports under LDP; and what a respondent
+keeps secret under a personalised mechanism.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +36,20 @@ from ldpstats.labels import as_labels, as_series, encode, sensitive_codes, sensi
 from ldpstats.likelihood.covariance import independent_bits, multinomial
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
-from ldpstats.mechanisms.base import Mechanism, check_theta, other_bit, sums_of_bits
+from ldpstats.mechanisms.base import (
+    CategoryBits,
+    Mechanism,
+    check_theta,
+    even_bit,
+    other_bit,
+    set_fields,
+    threshold_of,
+)
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.layout import BitFormat, format_bits
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing, samplers
-from ldpstats.sampling import samplers as realised
-from ldpstats.sampling.samplers import Words, realised_bits_raised
+from ldpstats.sampling.samplers import Words
 
 __all__ = [
     "URAP",
@@ -49,6 +61,9 @@ __all__ = [
     "those_given",
     "withhold",
 ]
+
+
+Array = npt.NDArray[Any]
 
 
 # -- The form of reports that are noisy bits of sensitive categories, or reveal another category ---
@@ -215,12 +230,8 @@ class SensitiveBits(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.format.n_bits, self._patterns() + self.format.n_others
-
-    def _patterns(self) -> int:
-        """Number of protected reports."""
         S = self._at.size
-        return int(2**S) if S else 0
+        return self.format.n_bits, (int(2**S) if S else 0) + self.format.n_others
 
     def matrix(self) -> Array:
         S = self._at.size
@@ -233,7 +244,7 @@ class SensitiveBits(Channel):
 
     def _matrix(self) -> Array:
         k, l = self.shape  # noqa: E741
-        Q, patterns = np.zeros((k, l)), self._patterns()
+        Q, patterns = np.zeros((k, l)), l - self._others.size
         if self._at.size:
             # any bit that the answer does not own is noise
             d1 = np.broadcast_to(self.d1, self._at.size)
@@ -309,35 +320,27 @@ class SensitiveBits(Channel):
             return float("inf")
         return self._protected()
 
-    def _ratios(self) -> tuple[Array, Array, float]:
-        """Log odds of a bit that is set and of one that is not for its owner, and ln d2.
-
-        All are against the law of noise alone. Of each sensitive category, or of two that stand for
-        all where they are alike.
-        """
-        S = self._at.size if np.ndim(self.p1) else min(self._at.size, 2)
-        p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
-        set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
-        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
-            clear = -set_  # 1 - p1 is d1, the more exact of the two
-        return set_, clear, float(np.log(self.d2)) if S else 0.0
-
     def raised(self) -> Array:
         """Largest ``ln Q[x, y] / Q[x', y]`` over protected y and all other x', in nats.
 
         Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
-        set_, clear, rest = self._ratios()
-        S, N = set_.size, self.format.n_others
+        # log odds of a set and of a clear bit for its owner, and ln d2, against noise alone
+        S = self._at.size if np.ndim(self.p1) else min(self._at.size, 2)
+        p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
+        set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
+        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
+            clear = -set_  # 1 - p1 is d1, the more exact of the two
         if not S:
             return np.zeros(1)
+        rest, N = float(np.log(self.d2)), self.format.n_others
         against = np.minimum(set_, clear)
         order = np.argsort(against)[:2]
         least = np.full(S, against[order[0]])  # that the bit of another category makes of a report
         least[order[0]] = against[order[-1]] if S > 1 else np.inf
-        found = np.maximum(set_, clear) - np.minimum(least, rest if N else np.inf)
-        found = np.append(found, rest - against.min() if N else 0.0)
-        return np.asarray(np.maximum(found, 0.0))
+        raised = np.maximum(set_, clear) - np.minimum(least, rest if N else np.inf)
+        raised = np.append(raised, rest - against.min() if N else 0.0)
+        return np.asarray(np.maximum(raised, 0.0))
 
     def _protected(self) -> float:
         """Largest log ratio in the reports that reveal nothing."""
@@ -359,17 +362,14 @@ class SensitiveBits(Channel):
         mask[sensitive] = True
         ratio = np.where(mask[classes.sole], np.inf, -np.inf)  # of reports that reveal
         if self._at.size and mask.any():
-            found, asked = self.raised(), mask[self._at]
-            own = found[:-1][asked] if np.ndim(self.p1) else found[:-1][: int(asked.sum())]
-            ratio[0] = max(own.max(initial=0.0), found[-1] * mask[self._others].any())
+            raised, at = self.raised(), mask[self._at]
+            own = raised[:-1][at] if np.ndim(self.p1) else raised[:-1][: int(at.sum())]
+            ratio[0] = max(own.max(initial=0.0), raised[-1] * mask[self._others].any())
         return replace(classes, log_ratio=ratio)
 
 
 def _pattern_law(chance: Array) -> Array:
-    """Law of the patterns of S independent bits that are 1 with these chances, (m, S) -> (m, 2^S).
-
-    Pattern number ``sum_j bit_j 2^j``.
-    """
+    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
     law = np.ones((len(chance), 1))
     for q in chance.T[:, :, None]:
         law = np.hstack([law * (1.0 - q), law * q])
@@ -388,10 +388,25 @@ class Levelled(Mechanism):
     levels: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        own = own_epsilons(self.sensitive, self.epsilon, self.levels, self.categories)
-        for name, value in zip(("sensitive", "epsilon", "levels"), own, strict=True):
-            object.__setattr__(self, name, value)
+        set_fields(self, categories=as_labels("categories", self.categories))
+        sensitive: Any = self.sensitive
+        epsilon, levels = self.epsilon, self.levels
+        if isinstance(epsilon, Mapping):
+            if levels is not None:
+                raise InvalidArgument("levels", levels, "goes without an epsilon of each category")
+            sensitive = list(epsilon) if sensitive is None else sensitive
+        labels = sensitive_labels(sensitive_codes(sensitive, self.categories), self.categories)
+        if isinstance(epsilon, Mapping):
+            levels = _levels(epsilon, labels)
+        if levels is not None:
+            levels = checked_levels(levels, labels)
+            top = max(levels)
+            known = isinstance(epsilon, int | float | np.number) and epsilon == top
+            if not known and not isinstance(epsilon, Mapping):
+                raise InvalidArgument("epsilon", epsilon, f"must be the largest of levels, {top}")
+            epsilon, levels = top, None if len(set(levels)) == 1 else levels
+        epsilon = positive_epsilon("epsilon", epsilon)
+        set_fields(self, sensitive=labels, epsilon=epsilon, levels=levels)
 
     @cached_property
     def _at(self) -> npt.NDArray[np.int64]:
@@ -412,10 +427,10 @@ class Levelled(Mechanism):
         Where categories differ in epsilon each is compared with its own: the values shown are the
         largest epsilon, plus what the category that leaks most beyond its own leaks too much.
         """
-        found = super().audit()
-        return (
-            found if self.levels is None else replace(found, channel=self._worst(self._realised()))
-        )
+        audit = super().audit()
+        if self.levels is None:
+            return audit
+        return replace(audit, channel=self._worst(self._realised()))
 
     def pair_epsilon(self) -> Array:
         """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
@@ -431,35 +446,9 @@ class Levelled(Mechanism):
                [2. , 0. , 2. ],
                [0. , 0. , 0. ]])
         """
-        return pairs(self.k, self._at, self.epsilon if self.levels is None else self.levels)
-
-
-def own_epsilons(
-    sensitive: Any, epsilon: Any, levels: Any, categories: pd.Index[Any]
-) -> tuple[pd.Index[Any], float, tuple[float, ...] | None]:
-    """Labels that are sensitive, the largest epsilon, and that of each where they differ."""
-    if isinstance(epsilon, Mapping):
-        if levels is not None:
-            raise InvalidArgument("levels", levels, "goes without an epsilon of each category")
-        sensitive = list(epsilon) if sensitive is None else sensitive
-    labels = sensitive_labels(sensitive_codes(sensitive, categories), categories)
-    if isinstance(epsilon, Mapping):
-        levels = _levels(epsilon, labels)
-    if levels is not None:
-        levels = checked_levels(levels, labels)
-        top = max(levels)
-        known = isinstance(epsilon, int | float | np.number) and epsilon == top
-        if not known and not isinstance(epsilon, Mapping):
-            raise InvalidArgument("epsilon", epsilon, f"must be the largest of levels, {top}")
-        epsilon, levels = top, None if len(set(levels)) == 1 else levels
-    return labels, positive_epsilon("epsilon", epsilon), levels
-
-
-def pairs(k: int, sensitive: Array, own: Any) -> Array:
-    """Bounds of ``ln P(y | x) / P(y | x')``, (k, k): the epsilon of x where it is sensitive."""
-    row = np.zeros(k)
-    row[sensitive] = own
-    return np.where(np.eye(k, dtype=bool), 0.0, row[:, None])
+        row = np.zeros(self.k)
+        row[self._at] = self.epsilon if self.levels is None else self.levels
+        return np.where(np.eye(self.k, dtype=bool), 0.0, row[:, None])
 
 
 def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
@@ -489,9 +478,6 @@ def checked_levels(levels: Any, labels: pd.Index[Any], name: str = "epsilon") ->
         positive_epsilon(f"{name}[{label!r}]", value)
         for label, value in zip(labels.tolist(), given, strict=True)
     )
-
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -591,10 +577,7 @@ class URR(Levelled, Enumerated):
 
     def _keep(self) -> int:
         """Threshold of keeping the answer; rounded towards more privacy."""
-        a, rest = self._channel.a, self._channel.replaced
-        if a < 0.5:
-            return samplers.threshold(a, "down")
-        return (1 << 64) - (max(samplers.threshold(rest, "up"), 1) if rest > 0.0 else 0)
+        return threshold_of(self._channel.a, self._channel.replaced)
 
     @cached_property
     def _replacements(self) -> samplers.IntegerRows | None:
@@ -629,13 +612,12 @@ class URR(Levelled, Enumerated):
     def _sampler_epsilon(self) -> float:
         keep, S = self._keep(), self._at.size
         if self._replacements is None:
-            return realised.realised_epsilon_kept(keep, 1, S) if S else 0.0
-        weights = realised.weights_of(self._replacements, 0)
-        found = [realised.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
-        return self._worst(np.array(found))
+            return samplers.realised_epsilon_kept(keep, 1, S) if S else 0.0
+        weights = samplers.weights_of(self._replacements, 0)
+        own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
+        return self._worst(np.array(own))
 
     def _worst(self, realised: Array) -> float:
-        """Where levels differ, the largest, plus what a category leaks beyond its own."""
         return float(self.epsilon + np.max(realised - np.array(self.levels)))
 
     def _realised(self) -> Array:
@@ -697,7 +679,7 @@ class _Scattered(Uniformised):
 
 
 @dataclass(frozen=True, eq=False)
-class URAP(Levelled):
+class URAP(Levelled, CategoryBits):
     """Utility-optimised RAPPOR (MK19 Definition 4): a bit per category, noise for sensitive ones.
 
     The bit of a sensitive category is 1 with probability `theta` if it is the answer, and with
@@ -773,17 +755,11 @@ class URAP(Levelled):
     epsilon: Any = None
     theta: float | None = None
     levels: Any = None
-    n_outputs = 0
-    n_cohorts = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.theta is not None:
-            object.__setattr__(self, "theta", check_theta(self.theta, self.levels is not None))
-
-    @property
-    def n_bits(self) -> int:  # type: ignore[override]
-        return self.k
+            set_fields(self, theta=check_theta(self.theta, self.levels is not None))
 
     def _report_names(self, size: int) -> Array:
         told = np.setdiff1d(np.arange(self.k), sensitive_codes(self.sensitive, self.categories))
@@ -807,9 +783,7 @@ class URAP(Levelled):
         """
         if self.levels is not None:
             return self._graded[0]
-        if self.theta is None:
-            return float(1.0 / (1.0 + np.exp(-self.epsilon / 2)))
-        return self.theta
+        return even_bit(self.epsilon)[0] if self.theta is None else self.theta
 
     @property
     def d1(self) -> Any:
@@ -817,7 +791,7 @@ class URAP(Levelled):
         if self.levels is not None:
             return self._graded[1]
         if self.theta is None:
-            return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
+            return even_bit(self.epsilon)[1]
         return other_bit(self.theta, self.epsilon)
 
     @cached_property
@@ -869,8 +843,15 @@ class URAP(Levelled):
         self._own(counts)
         sums = counts.bit_counts()
         nobs = sums.nobs
+        rise: Any  # theta - d1, of which a subtraction would lose digits at small epsilon
+        if self.levels is not None:
+            rise = self._graded[2]
+        elif self.theta is None:
+            rise = float(np.tanh(self.epsilon / 4.0))
+        else:
+            rise = float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
         p1, p0, slope = np.full(self.k, self.told), np.zeros(self.k), np.full(self.k, self.told)
-        p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, self._slope()
+        p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, rise
         mean = p0 + slope / self.k
         return Equations(
             slope,
@@ -881,14 +862,6 @@ class URAP(Levelled):
             nobs=nobs,
             kind="sensitive",
         )
-
-    def _slope(self) -> Any:
-        """theta - d1, of which a subtraction would lose digits at small epsilon."""
-        if self.levels is not None:
-            return self._graded[2]
-        if self.theta is None:
-            return float(np.tanh(self.epsilon / 4.0))
-        return float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
 
     # -- sampling --------------------------------------------------------------------------------
 
@@ -907,9 +880,7 @@ class URAP(Levelled):
             own = [samplers.threshold(p, "down") for p in p1]
         if not S:
             return own, other, certain
-        if self.told < 0.5:
-            return own, other, samplers.threshold(self.told, "down")
-        return own, other, certain - max(samplers.threshold(self.d2, "up"), 1)
+        return own, other, threshold_of(self.told, self.d2)
 
     def _each(self) -> tuple[list[int], list[int], int]:
         """As `_thresholds`, of each sensitive category."""
@@ -942,7 +913,7 @@ class URAP(Levelled):
     def _sampler_epsilon(self) -> float:
         if not self._at.size:
             return 0.0
-        return self._worst(realised_bits_raised(*self._thresholds(), self.format.n_others))
+        return self._worst(samplers.realised_bits_raised(*self._thresholds(), self.format.n_others))
 
     def _worst(self, raised: Array) -> float:
         """Largest epsilon of a category and of others; where levels differ, what leaks is added."""
@@ -964,25 +935,6 @@ class URAP(Levelled):
         ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
-    # -- counts and text -------------------------------------------------------------------------
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the k bits.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (k,) or (1, k)
-            How often each bit was set, in category order.
-        nobs : int
-            Number of reports; bit sums alone do not say.
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing `nobs`, a wrong length, or sums that exceed `nobs`.
-        """
-        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
-
     # -- specification ---------------------------------------------------------------------------
 
     def _specification(self) -> dict[str, Any]:
@@ -999,14 +951,11 @@ class URAP(Levelled):
 
 
 def _rounded(chance: Array, rest: Array, towards: str) -> Array:
-    """Probabilities from the smaller of themselves and their complements, never the other way.
-
-    Next to one only the complement has digits.
-    """
-    found = 1.0 - rest
-    wrong = 1.0 - found < rest if towards == "down" else 1.0 - found > rest
-    found = np.where(wrong, np.nextafter(found, 0.0 if towards == "down" else 1.0), found)
-    return np.where(chance < 0.5, chance, found)
+    """Probabilities from the smaller of themselves and their complements, which has the digits."""
+    large = 1.0 - rest
+    wrong = 1.0 - large < rest if towards == "down" else 1.0 - large > rest
+    large = np.where(wrong, np.nextafter(large, 0.0 if towards == "down" else 1.0), large)
+    return np.where(chance < 0.5, chance, large)
 
 
 # -- Reports of utility-optimised mechanisms for an analysis together with reports under LDP ------
@@ -1200,7 +1149,10 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
         return mechanism.channel().matrix(), reports.y.astype(np.int64), labels
     channel = mechanism.channel()
     if isinstance(channel, Subsets):
-        return _subsets(channel, reports)
+        listed = np.packbits(channel.patterns(), axis=1, bitorder="little")
+        place = 256 ** np.arange(listed.shape[1])
+        codes = np.searchsorted(listed @ place, reports.y.astype(np.int64) @ place)
+        return channel.matrix(), codes, format_bits(listed, channel.k).tolist()
     form: Any = mechanism.format  # reports are bits, not labels: a BitFormat
     noised, revealed = np.arange(mechanism.n_bits), form.revealed(reports.y)
     if mechanism.sensitive is not None:
@@ -1221,14 +1173,6 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
     bits[patterns.size + np.arange(told.size), told] = 1
     text = format_bits(np.packbits(bits, axis=1, bitorder="little"), mechanism.n_bits)
     return Q, codes, text.tolist()
-
-
-def _subsets(channel: Subsets, reports: Reports) -> tuple[Array, Array, list[Any]]:
-    """The same of reports that are subsets of one size."""
-    listed = np.packbits(channel.patterns(), axis=1, bitorder="little")
-    place = 256 ** np.arange(listed.shape[1])
-    codes = np.searchsorted(listed @ place, reports.y.astype(np.int64) @ place)
-    return channel.matrix(), codes, format_bits(listed, channel.k).tolist()
 
 
 # -- Reading what each respondent keeps secret under a personalised mechanism ---------------------

@@ -13,11 +13,9 @@ from ldpstats.channels.structured import Bits
 from ldpstats.labels import as_labels
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.mechanisms.base import Mechanism, check_theta, other_bit, sums_of_bits
-from ldpstats.reports.layout import BitFormat
+from ldpstats.mechanisms.base import CategoryBits, check_theta, even_bit, other_bit, set_fields
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["KRAPPOR"]
@@ -26,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class KRAPPOR(Mechanism):
+class KRAPPOR(CategoryBits):
     """k-RAPPOR: a bit per category, each noised on its own.
 
     The bit of the true category is 1 with probability theta, every other bit with probability
@@ -53,36 +51,24 @@ class KRAPPOR(Mechanism):
     categories: Any
     epsilon: float
     theta: float | None = None
-    n_outputs = 0
-    n_cohorts = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", as_labels("categories", self.categories))
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, categories=as_labels("categories", self.categories))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         if self.theta is not None:
-            object.__setattr__(self, "theta", check_theta(self.theta))
+            set_fields(self, theta=check_theta(self.theta))
 
     @property
     def p1(self) -> float:
         """P(bit = 1) of the true category."""
-        if self.theta is None:
-            return float(1.0 / (1.0 + np.exp(-self.epsilon / 2)))
-        return self.theta
+        return even_bit(self.epsilon)[0] if self.theta is None else self.theta
 
     @property
     def p0(self) -> float:
         """P(bit = 1) of any other category."""
         if self.theta is None:
-            return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
+            return even_bit(self.epsilon)[1]
         return other_bit(self.theta, self.epsilon)
-
-    @property
-    def n_bits(self) -> int:  # type: ignore[override]
-        return self.k
-
-    @property
-    def format(self) -> BitFormat:
-        return BitFormat(self.n_bits)
 
     def channel(self, candidates: Any = None) -> Bits:
         self._closed(candidates)
@@ -119,7 +105,7 @@ class KRAPPOR(Mechanism):
         return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
 
     def _sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_bits(*self._thresholds())
+        return samplers.realised_epsilon_bits(*self._thresholds())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -128,20 +114,3 @@ class KRAPPOR(Mechanism):
         nobs = int(np.sum(true_counts))
         ones = rng.binomial(true_counts, self.p1) + rng.binomial(nobs - true_counts, self.p0)
         return BitCounts(ones[None, :], np.array([nobs]), self)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the k bits.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (k,) or (1, k)
-            How often each bit was set, in category order.
-        nobs : int
-            Number of reports; bit sums alone do not say.
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
-        """
-        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
