@@ -737,8 +737,7 @@ def _tree_of_branches(step: When, categories: Sequence[Any] | None, later: bool)
         p = sum((chances[typed(v)] for v in named), Fraction(0)) if law else None
         branches.append(Branch(_outcomes(named), _chance(p), tree_of(then, categories, later)))
     if step.otherwise is not None and outcomes is None:
-        then = tree_of(step.otherwise, categories, later)
-        branches.append(Branch("otherwise", "", then))
+        branches.append(Branch("otherwise", "", tree_of(step.otherwise, categories, later)))
     own = Node(name, False, tuple(branches))
     if law is None and not isinstance(source, Truth):
         return _joined(tree_of(source, categories, later), own)

@@ -659,9 +659,9 @@ LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold 
 
 
 def even_bit(epsilon: float) -> tuple[float, float]:
-    """P(bit = 1) of the answer and of another where bits are flipped alike, odds ``e^{eps/2}``."""
-    rest = np.exp(-epsilon / 2)
-    return float(1.0 / (1.0 + rest)), float(rest / (1.0 + rest))
+    """P(bit = 1) of an own bit and of another where both are kept with the odds ``e^epsilon``."""
+    small = np.exp(-epsilon)
+    return float(1.0 / (1.0 + small)), float(small / (1.0 + small))
 
 
 def other_bit(theta: float, epsilon: float) -> float:

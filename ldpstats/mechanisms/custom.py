@@ -1,8 +1,13 @@
-"""Mechanisms with few enough reports to list: the easy base for one's own, and any Q as it is."""
+"""Mechanisms with few enough reports to list: the easy base for one's own, and any Q as it is.
+
+Then mechanisms made of others: a mixture, of which a respondent uses one by chance; several
+questions as one; and what happens to a report after it is made, labels in, probabilities of new
+labels out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product as combinations
@@ -28,7 +33,6 @@ from ldpstats.labels import (
 )
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Rows
-from ldpstats.mechanisms.base import Array as Array_base
 from ldpstats.mechanisms.base import (
     Mechanism,
     check_document,
@@ -36,11 +40,11 @@ from ldpstats.mechanisms.base import (
     label_moments,
     made_of,
     read_mechanism,
+    set_fields,
 )
 from ldpstats.reports.layout import LabelFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import Words
 
 __all__ = [
@@ -55,6 +59,8 @@ __all__ = [
     "same_answers",
 ]
 
+
+Array = npt.NDArray[Any]
 
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
@@ -108,7 +114,7 @@ class Enumerated(Mechanism):
     def __post_init__(self) -> None:
         """Check a mechanism of one's own; the package's have checks of their own."""
         if not isinstance(self.categories, pd.Index):
-            object.__setattr__(self, "categories", as_labels("categories", self.categories))
+            set_fields(self, categories=as_labels("categories", self.categories))
         channel: object = self.channel()
         if not isinstance(channel, Channel):
             raise InvalidArgument("channel()", channel, "must be a channel, such as Dense(Q)")
@@ -155,7 +161,7 @@ class Enumerated(Mechanism):
         seen = np.flatnonzero(vector)
         return Counts(seen, vector[seen], self)
 
-    def sample(self, codes: Array_base, words: Words) -> Array_base:
+    def sample(self, codes: Array, words: Words) -> Array:
         Q = self.channel().matrix()
         if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
             present, codes = np.unique(codes, return_inverse=True)
@@ -172,10 +178,10 @@ class Enumerated(Mechanism):
         return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+        return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     def simulate_counts(
-        self, true_counts: Array_base, rng: np.random.Generator, candidates: Any = None
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> Counts:
         self._closed(candidates)
         total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
@@ -238,26 +244,18 @@ class Enumerated(Mechanism):
         >>> twice.epsilon < krr.epsilon
         True
         """
-        second = asked_of(other, self.outputs)
-        if isinstance(second, Mechanism):
-            (R, labels), after = _rows_of(second, self), made_of(second)
-        else:
-            R, labels = law_of_processing(second, self.outputs)
-            after = "a table" if isinstance(second, pd.DataFrame) else "recoded"
+        R, labels, after = _law_of_processing(self, other)
         channel = self.channel()
         if isinstance(channel, Uniformised):
             Q = channel.a * R + channel.noise() @ R
         else:
             Q = channel.matrix() @ R
         made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
-        if self.permanent is None and (_is_certain(R) or _is_certain(channel.matrix())):
-            return made
+        if self.permanent is None:
+            for law in (R, channel.matrix()):
+                if np.all((law == 0.0) | (law == 1.0)):  # nothing is random
+                    return made
         return replace(made, permanent=self.permanent or self.fingerprint)
-
-
-def _is_certain(Q: Array_base) -> bool:
-    """Whether nothing is random."""
-    return bool(np.all((Q == 0.0) | (Q == 1.0)))
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -277,20 +275,8 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
     return mechanism
 
 
-def _rows_of(second: Mechanism, first: Enumerated) -> tuple[Array_base, pd.Index[Any]]:
-    """Rows of a second channel for the reports of a first, and its outputs."""
-    second = listed_mechanism("other", second)
-    places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
-    made = [places.get((type(label), label), -1) for label in first.outputs.tolist()]
-    if -1 in made:
-        label = first.outputs.tolist()[made.index(-1)]
-        remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
-        raise InvalidArgument("other", str(second), remedy)
-    return second.channel().matrix()[made], second.outputs
-
-
 def combined(
-    Q: Array_base,
+    Q: Array,
     categories: pd.Index[Any],
     outputs: pd.Index[Any],
     sensitive: Any,
@@ -354,7 +340,10 @@ class CustomMechanism(Enumerated):
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
-        table, rows, columns = ordered_table(self.Q, self.categories, self.outputs)
+        table, rows, columns = self.Q, self.categories, self.outputs
+        if isinstance(table, pd.DataFrame):
+            table, rows = _in_order(table, 0, "categories", rows)
+            table, columns = _in_order(table, 1, "outputs", columns)
         channel = Dense(table)
         Q = channel.Q
         k, l = Q.shape  # noqa: E741
@@ -366,15 +355,20 @@ class CustomMechanism(Enumerated):
                 raise InvalidArgument(
                     name, labels, f"Q of shape {Q.shape} needs {size} labels here"
                 )
-        for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_channel", channel)  # checked once: not for each report
+        set_fields(self, Q=Q, categories=categories, outputs=outputs)
+        set_fields(self, _channel=channel)  # checked once: not for each report
         if self.sensitive is not None:
             codes = sensitive_codes(self.sensitive, categories)
-            object.__setattr__(self, "sensitive", sensitive_labels(codes, categories))
+            set_fields(self, sensitive=sensitive_labels(codes, categories))
         for name, what in _UNMARKED.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _one_line(name, what, getattr(self, name)))
+            text: object = getattr(self, name)
+            if text is None:
+                continue
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
+            line = " ".join(text.split())
+            line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
+            object.__setattr__(self, name, line)
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -386,10 +380,14 @@ class CustomMechanism(Enumerated):
         rows = samplers.integer_rows(self._channel.Q)
         weights = np.zeros(self._channel.Q.shape, dtype=object)  # of which 2^64 is one: no int64
         for x, y in enumerate(rows.outputs):
-            weights[x, y] = realised.weights_of(rows, x)
+            weights[x, y] = samplers.weights_of(rows, x)
         codes = sensitive_codes(self.sensitive, self.categories)
-        kept = self._channel.output_classes().protected(codes)
-        return max(_ratio(column) for column in weights[:, kept].T) if kept.any() else 0.0
+        worst = 0.0
+        for column in weights[:, self._channel.output_classes().protected(codes)].T:
+            low = int(column.min())
+            ratio = samplers.log_ratio(int(column.max()), low) if low else float("inf")
+            worst = max(worst, ratio)
+        return worst
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
@@ -411,20 +409,6 @@ class CustomMechanism(Enumerated):
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
         return self._channel
-
-
-def _one_line(name: str, what: str, text: object) -> str:
-    """A description as text on one line that can be printed."""
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-
-
-def _ratio(weights: Array_base) -> float:
-    """Log ratio of the largest of some integers to the smallest."""
-    low = int(weights.min())
-    return realised.log_ratio(int(weights.max()), low) if low else float("inf")
 
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------
@@ -495,8 +479,6 @@ def mixture(shares: Mapping[Any, float]) -> CustomMechanism:
 
 # -- Several questions as one: an answer to each, a report of each --------------------------------
 
-
-Array = npt.NDArray[Any]
 
 _MOST = 1 << 20  # combinations of answers, or of reports, that get labels
 _QUESTIONS = "must be a dictionary from the name of each question, which is text, to its mechanism"
@@ -607,7 +589,16 @@ class Product(Enumerated):
         """Answers as joined labels; a table, or dictionaries, has a column for each question."""
         if isinstance(values, list | tuple) and values:
             if all(isinstance(value, Mapping) for value in values):
-                values = _table_of(name, values, tuple(self.questions))
+                questions = list(self.questions)
+                for i, value in enumerate(values):
+                    if set(value) != set(questions):
+                        raise InvalidArgument(
+                            f"{name}[{i}]",
+                            sorted(map(str, value)),
+                            f"must have the questions {questions}",
+                        )
+                table = [dict(value) for value in values]
+                values = pd.DataFrame(table, columns=questions, dtype=object)
         if not isinstance(values, pd.DataFrame):
             return values
         columns: list[Any] = values.columns.tolist()
@@ -721,18 +712,6 @@ def product(questions: Mapping[str, Any]) -> Product:
     return Product(questions)
 
 
-def _table_of(name: str, values: Sequence[Any], questions: tuple[str, ...]) -> pd.DataFrame:
-    """Dictionaries of answers as a table with a row for each."""
-    for i, value in enumerate(values):
-        if set(value) != set(questions):
-            raise InvalidArgument(
-                f"{name}[{i}]",
-                sorted(map(str, value)),
-                f"must have the questions {list(questions)}",
-            )
-    return pd.DataFrame([dict(value) for value in values], columns=list(questions), dtype=object)
-
-
 # -- What happens to a report after it is made: labels in, probabilities of new labels out --------
 
 
@@ -756,23 +735,37 @@ def asked_of(other: object, categories: pd.Index[Any]) -> Any:
     return other.mechanism(categories) if callable(other.mechanism) else other
 
 
-def law_of_processing(other: object, outputs: pd.Index[Any]) -> tuple[Array, pd.Index[Any]]:
-    """Probabilities R of the new labels for each of l reports, shape (l, m), and the m labels.
-
-    Raises
-    ------
-    UnknownCategory
-        If a key or row is no report.
-    InvalidArgument
-        For a report without a key or row, one with two, and rows that do not sum to one.
-    """
-    if isinstance(other, pd.DataFrame):
-        return _table(other, outputs)
-    if isinstance(other, pd.Series):
-        return _recoded(other.index.tolist(), other.tolist(), outputs)
-    if isinstance(other, Mapping):
-        return _recoded(list(other), list(other.values()), outputs)
-    raise InvalidArgument("other", other, _KINDS)
+def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Index[Any], str]:
+    """R[y, z] of the new labels for l reports, (l, m), the m labels, and what it is in words."""
+    outputs, second = first.outputs, asked_of(other, first.outputs)
+    if isinstance(second, Mechanism):
+        second = listed_mechanism("other", second)
+        places = {(type(label), label): x for x, label in enumerate(second.categories.tolist())}
+        made = [places.get((type(label), label), -1) for label in outputs.tolist()]
+        if -1 in made:
+            label = outputs.tolist()[made.index(-1)]
+            remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
+            raise InvalidArgument("other", str(second), remedy)
+        return second.channel().matrix()[made], second.outputs, made_of(second)
+    if isinstance(second, pd.DataFrame):
+        if isinstance(second.index, pd.MultiIndex) or isinstance(second.columns, pd.MultiIndex):
+            raise InvalidArgument("other", second, "must have one label for each row and column")
+        order = _one_each("other.index", second.index.tolist(), outputs, "row")
+        new = as_labels("other.columns", second.columns.tolist(), least=1)
+        remedy = "must hold probabilities: a row for each report, a column for each new label"
+        R = numbers("other", second.to_numpy()[order], remedy, (len(outputs), len(new)))
+        for label, row in zip(outputs.tolist(), R, strict=True):
+            distribution(f"other.loc[{label!r}]", row, len(new))
+        return R, new, "a table"
+    if not isinstance(second, pd.Series | Mapping):
+        raise InvalidArgument("other", second, _KINDS)
+    recoded = second.tolist() if isinstance(second, pd.Series) else list(second.values())
+    keys = second.index.tolist() if isinstance(second, pd.Series) else list(second)
+    order = _one_each("other", keys, outputs, "new label")
+    new, codes = distinct_labels("other", [recoded[i] for i in order])
+    R = np.zeros((len(outputs), len(new)))
+    R[np.arange(len(outputs)), codes] = 1.0
+    return R, new, "recoded"
 
 
 def distinct_labels(name: str, labels: list[Any], least: int = 1) -> tuple[pd.Index[Any], Array]:
@@ -794,62 +787,27 @@ def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array |
     if len(own) != len(wanted):
         return None
     places = {(type(value), value): y for y, value in enumerate(own)}
-    found = [places.get((type(value), value), -1) for value in wanted]
-    return None if -1 in found else np.array(found)
+    order = [places.get((type(value), value), -1) for value in wanted]
+    return None if -1 in order else np.array(order)
 
 
-def ordered_table(Q: object, categories: Any, outputs: Any) -> tuple[Any, Any, Any]:
-    """A DataFrame's numbers and labels: of its rows as categories, of its columns as outputs.
+def _in_order(Q: pd.DataFrame, axis: int, name: str, given: Any) -> tuple[pd.DataFrame, Any]:
+    """A table with an axis in the order of the labels given, if any, and the labels of the axis.
 
-    Rows and columns whose labels are given as well come in that order. Those that are only
-    numbered, as pandas does by itself, have no labels. Anything else is left as it is.
-
-    Raises
-    ------
-    InvalidArgument
-        If labels are given that are not those of the rows or columns.
+    An axis that is only numbered, as pandas does by itself, has no labels of its own.
     """
-    if not isinstance(Q, pd.DataFrame):
-        return Q, categories, outputs
-    found = []
-    for axis, (name, given) in enumerate((("categories", categories), ("outputs", outputs))):
-        own, what = Q.axes[axis], ("index", "columns")[axis]
-        if not own.equals(pd.RangeIndex(len(own))):
-            if isinstance(own, pd.MultiIndex):
-                raise InvalidArgument(f"Q.{what}", own.tolist(), "must have one level of labels")
-            labels = as_labels(f"Q.{what}", own.tolist(), least=1)
-            wanted = labels if given is None else as_labels(name, given, least=1)
-            order = category_order(labels, wanted)
-            if order is None:
-                remedy = f"must be the labels of Q.{what}, {preview(labels)}; or pass Q.to_numpy()"
-                raise InvalidArgument(name, wanted.tolist(), remedy)
-            Q, given = Q.iloc[order] if axis == 0 else Q.iloc[:, order], wanted
-        found.append(given)
-    return Q, found[0], found[1]
-
-
-def _recoded(
-    keys: list[Any], labels: list[Any], outputs: pd.Index[Any]
-) -> tuple[Array, pd.Index[Any]]:
-    """R of zeros and ones, from the label that each report becomes."""
-    order = _one_each("other", keys, outputs, "new label")
-    new, places = distinct_labels("other", [labels[i] for i in order])
-    R = np.zeros((len(outputs), len(new)))
-    R[np.arange(len(outputs)), places] = 1.0
-    return R, new
-
-
-def _table(other: pd.DataFrame, outputs: pd.Index[Any]) -> tuple[Array, pd.Index[Any]]:
-    """R of a table: reports in rows, new labels in columns."""
-    if isinstance(other.index, pd.MultiIndex) or isinstance(other.columns, pd.MultiIndex):
-        raise InvalidArgument("other", other, "must have one label for each row and column")
-    order = _one_each("other.index", other.index.tolist(), outputs, "row")
-    new = as_labels("other.columns", other.columns.tolist(), least=1)
-    remedy = "must hold probabilities: a row for each report, a column for each new label"
-    R = numbers("other", other.to_numpy()[order], remedy, (len(outputs), len(new)))
-    for label, row in zip(outputs.tolist(), R, strict=True):
-        distribution(f"other.loc[{label!r}]", row, len(new))
-    return R, new
+    own, what = Q.axes[axis], ("index", "columns")[axis]
+    if own.equals(pd.RangeIndex(len(own))):
+        return Q, given
+    if isinstance(own, pd.MultiIndex):
+        raise InvalidArgument(f"Q.{what}", own.tolist(), "must have one level of labels")
+    labels = as_labels(f"Q.{what}", own.tolist(), least=1)
+    wanted = labels if given is None else as_labels(name, given, least=1)
+    order = category_order(labels, wanted)
+    if order is None:
+        remedy = f"must be the labels of Q.{what}, {preview(labels)}; or pass Q.to_numpy()"
+        raise InvalidArgument(name, wanted.tolist(), remedy)
+    return (Q.iloc[order] if axis == 0 else Q.iloc[:, order]), wanted
 
 
 def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> Array:
@@ -882,7 +840,16 @@ def same_answers(
         raise InvalidArgument(name, given, "needs one mechanism at least, which has categories")
     categories = listed_mechanism(name, known).categories
     parts = [listed_mechanism(name, asked_of(part, categories)) for part in given]
-    return categories, parts, [_rows(part, categories) for part in parts]
+    channels = []
+    for part in parts:
+        order = category_order(part.categories, categories)
+        if order is None:
+            raise MechanismMismatch(
+                f"{part} has the categories {preview(part.categories)}, another "
+                f"{preview(categories)}: mechanisms for the same answer need the same labels"
+            )
+        channels.append(part.channel().matrix()[order])
+    return categories, parts, channels
 
 
 def protected_by_all(parts: list[Enumerated], categories: pd.Index[Any]) -> pd.Index[Any] | None:
@@ -894,14 +861,3 @@ def protected_by_all(parts: list[Enumerated], categories: pd.Index[Any]) -> pd.I
         if part.sensitive is not None:
             kept = np.intersect1d(kept, sensitive_codes(part.sensitive, categories))
     return sensitive_labels(kept, categories)
-
-
-def _rows(mechanism: Enumerated, categories: pd.Index[Any]) -> Array:
-    """Q with its rows in the order of these categories."""
-    order = category_order(mechanism.categories, categories)
-    if order is None:
-        raise MechanismMismatch(
-            f"{mechanism} has the categories {preview(mechanism.categories)}, another "
-            f"{preview(categories)}: mechanisms for the same answer need the same labels"
-        )
-    return mechanism.channel().matrix()[order]

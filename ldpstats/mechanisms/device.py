@@ -1,8 +1,11 @@
-"""Mechanisms that a respondent works by hand: a randomising device, with its exact law."""
+"""Mechanisms that a respondent works by hand: a randomising device, with its exact law.
+
+What they share, devices without and with unknown parameters (cheating, an unrelated question that
+nobody has counted), and several reports about one answer as one report with a label.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +27,13 @@ from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import DenseRows
-from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of
+from ldpstats.mechanisms.base import (
+    Mechanism,
+    check_document,
+    joined_labels,
+    made_of,
+    set_fields,
+)
 from ldpstats.mechanisms.custom import (
     CustomMechanism,
     Enumerated,
@@ -53,6 +62,9 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 __all__ = ["DeviceMechanism", "OfDevice", "UnknownDevice", "repeated"]
+
+
+Array = npt.NDArray[Any]
 
 
 # -- What mechanisms made of a randomising device share -------------------------------------------
@@ -98,9 +110,9 @@ class OfDevice(Enumerated):
         if not isinstance(device, Step):
             remedy = "must be the steps of a device: device.mechanism(categories) passes them"
             raise InvalidArgument("device", device, remedy)
-        object.__setattr__(self, "categories", listed_labels("categories", self.categories))
+        set_fields(self, categories=listed_labels("categories", self.categories))
         self._check_device(device)
-        object.__setattr__(self, "outputs", _outputs(self.outputs, self.law, self.cohort_names))
+        set_fields(self, outputs=_outputs(self.outputs, self.law, self.cohort_names))
 
     def _check_device(self, device: Step) -> None:
         """Refuse devices of another kind, before their law is asked for."""
@@ -131,7 +143,8 @@ class OfDevice(Enumerated):
         for name, step in zip(self.device.named, self.device.steps, strict=True):
             said = list(law(step, self.categories).outputs)
             own = np.array([places.get(f"{name}:{y}", -1) for y in said], dtype=np.int64)
-            found.append(CohortPart(name, self._alone(step, said), own))
+            kind = UnknownDevice if step.unknown else DeviceMechanism
+            found.append(CohortPart(name, kind(step, self.categories, said), own))
         return tuple(found)
 
     @cached_property
@@ -152,10 +165,6 @@ class OfDevice(Enumerated):
         shares = tuple(Fraction(int(sizes[c]), int(sum(sizes))) for c in kept)
         step = Cohorts(tuple(self.device.steps[c] for c in kept), names, shares)
         return type(self)(step, self.categories, self.outputs)
-
-    @abstractmethod
-    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
-        """The mechanism of one cohort."""
 
     @cached_property
     def law(self) -> Law:
@@ -245,26 +254,23 @@ def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
     for cohort in cohorts or ("",):
         own = [y for y in said if str(y).startswith(f"{cohort}:")] if cohorts else said
         strange = [y for y in own if y not in answers]
-        if strange and len(strange) < len(own) and not (cohorts and _is_number(strange[0])):
-            _refuse_strange(strange[0], found, [*(y for y in said if y not in strange), *strange])
+        if not strange or len(strange) == len(own):
+            continue
+        if cohorts and str(strange[0]).partition(":")[2].isdigit():
+            continue
+        # it may be a misspelt category
+        remedy = "is said by the device and is no category, but others are: where it is an answer, "
+        remedy += "write it as the categories do"
+        if len(found.categories) == 2:
+            remedy += f", answers={found.categories!r} in a design of devices.library"
+        every = [*(y for y in said if y not in strange), *strange]
+        remedy += f"; where it is a report besides, list all reports, outputs={every}"
+        raise InvalidArgument("say", strange[0], remedy)
     return listed_labels("outputs", said, least=1)
 
 
-def _is_number(report: str) -> bool:
-    return report.partition(":")[2].isdigit()
+# -- Devices whose probabilities are known --------------------------------------------------------
 
-
-def _refuse_strange(label: Any, found: Law, outputs: list[Any]) -> NoReturn:
-    """Refuse a report that may be a misspelt category."""
-    remedy = "is said by the device and is no category, but others are: where it is an answer, "
-    remedy += "write it as the categories do"
-    if len(found.categories) == 2:
-        remedy += f", answers={found.categories!r} in a design of devices.library"
-    remedy += f"; where it is a report besides, list all reports, outputs={outputs}"
-    raise InvalidArgument("say", label, remedy)
-
-
-Array = npt.NDArray[Any]
 
 _SMALL = 1 << 11  # categories whose matrix is written out without a thought
 _MOST_DRAWS = 10_000_000
@@ -322,9 +328,6 @@ class DeviceMechanism(OfDevice):
                 "device.mechanism(categories) makes a mechanism that has them"
             )
 
-    def _alone(self, step: Step, outputs: list[Any]) -> DeviceMechanism:
-        return DeviceMechanism(step, self.categories, outputs)
-
     @cached_property
     def ratio(self) -> Fraction | float:
         """The largest ratio of two probabilities of one report; inf if one is zero."""
@@ -348,7 +351,15 @@ class DeviceMechanism(OfDevice):
         >>> print(coin.mechanism(("no", "yes")).equivalent)
         Mangat(p=0.7, epsilon=inf)
         """
-        return recognised(self.device, self.law, self.outputs, self.ratio)
+        law, even, labels = self.law, self.law.even, self.law.categories
+        if tuple(self.outputs) != labels:
+            return None
+        if len(labels) == 2:
+            return _equivalent_design(self.device, law)
+        if even is None or even.extra or not even.own > 0 or not even.base > 0:  # type: ignore[operator]
+            return None
+        low, high = EPSILON_RANGE
+        return KRR(labels, self.epsilon) if low <= self.epsilon <= high else None
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
@@ -412,22 +423,18 @@ class DeviceMechanism(OfDevice):
         Q = self.channel(candidates)
         if not isinstance(Q, Uniformised):
             return super().simulate_counts(true_counts, rng, candidates)
-        if Q.a < 0.0:
-            return self._drawn(true_counts, rng)
+        if Q.a < 0.0:  # other answers are likelier than one's own: one by one
+            if true_counts.sum() > _MOST_DRAWS:
+                raise NotAvailable(
+                    f"counts of more than {_MOST_DRAWS} reports of {self} are drawn one by one, "
+                    "since its reports are less often true than not: draw fewer at a time"
+                )
+            codes = np.repeat(np.arange(self.k), true_counts)
+            reports = self.sample(codes, simulation_words(rng))
+            return self.counts(np.bincount(reports, minlength=self.n_outputs))
         kept = rng.binomial(true_counts, Q.a)
         common = Q.noise() / Q.replaced if Q.replaced else np.full(self.k, 1.0 / self.k)
         return self.counts(kept + rng.multinomial(int((true_counts - kept).sum()), common))
-
-    def _drawn(self, true_counts: Array, rng: np.random.Generator) -> Counts:
-        """Counts of reports drawn one by one: where other answers are likelier than one's own."""
-        if true_counts.sum() > _MOST_DRAWS:
-            raise NotAvailable(
-                f"counts of more than {_MOST_DRAWS} reports of {self} are drawn one by one, since "
-                "its reports are less often true than not: draw fewer at a time"
-            )
-        codes = np.repeat(np.arange(self.k), true_counts)
-        reports = self.sample(codes, simulation_words(rng))
-        return self.counts(np.bincount(reports, minlength=self.n_outputs))
 
 
 # -- Devices with unknown parameters: cheating, an unrelated question nobody has counted ----------
@@ -488,10 +495,6 @@ class UnknownDevice(OfDevice):
         if taken:
             remedy = "is a category too: give the unknown parameter another name"
             raise InvalidArgument("unknown", taken[0], remedy)
-
-    def _alone(self, step: Step, outputs: list[Any]) -> OfDevice:
-        kind = UnknownDevice if step.unknown else DeviceMechanism
-        return kind(step, self.categories, outputs)
 
     @property
     def unknown(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -668,25 +671,8 @@ class UnknownDevice(OfDevice):
 # -- Which of the package's own mechanisms a device is --------------------------------------------
 
 
-def recognised(
-    device: Step, law: Law, outputs: pd.Index[Any], ratio: Fraction | float
-) -> Mechanism | None:
-    """The package's mechanism with this law; None if there is none."""
-    k = len(law.categories)
-    if tuple(outputs) != law.categories:
-        return None
-    if k == 2:
-        return _binary(device, law)
-    even = law.even
-    if even is None or even.extra or not even.own > 0 or not even.base > 0:  # type: ignore[operator]
-        return None
-    epsilon = nearest_log(ratio)
-    low, high = EPSILON_RANGE
-    return KRR(law.categories, epsilon) if low <= epsilon <= high else None
-
-
-def _binary(device: Step, law: Law) -> Mechanism | None:
-    """A yes/no design, by P(yes | no) and P(yes | yes)."""
+def _equivalent_design(device: Step, law: Law) -> Mechanism | None:
+    """The yes/no design with this law, by P(yes | no) and P(yes | yes); None if there is none."""
     (_, other), (_, own) = law.rows
     labels = law.categories
     assert isinstance(own, Fraction) and isinstance(other, Fraction)
@@ -707,15 +693,10 @@ def _binary(device: Step, law: Law) -> Mechanism | None:
         design = UnrelatedQuestion(
             p=float(own - other), prevalence=float(other / (1 - own + other)), categories=labels
         )
-    return design if _faithful(design, law) else None
-
-
-def _faithful(design: Mechanism, law: Law) -> bool:
-    """Whether floats hold every probability, the small ones too."""
-    Q = design.channel().matrix()
+    # floats must hold every probability, the small ones too
     exact = [Fraction(p) for row in law.rows for p in row]  # type: ignore[arg-type]
-    pairs = zip(Q.ravel().tolist(), exact, strict=True)
-    return all(abs(Fraction(q) - p) <= p / 10**12 for q, p in pairs)
+    pairs = zip(design.channel().matrix().ravel().tolist(), exact, strict=True)
+    return design if all(abs(Fraction(q) - p) <= p / 10**12 for q, p in pairs) else None
 
 
 def _asks(step: Step) -> bool:
@@ -784,7 +765,14 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
     if any(isinstance(other, Mapping) for other in others):
         if len(others) != 1:
             raise InvalidArgument("others", others, "must be one, where it is a dictionary")
-        after = _after(start, others[0])
+        outputs, second = start.outputs, others[0]
+        codes = encode("others", list(second), outputs)[0] if second else np.empty(0, np.int64)
+        lacking = np.setdiff1d(np.arange(len(outputs)), codes)
+        if lacking.size:
+            label = outputs.tolist()[lacking[0]]
+            raise InvalidArgument("others", label, "is a first report without a second mechanism")
+        chosen = list(second.values())
+        after = [chosen[i] for i in np.argsort(codes)]  # in the order of the first reports
         categories, parts, channels = same_answers("others", [start, *after])
         blocks = [channels[0][:, [y]] * Q for y, Q in enumerate(channels[1:])]
         _check_size(sum(block.size for block in blocks))
@@ -807,18 +795,6 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
         *(Q, categories, joined_labels("outputs", pairs)),
         *(protected_by_all(parts, categories), description),
     )
-
-
-def _after(first: Any, second: Mapping[Any, Any]) -> list[Any]:
-    """The second mechanisms in the order of the first reports."""
-    outputs: pd.Index[Any] = first.outputs
-    codes = encode("others", list(second), outputs)[0] if second else np.empty(0, dtype=np.int64)
-    lacking = np.setdiff1d(np.arange(len(outputs)), codes)
-    if lacking.size:
-        label = outputs.tolist()[lacking[0]]
-        raise InvalidArgument("others", label, "is a first report without a second mechanism")
-    chosen = list(second.values())
-    return [chosen[i] for i in np.argsort(codes)]
 
 
 def _check_size(size: int) -> None:

@@ -1,4 +1,9 @@
-"""What mechanisms share that hash the answers, in cohorts, before they randomise them."""
+"""Mechanisms that hash the answers, in cohorts, before they randomise them: O-RR, O-RAPPOR, OLH.
+
+What they share; which cells of a cohort an answer owns, by a hash of any string or by permutations
+of a list; optimised local hashing by its name; O-RR; lists of strings to look for; and mechanisms
+that report the bits of a Bloom filter of the answer.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +42,11 @@ from ldpstats.likelihood.hashed import (
 from ldpstats.likelihood.joint_rows import BloomRows, LabelRows, StackedRows
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.likelihood.rows import Rows
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.hashing import (
     distinct_cells,
     hash_strings,
@@ -157,11 +161,8 @@ class Hashed(Mechanism):
         """Probabilities that a report shows a cell."""
 
     @abstractmethod
-    def _noise(self) -> Noise: ...
-
-    @abstractmethod
-    def _precision(self, mean: float) -> float:
-        """One over the variance, per report, of a cell of this mean."""
+    def _noise(self, mean: float) -> tuple[Noise, float]:
+        """The noise of cells, and one over the variance, per report, of a cell of this mean."""
 
     @abstractmethod
     def _cohort_channel(self, cells: Array) -> Channel:
@@ -173,15 +174,13 @@ class Hashed(Mechanism):
 
     def _check_hashed(self) -> None:
         """Check the fields that all such mechanisms have."""
-        object.__setattr__(self, "n_cohorts", positive_integer("n_cohorts", self.n_cohorts))
+        set_fields(self, n_cohorts=positive_integer("n_cohorts", self.n_cohorts))
         if self.n_cells * self.n_cohorts > _MOST_CELLS:
             raise InvalidArgument(
                 "n_cohorts", self.n_cohorts, "gives more than 2**31 cells: use fewer cohorts"
             )
         if self.alphabet is not None:
-            object.__setattr__(self, "alphabet", as_labels("alphabet", self.alphabet))
-
-    # -- labels and cells --------------------------------------------------------------------
+            set_fields(self, alphabet=as_labels("alphabet", self.alphabet))
 
     @property
     def is_open(self) -> bool:
@@ -222,7 +221,7 @@ class Hashed(Mechanism):
             return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
-            return self._permutations.table
+            return self._permutations
         hashed = self.answer_hash.table("candidates", labels)
         return distinct_cells(hashed, self.n_cells)
 
@@ -232,10 +231,10 @@ class Hashed(Mechanism):
         return AnswerHash(self.n_cohorts, self.n_owned, self.n_cells)
 
     @cached_property
-    def _permutations(self) -> Permutations:
-        return Permutations(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
-
-    # -- reports -----------------------------------------------------------------------------
+    def _permutations(self) -> Array:
+        """Cells of the alphabet in all cohorts, shape (C, S, h) (KBR16 section 5.4)."""
+        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
+        return distinct_cells(permuted_cells(*sizes), self.n_cells)
 
     def privatize(
         self,
@@ -286,7 +285,20 @@ class Hashed(Mechanism):
             codes, n_missing = encode("values", values, self.alphabet, missing)
             n = codes.size
         else:
-            strings, n_missing = _answers(values, missing)
+            missing = one_of("missing", missing, ("raise", "count"))
+            strings = as_series("values", values)
+            absent = missing_entries("values", strings)
+            n_missing = int(absent.sum())
+            if n_missing and missing == "raise":
+                first = int(np.argmax(absent))
+                raise InvalidArgument(
+                    f"values[{first}]",
+                    strings.iloc[first],
+                    f"is missing ({n_missing} of {len(strings)} are): leave missing answers out "
+                    "yourself, or pass missing='count' to have them counted and reported",
+                )
+            if n_missing:
+                strings = strings[~absent].reset_index(drop=True)
             n = len(strings)
         if given is None:  # a draw that never keeps its code is uniform
             cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
@@ -296,7 +308,7 @@ class Hashed(Mechanism):
                 remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
                 raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
-            own = self._permutations.own(codes, cohort)
+            own = listed_cells(self._permutations[cohort, codes], self.n_cells)
         else:
             own = self.answer_hash.own(strings, cohort)
         y = self._randomise(own, words)
@@ -304,7 +316,9 @@ class Hashed(Mechanism):
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        return self._permutations.of_cohort(cohort)
+        sizes = len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells
+        cells = distinct_cells(permuted_cells(*sizes, cohort), self.n_cells)
+        return np.asarray(listed_cells(cells, self.n_cells)[0])
 
     def sample(self, codes: Array, words: Words) -> Array:
         raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
@@ -323,8 +337,6 @@ class Hashed(Mechanism):
                 owners[c] += np.bincount(own, here, owners.shape[1]).astype(np.int64)
         return self.counts(self._randomise_counts(owners[:, :-1], reports, rng), reports)
 
-    # -- problems ----------------------------------------------------------------------------
-
     def channel(self, candidates: Any = None) -> Channel:
         """The channel of the categories or candidates: uniform cohorts, one channel each."""
         own = listed_cells(self.cells(candidates), self.n_cells)
@@ -336,13 +348,14 @@ class Hashed(Mechanism):
         cells, law = self.cells(candidates), self.cell_law
         spread = law.shared if self.is_open else 0.0
         slope = law.high - law.low
+        noise, precision = self._noise(law.mean)
         source = CohortSource(
             HashDesign(cells, self.n_cells, slope, spread),
             law.low + slope * spread,
             ones,
             reports,
-            self._precision(law.mean),
-            self._noise(),
+            precision,
+            noise,
         )
         return CohortMoments(
             (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
@@ -353,7 +366,12 @@ class Hashed(Mechanism):
         labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
         S, bound = len(labels), used * (m - 1) + (0 if self.is_open else 1)
         help_ = "use more cohorts or a larger hash range, or leave some of them out"
-        groups = _equal_cells(cells[reports > 0], m)
+        total = np.zeros(S, dtype=np.uint64)  # of the cells, which their order does not change
+        for c, own in enumerate(cells[reports > 0]):
+            numbers = own.astype(np.uint64) + np.uint64(c * (m + 1) + 1)
+            total += mix64(numbers).sum(axis=1, dtype=np.uint64)
+        same = pd.Series(np.arange(S)).groupby(total).agg(list)
+        groups = [group for group in same if len(group) > 1]
         if groups:
             shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
             merge = "list one of each group, whose frequency is then that of the group together"
@@ -374,38 +392,8 @@ class Hashed(Mechanism):
         shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
         return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"
 
-    # -- privacy -----------------------------------------------------------------------------
-
     def _channel_epsilon(self) -> float:
-        """That of the worst pair of answers."""
         return self.worst_channel().epsilon()
-
-
-def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:
-    """The strings among answers, and how many were missing."""
-    missing = one_of("missing", missing, ("raise", "count"))
-    series = as_series("values", values)
-    absent = missing_entries("values", series)
-    n_missing = int(absent.sum())
-    if n_missing and missing == "raise":
-        first = int(np.argmax(absent))
-        raise InvalidArgument(
-            f"values[{first}]",
-            series.iloc[first],
-            f"is missing ({n_missing} of {len(series)} are): leave missing answers out yourself, "
-            "or pass missing='count' to have them counted and reported",
-        )
-    return (series[~absent].reset_index(drop=True) if n_missing else series), n_missing
-
-
-def _equal_cells(cells: Array, n_cells: int) -> list[list[int]]:
-    """Groups of candidates that own the same cells in every cohort."""
-    total = np.zeros(cells.shape[1], dtype=np.uint64)
-    for c, own in enumerate(cells):  # a sum over cells does not depend on their order
-        numbers = own.astype(np.uint64) + np.uint64(c * (n_cells + 1) + 1)
-        total += mix64(numbers).sum(axis=1, dtype=np.uint64)
-    groups = pd.Series(np.arange(total.size)).groupby(total).agg(list)
-    return [group for group in groups if len(group) > 1]
 
 
 # -- Which cells of a cohort an answer owns: by a hash of any string, or by permutations of a list -
@@ -474,41 +462,13 @@ class UnknownHash(AnswerHash):
         raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
-        raise self._refusal()
-
-    def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        raise self._refusal()
-
-    def _refusal(self) -> NotAvailable:
-        return NotAvailable(
+        raise NotAvailable(
             f"the hash of {self.mechanism} is not known here: pass "
             "candidates=CandidateMap(labels, cells)"
         )
 
-
-@dataclass(frozen=True)
-class Permutations:
-    """Cells of a known alphabet (KBR16 section 5.4)."""
-
-    size: int  # categories of the alphabet
-    n_cohorts: int
-    n_owned: int
-    n_cells: int
-
-    @cached_property
-    def table(self) -> Array:
-        """Cells of all categories in all cohorts, repetitions marked, shape (C, S, h)."""
-        cells = permuted_cells(self.size, self.n_cohorts, self.n_owned, self.n_cells)
-        return distinct_cells(cells, self.n_cells)
-
-    def own(self, codes: Array, cohort: Array) -> Array:
-        """Cells of categories in their respondents' cohorts, shape (n, h)."""
-        return listed_cells(self.table[cohort, codes], self.n_cells)
-
-    def of_cohort(self, cohort: int) -> Array:
-        """Cells of all categories in one cohort, shape (S, h), for a device that has no other."""
-        cells = permuted_cells(self.size, self.n_cohorts, self.n_owned, self.n_cells, cohort)
-        return np.asarray(listed_cells(distinct_cells(cells, self.n_cells), self.n_cells)[0])
+    def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        return self.table("values", pd.Index(strings))
 
 
 def listed_cells(cells: Array, n_cells: int) -> Array:
@@ -615,10 +575,10 @@ class ORR(Hashed):
     n_bits = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_outputs", positive_integer("n_outputs", self.n_outputs, 2))
+        set_fields(self, n_outputs=positive_integer("n_outputs", self.n_outputs, 2))
         if self.n_outputs > 1 << 31:
             raise InvalidArgument("n_outputs", self.n_outputs, "must be at most 2**31")
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         self._check_hashed()
 
     @property
@@ -653,11 +613,8 @@ class ORR(Hashed):
         Q = self._krr.channel()
         return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs)
 
-    def _noise(self) -> LabelNoise:
-        return LabelNoise()
-
-    def _precision(self, mean: float) -> float:
-        return 1.0 / mean
+    def _noise(self, mean: float) -> tuple[Noise, float]:
+        return LabelNoise(), 1.0 / mean
 
     def _cohort_channel(self, cells: Array) -> Channel:
         return Mapped(self._krr.channel(), cells[:, 0])
@@ -735,8 +692,8 @@ class CandidateMap:
     cells: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", candidate_labels(self.labels))
-        size = len(self.labels)
+        labels = candidate_labels(self.labels)
+        size = len(labels)
         cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
             raise InvalidArgument(
@@ -744,6 +701,7 @@ class CandidateMap:
                 f"array of {cells.dtype}, shape {cells.shape}",
                 f"must be integers, of shape (C, {size}, h)",
             )
+        object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "cells", cells)
 
 
@@ -770,15 +728,14 @@ def candidate_labels(candidates: object) -> pd.Index[Any]:
 
 
 def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[int, int]:
-    """Numbers of bits that only one and only the other of two answers own, at their worst.
+    """Numbers a, b of bits that only one and only the other of two answers own, at their worst.
 
-    Of all pairs of answers that h hashes into m bits can make, the pair with the largest
-    ``a up + b down``, both at least 0: a and b are h where 2 h <= m. Fewer bits make the filters
-    overlap: together they fill all bits, and the kind that tells more has as many as it can.
+    That of the largest ``a up + b down`` over all pairs that h hashes into m bits can make.
     """
     most = min(n_hashes, n_bits)
     if 2 * most <= n_bits:
         return most, most
+    # the filters overlap: together they fill all bits, and what tells more has as many as it can
     least = max(1, n_bits - most)  # every answer owns a bit
     return (n_bits - least, least) if up > down else (least, n_bits - least)
 
@@ -805,8 +762,8 @@ class HashedBits(Hashed):
 
     def _check_bits(self) -> None:
         """Check the fields that all such mechanisms have."""
-        object.__setattr__(self, "n_bits", positive_integer("n_bits", self.n_bits, 2))
-        object.__setattr__(self, "n_hashes", positive_integer("n_hashes", self.n_hashes))
+        set_fields(self, n_bits=positive_integer("n_bits", self.n_bits, 2))
+        set_fields(self, n_hashes=positive_integer("n_hashes", self.n_hashes))
         if self.n_hashes > 65535:
             raise InvalidArgument("n_hashes", self.n_hashes, "must be at most 65535")
         self._check_hashed()
@@ -839,26 +796,20 @@ class HashedBits(Hashed):
         shared = float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
         return CellLaw(self.p1, self.p0, shared)
 
-    def _noise(self) -> BitNoise:
+    def _noise(self, mean: float) -> tuple[Noise, float]:
         empty, m, h = (1.0 - 1.0 / self.n_bits) ** self.n_hashes, self.n_bits, self.n_hashes
-        return BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
-
-    def _precision(self, mean: float) -> float:
-        return 1.0 / (mean * (1.0 - mean))
+        noise = BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
+        return noise, 1.0 / (mean * (1.0 - mean))
 
     def _cohort_channel(self, cells: Array) -> Bits:
         return Bits(cells, self.n_bits, self.p1, self.p0)
 
-    def _log_ratios(self) -> tuple[float, float]:
-        """Log ratios of a set and of a cleared bit, in favour of its owner and against."""
-        with np.errstate(divide="ignore"):
-            up = float(np.log(self.p1) - np.log(self.p0))
-            down = float(np.log1p(-self.p0) - np.log1p(-self.p1))
-        return max(up, -down), max(down, -up)
-
     def worst_channel(self) -> Bits:
         """Two answers whose Bloom filters differ the most."""
-        a, b = most_different(self.n_bits, self.n_hashes, *self._log_ratios())
+        with np.errstate(divide="ignore"):  # log ratios of a set and of a cleared bit
+            up = float(np.log(self.p1) - np.log(self.p0))
+            down = float(np.log1p(-self.p0) - np.log1p(-self.p1))
+        a, b = most_different(self.n_bits, self.n_hashes, max(up, -down), max(down, -up))
         first, second = np.arange(a), np.arange(a, a + b)
         if not (a and b):  # one filter holds the other
             first, second = np.arange(a + b + 1), np.array([a + b])
@@ -871,7 +822,7 @@ class HashedBits(Hashed):
 
     def _realised(self, own: int, other: int) -> float:
         """Epsilon of integer thresholds of the two kinds of bits."""
-        up, down = realised.realised_ratios(own, other)
+        up, down = samplers.realised_ratios(own, other)
         a, b = most_different(self.n_bits, self.n_hashes, up, down)
         return (a * up if a else 0.0) + (b * down if b else 0.0)
 
@@ -956,20 +907,20 @@ class ORAPPOR(HashedBits):
     alphabet: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
         self._check_bits()
 
-    @property
-    def _bit_epsilon(self) -> float:
-        return self.epsilon / sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
+    def _flip(self) -> tuple[float, float]:
+        """P(bit = 1) of an own bit and of another: each bit has its share of epsilon."""
+        return even_bit(self.epsilon / sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0)))
 
     @property
     def p1(self) -> float:
-        return float(1.0 / (1.0 + np.exp(-self._bit_epsilon)))
+        return self._flip()[0]
 
     @property
     def p0(self) -> float:
-        return float(np.exp(-self._bit_epsilon) / (1.0 + np.exp(-self._bit_epsilon)))
+        return self._flip()[1]
 
     def _thresholds(self) -> tuple[int, int]:
         # rounded towards more privacy; 1 - p1 is p0 exactly

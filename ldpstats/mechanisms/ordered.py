@@ -1,4 +1,4 @@
-"""The truncated geometric channel of ordered categories."""
+"""Mechanisms of ordered categories and of numbers in bins: geometric noise, the square wave."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ldpstats.channels.families import Band, Geometric
 from ldpstats.clients.device import check_table
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, binned, checked_edges, interval_labels, midpoints
+from ldpstats.mechanisms.base import set_fields, threshold_of
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import Words
 
 __all__ = ["GeometricResponse", "SquareWave", "optimal_half_width"]
@@ -66,9 +66,14 @@ class GeometricResponse(Enumerated):
 
     def __post_init__(self) -> None:
         labels = as_labels("categories", self.categories)
-        _refuse_disorder(labels)
-        object.__setattr__(self, "categories", labels)
-        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if not isinstance(labels, pd.RangeIndex):
+            numeric = pd.api.types.is_numeric_dtype(labels.dtype)
+            places = labels.to_numpy() if numeric else midpoints(labels)
+            if places is not None and not np.all(np.diff(places) > 0.0):
+                remedy = "do not ascend: list the categories from the smallest to the largest"
+                raise InvalidArgument("categories", labels[:5].tolist(), remedy)
+        set_fields(self, categories=labels)
+        set_fields(self, epsilon=positive_epsilon("epsilon", self.epsilon))
 
     @property
     def is_ordered(self) -> bool:
@@ -94,18 +99,7 @@ class GeometricResponse(Enumerated):
         return self._rows.document(self.k)
 
     def _sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_rows(self._rows)
-
-
-def _refuse_disorder(labels: pd.Index[Any]) -> None:
-    """Refuse numbers and intervals that do not ascend."""
-    if isinstance(labels, pd.RangeIndex):
-        return
-    numeric = pd.api.types.is_numeric_dtype(labels.dtype)
-    found = labels.to_numpy() if numeric else midpoints(labels)
-    if found is not None and not np.all(np.diff(found) > 0.0):
-        remedy = "do not ascend: list the categories from the smallest to the largest"
-        raise InvalidArgument("categories", labels[:5].tolist(), remedy)
+        return samplers.realised_epsilon_rows(self._rows)
 
 
 # -- The square wave mechanism for numbers in bins ------------------------------------------------
@@ -115,15 +109,9 @@ _SERIES = 0.01  # epsilon below which the closed form of the half width cancels
 
 
 def optimal_half_width(epsilon: float) -> float:
-    """Half width, as a share of the range, that maximises a bound of the mutual information.
+    """Share of the range that maximises a bound of the mutual information (Li et al. 2020, 5.3).
 
-    ``b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps))`` (Li et al. 2020, section 5.3); it
-    falls from 1/2 to 0 as epsilon grows.
-
-    Examples
-    --------
-    >>> round(optimal_half_width(1.0), 4)
-    0.2561
+    ``b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps))``, from 1/2 to 0 as epsilon grows.
     """
     e = epsilon
     if e < _SERIES:
@@ -191,9 +179,7 @@ class SquareWave(Enumerated):
             b = int(k * optimal_half_width(epsilon))
         if not positive_integer("half_width", b, 0) < k:
             raise InvalidArgument("half_width", b, f"must be at most {k - 1}, one less than bins")
-        given = {"edges": edges, "epsilon": epsilon, "half_width": int(b)}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, edges=edges, epsilon=epsilon, half_width=int(b))
 
     @cached_property
     def categories(self) -> pd.Index[Any]:  # type: ignore[override]
@@ -222,10 +208,7 @@ class SquareWave(Enumerated):
     def _keep(self) -> int:
         """Threshold of a uniform draw from the band, and not from all reports."""
         Q = self._channel
-        kept, rest = Q.width * Q.excess, Q.shape[1] * Q.low
-        if kept < 0.5:
-            return samplers.threshold(kept, "down")
-        return (1 << 64) - max(samplers.threshold(rest, "up"), 1)
+        return threshold_of(Q.width * Q.excess, Q.shape[1] * Q.low)
 
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_band(codes, self.k, self._channel.width, self._keep(), words)
@@ -236,4 +219,4 @@ class SquareWave(Enumerated):
 
     def _sampler_epsilon(self) -> float:
         Q = self._channel
-        return realised.realised_epsilon_kept(self._keep(), Q.width, Q.shape[1])
+        return samplers.realised_epsilon_kept(self._keep(), Q.width, Q.shape[1])

@@ -122,11 +122,11 @@ class PUM(Specified):
         for tag in tags.tolist():
             if tag in self.categories or str(tag) in taken:
                 raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
-        object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
         if levels is not None:
             levels = checked_levels(levels, tags, "tags")
             if set(levels) == {self._default}:
                 levels = None
+        object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
         object.__setattr__(self, "levels", levels)
 
     def matrix(self) -> NoReturn:
@@ -224,7 +224,6 @@ class PUM(Specified):
         raise bare(failure)
 
     def _question_document(self) -> dict[str, Any]:
-        """The answers, reports and draw of a client document."""
         tags = [str(tag) for tag in self.tags.tolist()]
         draw = {"kind": "personal", "tags": tags, "draw": self.common._draw_document()}
         common = self.common._question_document()

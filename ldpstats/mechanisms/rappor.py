@@ -1,10 +1,20 @@
-"""RAPPOR: Bloom filters with a permanent and an instantaneous randomised response."""
+"""RAPPOR: Bloom filters with a permanent and an instantaneous randomised response.
+
+The respondent's device makes permanent responses from a secret, without a memory. The secret, the
+cohort and the permanent responses are specified in section 8 of
+``ldpstats/clients/SPECIFICATION.md``; `ldpstats.clients.portable` has the code.
+
+Surveys with the same filters and noise, in which only p and q differ, share the permanent response
+of every answer, and tell nothing new. Any other two share none: were some answers shared and others
+not, responses that differ would rule out some answers for sure.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -31,11 +41,10 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
-from ldpstats.mechanisms.base import Mechanism, in_words
+from ldpstats.mechanisms.base import Mechanism, in_words, set_fields
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.hashed import AnswerHash, HashedBits, MD5Hash, UnknownHash, most_different
 from ldpstats.sampling import samplers
-from ldpstats.sampling import samplers as realised
 from ldpstats.sampling.samplers import SystemWords, system_words
 
 __all__ = ["RAPPOR", "BooleanRAPPOR", "RAPPORClient"]
@@ -47,9 +56,133 @@ _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 
 
+class TwoResponses(Mechanism):
+    """A permanent response to an answer, which is randomised anew for every report."""
+
+    f: float
+    p: float
+    q: float
+    lifetime_epsilon: float  # of any number of reports of one answer by one client
+    filter_digest: str  # of all that says which bits an answer owns
+
+    @abstractmethod
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+
+    @property
+    def p1(self) -> float:
+        """q*: P(bit = 1) in one report, of a bit that the answer owns."""
+        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def p0(self) -> float:
+        """p*: P(bit = 1) in one report, of any other bit."""
+        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def permanent(self) -> str | None:
+        """What `client` makes permanent responses from, beside its secret and the answer."""
+        return f"{self.filter_digest} {self.permanent_thresholds()[1]}" if self.f else None
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
+        turned = samplers.threshold(self.f / 2.0, "up")
+        return (1 << 64) - turned, turned
+
+    def report_thresholds(self) -> tuple[int, int]:
+        """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
+        up, down = ("up", "down") if self.q > self.p else ("down", "up")
+        one = samplers.threshold(self.q, down)  # type: ignore[arg-type]
+        return one, samplers.threshold(self.p, up)  # type: ignore[arg-type]
+
+    def _check_noise(self) -> None:
+        """Check f, p and q."""
+        set_fields(self, f=probability("f", self.f, one=False))
+        if 0.0 < self.f < _LEAST_F:
+            raise InvalidArgument(
+                "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
+            )
+        set_fields(self, p=probability("p", self.p))
+        set_fields(self, q=probability("q", self.q))
+        if self.p == self.q:
+            raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon of one report with the worst pair of answers; the sampler's.
+
+        `Audit.lifetime` is the epsilon of all reports of one answer (see `lifetime_audit`).
+        """
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, which gives each answer one permanent response for good.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            As for `collector`.
+        secret : bytes of length 32, optional
+            The device's secret, from a key store of its own.
+        state : path-like, optional
+            File that keeps the secret and the cohort, made (for its user alone) if there is none;
+            no answer or trace of one is in it. One that others may read or change is refused.
+            Where it counts (at f = 0), restoring an older copy gives the budget again.
+        max_epsilon : float, optional
+            The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
+            report.
+        allow_no_privacy : bool
+            Whether to run a mechanism that does not protect every answer that it should; and, at
+            f = 0, whether to report more than once.
+
+        Returns
+        -------
+        RAPPORClient
+
+        Raises
+        ------
+        InvalidArgument
+            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much;
+            for a secret of another kind, both a secret and a state, and a file that cannot be used.
+        MechanismMismatch
+            For the state of a client of another mechanism.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+
+        Notes
+        -----
+        With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
+        devices that never restart: a new secret gives each answer a new permanent response, and two
+        of them tell more than one lifetime. At f = 0 what must not be forgotten is that the report
+        was made, and only `state` keeps that.
+
+        One secret may serve several surveys. Those with the same filters and f, that differ in p
+        and q only, share the permanent response of every answer; others share none.
+        """
+        check_cohorts(self.n_cohorts)
+        once = self.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
+        spent = self.epsilon if once else self.lifetime_epsilon
+        self._permitted(spent, max_epsilon, allow_no_privacy)
+        check_audit(self.lifetime_audit())
+        return _client(self, system_words(entropy), secret, state, 1 if once else None)
+
+    def __str__(self) -> str:
+        return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
+
+
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
-class RAPPOR(HashedBits):
+class RAPPOR(TwoResponses, HashedBits):
     """RAPPOR (EPK14; FPE16 section II).
 
     The Bloom filter of the answer is randomised once and for all (permanent response: each bit
@@ -132,7 +265,7 @@ class RAPPOR(HashedBits):
         return tuple(getattr(self, item.name) for item in fields(self))
 
     def __post_init__(self) -> None:
-        _check_noise(self)
+        self._check_noise()
         one_of("hashing", self.hashing, _HASHES)
         self._check_bits()
         if self.hashing != "ldpstats" and self.alphabet is not None:
@@ -142,22 +275,12 @@ class RAPPOR(HashedBits):
                 raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
 
     @property
-    def p1(self) -> float:
-        """q*: P(bit = 1) in one report, of a bit that the answer owns."""
-        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
-
-    @property
-    def p0(self) -> float:
-        """p*: P(bit = 1) in one report, of any other bit."""
-        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
-
-    @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
         return self.worst_channel().epsilon()
 
     @property
-    def lifetime_epsilon(self) -> float:
+    def lifetime_epsilon(self) -> float:  # type: ignore[override]
         """Privacy of any number of reports of one answer by one client, in nats (EPK14 Thm 1)."""
         return self._permanent().worst_channel().epsilon()
 
@@ -166,7 +289,8 @@ class RAPPOR(HashedBits):
         return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, f=self.f, p=0.0, q=1.0)
 
     def _thresholds(self) -> tuple[int, int]:
-        owned, other, one, zero = _steps(self)
+        owned, other = self.permanent_thresholds()
+        one, zero = self.report_thresholds()
         both = owned * one + other * zero, other * one + owned * zero  # out of 2**128
         up = [-(-value >> 64) for value in both]
         down = [value >> 64 for value in both]
@@ -177,16 +301,8 @@ class RAPPOR(HashedBits):
         f, worst = self.f, self._permanent().worst_channel()
         bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
         declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
-        owned, other, *_ = _steps(self)
-        words = f"the permanent response of {self}"
-        return Audit(words, declared, worst.epsilon(), self._realised(owned, other))
-
-    def audit(self) -> Audit:
-        """Compare the declared epsilon of one report with the worst pair of answers; the sampler's.
-
-        `Audit.lifetime` is the epsilon of all reports of one answer (see `lifetime_audit`).
-        """
-        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+        words, sampler = f"the permanent response of {self}", self.permanent_thresholds()
+        return Audit(words, declared, worst.epsilon(), self._realised(*sampler))
 
     @property
     def answer_hash(self) -> AnswerHash:
@@ -194,63 +310,6 @@ class RAPPOR(HashedBits):
         if self.hashing == "given":
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
-
-    def client(  # type: ignore[override]
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        secret: bytes | None = None,
-        state: str | os.PathLike[str] | None = None,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> RAPPORClient:
-        """A respondent's client, which gives each answer one permanent response for good.
-
-        Parameters
-        ----------
-        entropy : callable, optional
-            As for `collector`.
-        secret : bytes of length 32, optional
-            The device's secret, from a key store of its own.
-        state : path-like, optional
-            File that keeps the secret and the cohort, made (for its user alone) if there is none;
-            no answer or trace of one is in it. One that others may read or change is refused.
-            Where it counts (at f = 0), restoring an older copy gives the budget again.
-        max_epsilon : float, optional
-            The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
-            report.
-        allow_no_privacy : bool
-            Whether to run a mechanism that does not protect every answer that it should; and, at
-            f = 0, whether to report more than once.
-
-        Returns
-        -------
-        RAPPORClient
-
-        Raises
-        ------
-        InvalidArgument
-            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much;
-            for a secret of another kind, both a secret and a state, and a file that cannot be used.
-        MechanismMismatch
-            For the state of a client of another mechanism.
-
-        Warns
-        -----
-        LDPWarning
-            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
-
-        Notes
-        -----
-        With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
-        devices that never restart: a new secret gives each answer a new permanent response, and two
-        of them tell more than one lifetime. At f = 0 what must not be forgotten is that the report
-        was made, and only `state` keeps that.
-
-        One secret may serve several surveys. Those with the same filters and f, that differ in p
-        and q only, share the permanent response of every answer; others share none.
-        """
-        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
 
     def client_document(self) -> dict[str, Any]:
         """What a device without Python is given, see `Mechanism.client_document`.
@@ -274,14 +333,15 @@ class RAPPOR(HashedBits):
         check_audit(self.audit())
         check_audit(self.lifetime_audit())
         names = ("owned", "absent", "one", "zero")
-        thresholds = dict(zip(names, map(str, _steps(self)), strict=True))
+        both = (*self.permanent_thresholds(), *self.report_thresholds())
+        thresholds = dict(zip(names, map(str, both), strict=True))
         draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
         question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
         spent = self.epsilon if once else self.lifetime_epsilon
         return client_document(self.fingerprint, spent, {"question": question})
 
     @cached_property
-    def filter_digest(self) -> str:
+    def filter_digest(self) -> str:  # type: ignore[override]
         """SHA-256, in hexadecimal digits, of all that says which bits an answer owns.
 
         Two surveys with one digest have the same filters of all answers.
@@ -290,31 +350,16 @@ class RAPPOR(HashedBits):
         law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
         return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
 
-    @property
-    def permanent(self) -> str | None:
-        """What `client` makes permanent responses from, beside its secret and the answer."""
-        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
-
-    def permanent_thresholds(self) -> tuple[int, int]:
-        """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
-        return _steps(self)[:2]
-
-    def report_thresholds(self) -> tuple[int, int]:
-        """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
-        return _steps(self)[2:]
-
-    def __str__(self) -> str:
-        return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it
-
 
 @named_only("BooleanRAPPOR(f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
-class BooleanRAPPOR(Enumerated):
+class BooleanRAPPOR(TwoResponses, Enumerated):
     """RAPPOR of a truth value: one bit, which a true answer owns and a false one does not.
 
     Its noise is that of `RAPPOR`, which makes it with ``n_bits=1``: where the answer is true the
     bit is 1 with probability ``p1 = (1 - f) q + f (p + q)/2``, where it is false with ``p0 = (1 -
-    f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1.
+    f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1. A
+    client that rests on `client_document` keeps nothing; that of `client` is as of `RAPPOR`.
 
     Parameters
     ----------
@@ -346,31 +391,8 @@ class BooleanRAPPOR(Enumerated):
     n_cells = 1
 
     def __post_init__(self) -> None:
-        _check_noise(self)
-        object.__setattr__(self, "categories", _truth_values("categories", self.categories))
-
-    @property
-    def p1(self) -> float:
-        """P(report 1) of a true answer."""
-        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
-
-    @property
-    def p0(self) -> float:
-        """P(report 1) of a false answer."""
-        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
-
-    @property
-    def permanent(self) -> str | None:
-        """What `client` makes permanent responses from, beside its secret and the answer."""
-        return f"{self.filter_digest} {_steps(self)[1]}" if self.f else None
-
-    def permanent_thresholds(self) -> tuple[int, int]:
-        """P(permanent bit = 1) of a true and of a false answer, out of 2^64."""
-        return _steps(self)[:2]
-
-    def report_thresholds(self) -> tuple[int, int]:
-        """P(report 1) where the permanent bit is 1, and where it is 0, out of 2^64."""
-        return _steps(self)[2:]
+        self._check_noise()
+        set_fields(self, categories=_truth_values("categories", self.categories))
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
@@ -383,7 +405,7 @@ class BooleanRAPPOR(Enumerated):
         return self.channel().epsilon()
 
     @property
-    def lifetime_epsilon(self) -> float:
+    def lifetime_epsilon(self) -> float:  # type: ignore[override]
         """Privacy of any number of reports of one answer by one client, in nats."""
         return float(np.log((1.0 - self.f / 2.0) / (self.f / 2.0))) if self.f else float("inf")
 
@@ -391,28 +413,12 @@ class BooleanRAPPOR(Enumerated):
         """The audit of all reports of one answer together: of the permanent response."""
         kept, turned = 1.0 - self.f / 2.0, self.f / 2.0
         channel = Dense(np.array([[kept, turned], [turned, kept]]))
-        up, down = realised.realised_ratios(*_steps(self)[:2])
+        up, down = samplers.realised_ratios(*self.permanent_thresholds())
         words = f"the permanent response of {self}"
         return Audit(words, self.lifetime_epsilon, channel.epsilon(), max(up, down))
 
-    def audit(self) -> Audit:
-        """As `RAPPOR.audit`."""
-        return replace(super().audit(), lifetime=self.lifetime_epsilon)
-
-    def client(  # type: ignore[override]
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        secret: bytes | None = None,
-        state: str | os.PathLike[str] | None = None,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> RAPPORClient:
-        """A respondent's client, as `RAPPOR.client`; the one of a client document keeps nothing."""
-        return _opened(self, entropy, secret, state, max_epsilon, allow_no_privacy)
-
     @cached_property
-    def filter_digest(self) -> str:
+    def filter_digest(self) -> str:  # type: ignore[override]
         """SHA-256, in hexadecimal digits, of the answers."""
         law = ["boolean", labels_to_json(self.categories)]
         return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
@@ -420,9 +426,6 @@ class BooleanRAPPOR(Enumerated):
     def cells_of_cohort(self, cohort: int) -> Array:
         """The bit that each answer owns, (2, 1): a false one owns none that is sent."""
         return np.array([[1], [0]])
-
-    def __str__(self) -> str:
-        return in_words(self, with_epsilon=False)
 
 
 def _truth_values(name: str, given: Any) -> pd.Index[Any]:
@@ -434,52 +437,7 @@ def _truth_values(name: str, given: Any) -> pd.Index[Any]:
     return labels
 
 
-def _check_noise(rappor: RAPPOR | BooleanRAPPOR) -> None:
-    """Check f, p and q."""
-    object.__setattr__(rappor, "f", probability("f", rappor.f, one=False))
-    if 0.0 < rappor.f < _LEAST_F:
-        raise InvalidArgument(
-            "f", rappor.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
-        )
-    object.__setattr__(rappor, "p", probability("p", rappor.p))
-    object.__setattr__(rappor, "q", probability("q", rappor.q))
-    if rappor.p == rappor.q:
-        raise InvalidArgument("q", rappor.q, "must differ from p: reports would say nothing")
-
-
-def _steps(rappor: RAPPOR | BooleanRAPPOR) -> tuple[int, int, int, int]:
-    """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""
-    turned = samplers.threshold(rappor.f / 2.0, "up")
-    up, down = ("up", "down") if rappor.q > rappor.p else ("down", "up")
-    one = samplers.threshold(rappor.q, down)  # type: ignore[arg-type]
-    zero = samplers.threshold(rappor.p, up)  # type: ignore[arg-type]
-    return (1 << 64) - turned, turned, one, zero
-
-
-def _opened(
-    rappor: RAPPOR | BooleanRAPPOR,
-    entropy: Callable[[int], bytes] | None,
-    secret: bytes | None,
-    state: str | os.PathLike[str] | None,
-    max_epsilon: float | None,
-    allow_no_privacy: bool,
-) -> RAPPORClient:
-    """A respondent's client, after the audits."""
-    check_cohorts(rappor.n_cohorts)
-    once = rappor.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
-    spent = rappor.epsilon if once else rappor.lifetime_epsilon
-    rappor._permitted(spent, max_epsilon, allow_no_privacy)
-    check_audit(rappor.lifetime_audit())
-    return opened_client(rappor, system_words(entropy), secret, state, 1 if once else None)
-
-
 # -- The respondent's device under RAPPOR: permanent responses from a secret, without a memory ----
-# The secret, the cohort and the permanent responses are specified in section 8 of
-# ``ldpstats/clients/SPECIFICATION.md``; `ldpstats.clients.portable` has the code.
-#
-# Surveys with the same filters and noise, in which only p and q differ, share the permanent
-# response of every answer, and tell nothing new. Any other two share none: were some answers
-# shared and others not, responses that differ would rule out some answers for sure.
 
 
 _FORMAT, _VERSION = "ldpstats-rappor-client", 2
@@ -624,7 +582,7 @@ class RAPPORClient(SingleDevice):
         )
 
 
-def opened_client(
+def _client(
     rappor: Any,
     words: SystemWords,
     secret: bytes | None,
@@ -641,33 +599,22 @@ def opened_client(
                 f"must be {portable.SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
             )
             raise InvalidArgument("secret", HIDDEN, remedy)
-        return _client(
-            rappor, portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret, words, budget
-        )
 
-    def drawn() -> tuple[int, bytes]:
-        new = words.bytes(portable.SECRET_BYTES)
-        return portable.cohort_of(new, max(rappor.n_cohorts, 1)), new
+    def with_cohort(secret: bytes) -> tuple[int, bytes]:
+        return portable.cohort_of(secret, max(rappor.n_cohorts, 1)), secret
 
     if state is None:
-        return _client(rappor, *drawn(), words, budget)
-    file = StateFile(state)
-    document, made = file.opened(lambda: _state(rappor, *drawn()))
-    cohort, kept = _checked_state(document, rappor, file.path)
-    if limit is not None:  # marks would be a trace of each report
-        budget = Budget(limit, file, document, made)
-    return _client(rappor, cohort, kept, words, budget)
-
-
-def _cohort_of(rappor: Any, secret: bytes) -> int:
-    return portable.cohort_of(secret, max(rappor.n_cohorts, 1))
-
-
-def _client(
-    rappor: Any, cohort: int, secret: bytes, words: SystemWords, budget: Budget
-) -> RAPPORClient:
-    cells = _alphabet_cells(rappor, cohort)
-    return RAPPORClient(rappor, cohort, secret, words, budget, cells)
+        drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
+        cohort, own = with_cohort(drawn)
+    else:
+        file = StateFile(state)
+        document, made = file.opened(
+            lambda: _state(rappor, *with_cohort(words.bytes(portable.SECRET_BYTES)))
+        )
+        cohort, own = _checked_state(document, rappor, file.path)
+        if limit is not None:  # marks would be a trace of each report
+            budget = Budget(limit, file, document, made)
+    return RAPPORClient(rappor, cohort, own, words, budget, _alphabet_cells(rappor, cohort))
 
 
 def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:

@@ -783,7 +783,7 @@ class URAP(Levelled, CategoryBits):
         """
         if self.levels is not None:
             return self._graded[0]
-        return even_bit(self.epsilon)[0] if self.theta is None else self.theta
+        return even_bit(self.epsilon / 2)[0] if self.theta is None else self.theta
 
     @property
     def d1(self) -> Any:
@@ -791,7 +791,7 @@ class URAP(Levelled, CategoryBits):
         if self.levels is not None:
             return self._graded[1]
         if self.theta is None:
-            return even_bit(self.epsilon)[1]
+            return even_bit(self.epsilon / 2)[1]
         return other_bit(self.theta, self.epsilon)
 
     @cached_property

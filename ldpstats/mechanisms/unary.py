@@ -61,13 +61,13 @@ class KRAPPOR(CategoryBits):
     @property
     def p1(self) -> float:
         """P(bit = 1) of the true category."""
-        return even_bit(self.epsilon)[0] if self.theta is None else self.theta
+        return even_bit(self.epsilon / 2)[0] if self.theta is None else self.theta
 
     @property
     def p0(self) -> float:
         """P(bit = 1) of any other category."""
         if self.theta is None:
-            return even_bit(self.epsilon)[1]
+            return even_bit(self.epsilon / 2)[1]
         return other_bit(self.theta, self.epsilon)
 
     def channel(self, candidates: Any = None) -> Bits:

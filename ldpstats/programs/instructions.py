@@ -353,7 +353,7 @@ OBJECTS: dict[type[Step], str] = {Flip: "flip", Roll: "roll", Spin: "spin", Card
 """What respondents hold, and what they do with it."""
 
 
-def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
+def counted_outcome(step: Then) -> tuple[Draw, int, Any] | None:
     """The object, the number of draws and the outcome that is counted; None if none is."""
     if not isinstance(step.first, Parts) or not isinstance(step.second, When):
         return None
@@ -361,6 +361,7 @@ def counted_outcome(step: Then) -> tuple[Step, int, Any] | None:
     own = drawn.outcomes
     if type(drawn) not in OBJECTS or own is None or any(s != drawn for s in step.first.steps):
         return None
+    assert isinstance(drawn, Draw)
     said = {
         label: branch.label
         for labels, branch in step.second.branches
