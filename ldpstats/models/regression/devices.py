@@ -35,8 +35,8 @@ from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
 from ldpstats.models.layout import in_turn, names_alpha
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.regression.fitted import Devices, FittedLaw
-from ldpstats.models.regression.results import RegressionResults, partial_score
-from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.models.regression.hypotheses import partial_score
+from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "refuse_devices"]
 
@@ -50,9 +50,7 @@ _PART = 0.1  # in a direction without information, from which on a parameter is 
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
 
-def fit_with_devices(
-    model: RegressionStructure, options: dict[str, Any]
-) -> DeviceRegressionResults:
+def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionResults:
     """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`.
 
     Parameters
@@ -116,13 +114,13 @@ def fit_with_devices(
     )
 
 
-def parametric_likelihood(model: RegressionStructure) -> ParametricRegression:
+def parametric_likelihood(model: Any) -> ParametricRegression:
     """The likelihood of a model over distinct rows."""
     matrices = [polynomial_matrix(one.mechanism, model.unknown) for one in model.data.response]
     return ParametricRegression(model.likelihood, tuple(matrices))
 
 
-def _refuse_options(model: RegressionStructure, options: dict[str, Any]) -> None:
+def _refuse_options(model: Any, options: dict[str, Any]) -> None:
     """Refuse what is not the maximum of the likelihood."""
     names = in_turn(list(model.unknown))
     usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
@@ -138,7 +136,7 @@ def _refuse_options(model: RegressionStructure, options: dict[str, Any]) -> None
         )
 
 
-def refuse_devices(model: RegressionStructure) -> None:
+def refuse_devices(model: Any) -> None:
     """Refuse what has no likelihood with unknown parameters.
 
     Raises
@@ -235,7 +233,7 @@ def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: li
 
 
 def _at_infinity(
-    model: RegressionStructure, likelihood: ParametricRegression, top: BoundedMaximum
+    model: Any, likelihood: ParametricRegression, top: BoundedMaximum
 ) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
     """Names of coefficients whose estimate is at infinity, and what has no standard error."""
     p = likelihood.p
@@ -311,13 +309,13 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def coefficients(self) -> pd.Series[float]:
         """The coefficients alone."""
-        found: pd.Series[float] = self.params.iloc[: self._m].rename("coefficients")
+        found: pd.Series[float] = self.params.iloc[: self.model.n_shown].rename("coefficients")
         return found
 
     @property
     def parameters(self) -> pd.Series[float]:
         """The unknown parameters alone."""
-        found: pd.Series[float] = self.params.iloc[self._m :].rename("parameters")
+        found: pd.Series[float] = self.params.iloc[self.model.n_shown :].rename("parameters")
         return found
 
     @property
@@ -337,12 +335,6 @@ class DeviceRegressionResults(RegressionResults):
         slopes = [j for at in self._terms.values() for j in at]
         fall = self.ratio_without(slopes) / 2.0 if slopes else 0.0
         return self.llf - fall, self.value - fall
-
-    @property
-    def _terms(self) -> dict[str, list[int]]:
-        from ldpstats.models.regression.results import terms_of
-
-        return terms_of(self)
 
     @property
     def penalises(self) -> bool:

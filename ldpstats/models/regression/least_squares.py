@@ -48,9 +48,7 @@ from ldpstats.models.posterior.densities import (
 )
 from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
 from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
-from ldpstats.models.regression.posterior import given_laws, no_coefficient
-from ldpstats.models.regression.presentation import few_notes, quantiles_in_words
-from ldpstats.models.regression.results import (
+from ldpstats.models.regression.hypotheses import (
     Degrees,
     linear_constraints,
     naive_params,
@@ -58,6 +56,8 @@ from ldpstats.models.regression.results import (
     t_contrasts,
     wald_contrast,
 )
+from ldpstats.models.regression.posterior import given_laws, no_coefficient
+from ldpstats.models.regression.presentation import decimals, few_notes, quantiles_in_words
 from ldpstats.models.regression.structure import (
     cluster_codes,
     covariates,
@@ -915,7 +915,7 @@ def linear_summary(
     """What is said of a `PrivatizedOLSResults`, whose coefficients are in `frame`."""
     shown = frame.iloc[:max_rows]
     letter = "t" if result.use_t else "z"
-    digits = _digits(shown["std_error"].to_numpy())
+    digits = decimals(shown["std_error"].to_numpy())
     rows = zip(
         shown[["estimate", "std_error"]].to_numpy(),
         result.tvalues.iloc[:max_rows],
@@ -934,12 +934,6 @@ def linear_summary(
         ],
         notes=_notes(result, len(shown), len(frame), details),
     )
-
-
-def _digits(se: Any) -> int:
-    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
-    smallest = float(se[se > 1e-9].min(initial=1.0))
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
 
 
 def _header(result: Any, details: bool) -> list[list[str]]:
