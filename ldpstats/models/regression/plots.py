@@ -34,7 +34,7 @@ from ldpstats.models.plots import (
     title_text,
 )
 from ldpstats.models.regression.effects import covariate, set_to
-from ldpstats.models.regression.fitted import FittedLaw, held
+from ldpstats.models.regression.fitted import FittedLaw, typical_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -473,6 +473,6 @@ def _averages(law: FittedLaw, name: str, values: Any, at: str) -> Average:
             rows = law.answered(law.distinct, name, value)
         else:
             rows = set_to(law, name, value)
-        parts.append(average(held(rows, "mean") if at == "mean" else rows, law.theta, of))
+        parts.append(average(typical_row(rows, "mean") if at == "mean" else rows, law.theta, of))
     R = np.eye(len(parts[0].value))[law.shown]
     return Average.stacked([part.times(R) for part in parts])
