@@ -1,4 +1,8 @@
-"""Fit coefficients and unknown parameters of devices together."""
+"""Regressions whose devices have unknown parameters: fit, and results.
+
+Coefficients and parameters are estimated together by maximum likelihood, with parameters held
+between 0 and 1.
+"""
 
 from __future__ import annotations
 
@@ -51,35 +55,35 @@ _REMEDY = "add a group of respondents with another device, or one whose paramete
 
 
 def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionResults:
-    """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`.
-
-    Parameters
-    ----------
-    model : RegressionStructure
-        With unknown parameters.
-    options : dict
-        Arguments of `fit`; none may differ from the default, but for method="mle".
-
-    Raises
-    ------
-    NotAvailable
-        For other options, weights and designs, and reports of bits.
-    NotIdentified
-        If the reports leave a coefficient or a parameter open; the message names it.
-    """
-    _refuse_options(model, options)
+    """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`."""
+    usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
+    for option, value in options.items():
+        if not any(value is one or value == one for one in usual.get(option, (None,))):
+            raise NotAvailable(
+                f"the unknown {in_turn(list(model.unknown))} and the coefficients are estimated by "
+                f"maximum likelihood alone: leave out {option}="
+            )
     refuse_devices(model)
     likelihood = parametric_likelihood(model)
     names = model.all_names
     check_identified(likelihood, names)
     top, rivals = search_bounded(likelihood, likelihood.start, likelihood.units)
-    infinite, fixed = _at_infinity(model, likelihood, top)
+    p, m = likelihood.p, likelihood.m
+    here = Maximum(
+        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
+    )
+    flat = flat_direction(likelihood.known(top.x[p:]), here, model.units)
+    infinite: tuple[str, ...] = ()
+    fixed = np.zeros(likelihood.size, dtype=bool)  # without a standard error
+    if flat is not None:
+        fixed[:p] = (flat > _FLAT).any(axis=0)
+        infinite = tuple(names[j] for j in np.flatnonzero(flat[0] > _FLAT))
     if infinite:  # places there are many, of the same coefficients
-        m = likelihood.m
         rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
     top = replace(top, held=top.held | fixed)
     if rivals:
-        shown = ", ".join(f"{name} = {v:.4g}" for name, v in _changed(names, top, rivals[0]))
+        apart = np.flatnonzero(np.abs(top.x - rivals[0].x) > 1e-3)[:4]
+        shown = ", ".join(f"{names[j]} = {float(rivals[0].x[j]):.4g}" for j in apart)
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
     if infinite:
         warnings.warn(
@@ -120,32 +124,8 @@ def parametric_likelihood(model: Any) -> ParametricRegression:
     return ParametricRegression(model.likelihood, tuple(matrices))
 
 
-def _refuse_options(model: Any, options: dict[str, Any]) -> None:
-    """Refuse what is not the maximum of the likelihood."""
-    names = in_turn(list(model.unknown))
-    usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
-    changed = [
-        name
-        for name, value in options.items()
-        if not any(value is one or value == one for one in usual.get(name, (None,)))
-    ]
-    if changed:
-        raise NotAvailable(
-            f"the unknown {names} and the coefficients are estimated by maximum likelihood alone: "
-            f"leave out {changed[0]}="
-        )
-
-
 def refuse_devices(model: Any) -> None:
-    """Refuse what has no likelihood with unknown parameters.
-
-    Raises
-    ------
-    NotAvailable
-        For weights and designs, and reports of bits.
-    InvalidArgument
-        If a parameter has the name of a coefficient.
-    """
+    """Refuse weights, designs, reports of bits, and parameters named like a coefficient."""
     names, data = in_turn(list(model.unknown)), model.data
     others = {*model.exog_names, *model.all_names[: -len(model.unknown)]}
     for name in model.unknown:
@@ -169,23 +149,15 @@ def refuse_devices(model: Any) -> None:
 def check_identified(
     likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
 ) -> None:
-    """Refuse devices that leave something open whatever the coefficients are.
+    """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    Parameters
-    ----------
-    likelihood : ParametricRegression
-    names : list of str
-        Of coefficients and parameters.
-    known : sequence of str
-        Parameters of which a prior tells: nothing is refused if one of them is open.
-    remedy : str
-        A further one.
+    `known` are parameters with a prior, and `remedy` is a further one.
     """
-    own, p, m = likelihood.units, likelihood.p, likelihood.m
+    scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
-    point = likelihood.start + own @ np.append(drawn, np.zeros(m))
+    point = likelihood.start + scale @ np.append(drawn, np.zeros(m))
     point[p:] = [float(v) for v in generic_point(1, m)[1]]
-    open_ = _open(own.T @ likelihood.expected(point) @ own)
+    open_ = _open(scale.T @ likelihood.expected(point) @ scale)
     left = [names[j] for j in np.flatnonzero(open_)]
     if set(left) & set(known):
         return
@@ -232,32 +204,7 @@ def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: li
     return found
 
 
-def _at_infinity(
-    model: Any, likelihood: ParametricRegression, top: BoundedMaximum
-) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
-    """Names of coefficients whose estimate is at infinity, and what has no standard error."""
-    p = likelihood.p
-    known = likelihood.known(top.x[p:])
-    here = Maximum(
-        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
-    )
-    fixed = np.zeros(likelihood.size, dtype=bool)
-    flat = flat_direction(known, here, model.units)
-    if flat is None:
-        return (), fixed
-    fixed[:p] = (flat > _FLAT).any(axis=0)
-    return tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _FLAT)), fixed
-
-
-def _changed(
-    names: list[str], top: BoundedMaximum, rival: BoundedMaximum
-) -> list[tuple[str, float]]:
-    """What differs between two maxima, as the second has it."""
-    apart = np.abs(top.x - rival.x) > 1e-3
-    return [(names[j], float(rival.x[j])) for j in np.flatnonzero(apart)][:4]
-
-
-# -- What a regression with unknown parameters of devices says ------------------------------------
+# -- results -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,7 +251,7 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def index(self) -> pd.Index[Any]:
         """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index(self._shown_names)
+        return pd.Index([self.model.all_names[j] for j in self.shown])
 
     @property
     def coefficients(self) -> pd.Series[float]:
@@ -355,12 +302,14 @@ class DeviceRegressionResults(RegressionResults):
         return pd.DataFrame(found, index=names, columns=names)
 
     def _likelihood_pvalues(self) -> Array:
-        p, found = self.joint.p, []
+        pvalues = []
         for j in self.shown:
-            estimate, fall = self.theta[j], self._fall_at_zero(j)
-            one = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
-            found.append(one if j < p else (one / 2.0 if estimate > 0.0 else 1.0))
-        return np.array(found)
+            fall = self._fall_at_zero(j)
+            p = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
+            if j >= self.joint.p:  # one-sided, of a parameter
+                p = p / 2.0 if self.theta[j] > 0.0 else 1.0
+            pvalues.append(p)
+        return np.array(pvalues)
 
     def _fall_at_zero(self, j: int) -> float:
         """Fall of the profile where a coefficient or parameter is zero."""
