@@ -251,7 +251,7 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def index(self) -> pd.Index[Any]:
         """Names of the coefficients, then of the unknown parameters."""
-        return pd.Index([self.model.all_names[j] for j in self.shown])
+        return pd.Index(self._shown_names)
 
     @property
     def coefficients(self) -> pd.Series[float]:

@@ -295,14 +295,15 @@ class RegressionResults(Presented):
             return 1.0
         n, p = self.model.nobs, len(self.model.data.names)
         sigma = float(np.exp(self.theta[self.model.n_shown]))
-        return sigma**2 * n / (n - p)
+        variance: float = sigma**2 * n / (n - p)
+        return variance
 
     # -- likelihood ----------------------------------------------------------------------------
 
     @property
     def nobs(self) -> int:
         """Number of respondents."""
-        return self.model.nobs
+        return int(self.model.nobs)
 
     @property
     def llf(self) -> float:
