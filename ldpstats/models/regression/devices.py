@@ -198,10 +198,10 @@ def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: li
             f"the information of the reports on {in_turn(list(some))} is singular at the estimate: "
             f"{_REMEDY}"
         )
-    found = np.full((likelihood.size, likelihood.size), np.nan)
+    V = np.full((likelihood.size, likelihood.size), np.nan)
     inverse = units_ @ np.linalg.inv(information) @ units_.T
-    found[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
-    return found
+    V[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
+    return V
 
 
 # -- results -----------------------------------------------------------------------------------
@@ -256,14 +256,16 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def coefficients(self) -> pd.Series[float]:
         """The coefficients alone."""
-        found: pd.Series[float] = self.params.iloc[: self.model.n_shown].rename("coefficients")
-        return found
+        coefficients: pd.Series[float] = self.params.iloc[: self.model.n_shown].rename(
+            "coefficients"
+        )
+        return coefficients
 
     @property
     def parameters(self) -> pd.Series[float]:
         """The unknown parameters alone."""
-        found: pd.Series[float] = self.params.iloc[self.model.n_shown :].rename("parameters")
-        return found
+        parameters: pd.Series[float] = self.params.iloc[self.model.n_shown :].rename("parameters")
+        return parameters
 
     @property
     def on_boundary(self) -> tuple[str, ...]:
@@ -297,9 +299,9 @@ class DeviceRegressionResults(RegressionResults):
 
     def information(self) -> pd.DataFrame:
         """Expected joint information of the reports at the estimate, (p + m, p + m)."""
-        found = self.joint.expected(self.theta)
+        information = self.joint.expected(self.theta)
         names = self.model.all_names
-        return pd.DataFrame(found, index=names, columns=names)
+        return pd.DataFrame(information, index=names, columns=names)
 
     def _likelihood_pvalues(self) -> Array:
         pvalues = []
@@ -319,7 +321,7 @@ class DeviceRegressionResults(RegressionResults):
         errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
         steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
         lost = self.top.held & (np.arange(errors.size) < self.joint.p)  # maxima at infinity
-        found = []
+        limits = []
         for j in self.shown:
             fall = self._fall_at_zero(j)
             lower, upper = bounded_profile(
@@ -328,8 +330,8 @@ class DeviceRegressionResults(RegressionResults):
             if lost[j]:  # zero alone can be left out
                 lower = lower if fall > drop and self.theta[j] > 0.0 else -np.inf
                 upper = upper if fall > drop and self.theta[j] < 0.0 else np.inf
-            found.append((lower, upper))
-        return np.array(found)
+            limits.append((lower, upper))
+        return np.array(limits)
 
     def ratio_without(self, fixed: Sequence[int]) -> float:
         return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))

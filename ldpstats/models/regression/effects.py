@@ -354,13 +354,13 @@ class AveragePredictions:
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
         """Labels of the rows."""
         labels, name = self.law.labels, self.by or None
-        found: pd.Index[Any]
+        index: pd.Index[Any]
         if labels is None:
-            found = pd.Index(groups, name=name, tupleize_cols=False)
-            return found
+            index = pd.Index(groups, name=name, tupleize_cols=False)
+            return index
         if not self.by:
-            found = pd.Index(labels, name=self.law.data.response_name)
-            return found
+            index = pd.Index(labels, name=self.law.data.response_name)
+            return index
         pairs = [(group, label) for group in groups for label in labels]
         return pd.MultiIndex.from_tuples(pairs, names=[name, self.law.data.response_name])
 
@@ -702,8 +702,8 @@ def margins_of(
     if at == "all":
         each = _each_effect(law, points, kinds, factors, method)
         return MarginalEffects(each, names, at, method, law, None)
-    found = _average_effect(law, points, kinds, factors, method)
-    return MarginalEffects(_by_category(found.value, law), names, at, method, law, found)
+    effects = _average_effect(law, points, kinds, factors, method)
+    return MarginalEffects(_by_category(effects.value, law), names, at, method, law, effects)
 
 
 def _given_rows(law: FittedLaw, atexog: Any) -> Points:
@@ -752,11 +752,11 @@ def _average_effect(
     k, m = len(law.shown), len(kinds) + len(factors)
     value, gradient = np.zeros((k, m)), np.zeros((k, m, points.size))
     slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
-    found = marginal_effects(points, law.theta, [j for _, j in slopes], method)
+    derivatives = marginal_effects(points, law.theta, [j for _, j in slopes], method)
     if slopes:
         places, shape = [i for i, _ in slopes], (-1, len(slopes))
-        value[:, places] = found.value.reshape(shape)[law.shown]
-        gradient[:, places] = found.gradient.reshape(*shape, points.size)[law.shown]
+        value[:, places] = derivatives.value.reshape(shape)[law.shown]
+        gradient[:, places] = derivatives.gradient.reshape(*shape, points.size)[law.shown]
     of = means(points.outcome, method.startswith("ey"))
     for place, up, down, divisor in _steps(law, points, kinds, factors):
         gap = average(up, law.theta, of) - average(down, law.theta, of)
@@ -773,8 +773,8 @@ def _each_effect(
     value = np.zeros((points.n, k, m))
     slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
     if slopes:
-        found = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
-        value[:, :, [i for i, _ in slopes]] = found[:, law.shown]
+        derivatives = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
+        value[:, :, [i for i, _ in slopes]] = derivatives[:, law.shown]
     beta, of = law.theta[: points.n_outcome], means(points.outcome, method.startswith("ey"))
     chances = points.law(law.theta)[0]
     for place, up, down, divisor in _steps(law, points, kinds, factors):

@@ -24,7 +24,6 @@ from ldpstats.inference.regression import (
     Cells,
     Points,
     average,
-    design_meat,
     enough_in_each,
     pearson,
     quadratic_form,
@@ -43,7 +42,12 @@ from ldpstats.likelihood.regression import (
     alike,
     predictors_of,
 )
-from ldpstats.models.regression.structure import Assembled, RegressionData, has_listed_reports
+from ldpstats.models.regression.structure import (
+    Assembled,
+    RegressionData,
+    has_listed_reports,
+    sandwich_meat,
+)
 
 __all__ = [
     "Devices",
@@ -419,7 +423,8 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     spread = cells.spread
     if placed is not None:
         influence = placed - likelihood.score_obs(law.theta) @ A @ cells.slopes.T
-        V, spread = _meat(results, influence), _meat(results, placed)
+        how = results.model.data, law.assembled, results.cov_type
+        V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, placed)
     statistic, df = quadratic_form(cells.gaps, V, spread)
     if not df:
         raise NotAvailable(
@@ -471,17 +476,6 @@ def _cells(
             placed[rows, there] = each
         at += len(sums)
     return Cells(gaps, spread, np.vstack([slopes for *_, slopes in blocks])), placed
-
-
-def _meat(results: Any, rows: Array) -> Array:
-    """Covariance of the weighted sum of rows, (m, m)."""
-    data, whole = results.model.data, results.law.assembled
-    if results.cov_type != "design":
-        return np.asarray((rows * whole.squares[:, None]).T @ rows)
-    assert data.weights is not None
-    at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-    at[data.inside] = whole.place
-    return design_meat(data.sample, rows * (whole.weights[0] / data.weights[0]), at)
 
 
 def _null(results: Any) -> str:

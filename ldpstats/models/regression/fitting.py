@@ -30,13 +30,12 @@ from ldpstats.inference.regression import (
     MOST_CLUSTERS,
     InformationShares,
     cluster_sandwich,
-    design_meat,
 )
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.predictors import stacked_indicators, start, units
 from ldpstats.likelihood.regression import Multinomial, Normal, RegressionLikelihood, Seen, Separate
 from ldpstats.models.regression.results import RegressionResults
-from ldpstats.models.regression.structure import cluster_codes
+from ldpstats.models.regression.structure import cluster_codes, sandwich_meat
 
 __all__ = ["compare_with_corrected", "fitted"]
 
@@ -208,7 +207,7 @@ def _covariance(
 ) -> tuple[Array, InformationShares | None]:
     """Covariance of all parameters, nan for those that are `fixed`, and shares of few clusters."""
     free = ~fixed
-    found = np.full(hessian.shape, np.nan)
+    full = np.full(hessian.shape, np.nan)
     if fixed.any():  # and nothing may be known on others, where some maxima are at infinity
         size, axes, _ = _in_units(model, -hessian, free)
         none = size <= 1e-6 * max(float(size[-1]), 1e-300) if size.size else size > 0.0
@@ -227,26 +226,19 @@ def _covariance(
     if kind == "nonrobust":
         if isinstance(model.data.outcome, Normal):  # as for least squares
             V = V * (model.nobs / (model.nobs - len(model.data.names)))
-        found[np.ix_(free, free)] = V
-        return found, None
+        full[np.ix_(free, free)] = V
+        return full, None
     whole = model.assembled
     scores = whole.likelihood.score_obs(theta)[:, free]
     if kind == "cluster":
         rows = (scores, whole.place, whole.weights, groups)
         known = None if correct is not None else _information_by_cluster(model, theta, groups)
         each = known if known is None else known[:, free][:, :, free]
-        found[np.ix_(free, free)], shares = cluster_sandwich(rows, V, model.nobs, correct, each)
-        return found, None if shares is None else shares.among(free)
-    if kind == "HC0":
-        meat = (scores * whole.squares[:, None]).T @ scores
-    else:
-        data = model.data
-        at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-        at[data.inside] = whole.place
-        factor = whole.weights[0] / data.weights[0]
-        meat = design_meat(data.sample, scores * factor, at)
-    found[np.ix_(free, free)] = V @ meat @ V
-    return found, None
+        full[np.ix_(free, free)], shares = cluster_sandwich(rows, V, model.nobs, correct, each)
+        return full, None if shares is None else shares.among(free)
+    meat = sandwich_meat(model.data, whole, kind, scores)
+    full[np.ix_(free, free)] = V @ meat @ V
+    return full, None
 
 
 def _in_units(model: Any, information: Array, free: Mask) -> tuple[Array, Array, Array]:
@@ -262,7 +254,7 @@ def _information_by_cluster(model: Any, theta: Array, groups: Any) -> Array | No
     whole = model.assembled
     if whole.likelihood.marginal is not None or not model.lists_reports:
         return None
-    found = []
+    each = []
     for cluster in range(int(groups.max()) + 1):
         at = np.flatnonzero(groups == cluster)
         rows = whole.place[at]
@@ -271,8 +263,8 @@ def _information_by_cluster(model: Any, theta: Array, groups: Any) -> Array | No
             likelihood=whole.likelihood.take(rows, whole.weights[at]),
             law=whole.law and whole.law.take(rows),
         )
-        found.append(inside.expected().matrix(theta))
-    return np.array(found)
+        each.append(inside.expected().matrix(theta))
+    return np.array(each)
 
 
 # -- corrected scores --------------------------------------------------------------------------
@@ -283,13 +275,13 @@ def _corrected_fit(
 ) -> RegressionResults:
     """The root of the corrected scores, with a sandwich covariance of it and of the law beside."""
     data, likelihood = model.data, model.likelihood
-    counts = np.ones(data.n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
-    weights = weights * (counts.sum() / weights.sum())
+    # a row for each respondent, as decoded answers depend on her report
+    each = replace(model.assembled, place=np.arange(data.n))
+    weights = each.weights
     phi = np.ones((data.n, 1))  # unbiased indicators of the configurations, (n, C)
     for name, reports in data.predictors.items():
-        each, _, _ = stacked_indicators(reports, weights, data.candidates.get(name))
-        phi = (phi[:, :, None] * each[:, None, :]).reshape(data.n, -1)
+        decoded, _, _ = stacked_indicators(reports, weights, data.candidates.get(name))
+        phi = (phi[:, :, None] * decoded[:, None, :]).reshape(data.n, -1)
     if not data.is_categorical:
         response = np.asarray(data.response)
     elif data.is_private:
@@ -299,8 +291,8 @@ def _corrected_fit(
         response = np.asarray(np.eye(len(data.categories))[data.response])
     m = model.n_shown
     starts = [] if first is None else [first[:m]]
-    found = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
-    if not found.on_path:
+    root = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
+    if not root.on_path:
         warnings.warn(
             "the root of the corrected score was not reached on the path from smoothed indicators, "
             "as happens where reports say little of the private predictors: it may be another than "
@@ -308,9 +300,9 @@ def _corrected_fit(
             ConvergenceWarning,
             5,
         )
-    theta, bread, rows = found.theta, found.bread, found.influence
+    theta, bread, rows = root.theta, root.bread, root.influence
     if isinstance(data.outcome, Normal):
-        spread = max(found.scale, _LEAST * float(np.var(data.response)))
+        spread = max(root.scale, _LEAST * float(np.var(data.response)))
         theta = np.append(theta, 0.5 * np.log(max(spread, 1e-300)))
     if data.marginal is not None:
         B = likelihood.B
@@ -323,21 +315,17 @@ def _corrected_fit(
         top = search(law, np.zeros(law.size), units(law)).maximum
         theta = np.append(theta, top.theta)
         bread = np.zeros((m + law.size, m + law.size))
-        bread[:m, :m], bread[m:, m:] = found.bread, -top.hessian
-        rows = np.hstack([found.influence, law.score_obs(top.theta)])
+        bread[:m, :m], bread[m:, m:] = root.bread, -top.hessian
+        rows = np.hstack([root.influence, law.score_obs(top.theta)])
     inverse, shares, df = np.linalg.inv(bread), None, None
     if kind == "cluster":
-        at = np.arange(data.n)
-        V, shares = cluster_sandwich((rows, at, weights, groups), inverse, model.nobs, correct)
-    elif kind == "design":
-        at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-        at[data.inside] = np.arange(data.n)
-        meat = design_meat(data.sample, rows * (weights[0] / data.weights[0]), at)
-        V = inverse @ meat @ inverse.T
-        df = degrees_of_freedom_estimation(data.sample, data.inside)
+        V, shares = cluster_sandwich(
+            (rows, each.place, weights, groups), inverse, model.nobs, correct
+        )
     else:
-        meat = (rows * (weights**2 / np.maximum(counts, 1.0))[:, None]).T @ rows
-        V = inverse @ meat @ inverse.T
+        V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
+    if kind == "design":
+        df = degrees_of_freedom_estimation(data.sample, data.inside)
     size = theta.size
     whole = np.zeros((size, size))
     there = np.ones(size, dtype=bool)
@@ -347,14 +335,14 @@ def _corrected_fit(
         model=model,
         theta=theta,
         covariance_all=whole,
-        value=found.value,
+        value=root.value,
         hessian=-bread,
         method="corrected",
         penalty=None,
         cov_type=kind,
-        converged=found.converged,
-        n_iter=found.n_iter,
-        n_maxima=found.n_roots,
+        converged=root.converged,
+        n_iter=root.n_iter,
+        n_maxima=root.n_roots,
         infinite=(),
         df=df,
         shares=None if shares is None else shares.among(there),

@@ -544,12 +544,12 @@ class Design:
     def terms(self) -> dict[str, npt.NDArray[np.int64]]:
         """Which columns each term of the formula has, by the name of the term."""
         place = {int(old): new for new, old in enumerate(self.chosen)}
-        found = {}
+        terms = {}
         for name, old in self.spec.slices.items():
             columns = [place[j] for j in range(old.start, old.stop) if j in place]
             if columns:
-                found[name] = np.array(columns, dtype=np.int64)
-        return found
+                terms[name] = np.array(columns, dtype=np.int64)
+        return terms
 
     def exog(self, newdata: object) -> list[Array]:
         """The design matrices, (n, p), of other respondents; rows with a missing value are NaN.
@@ -636,8 +636,8 @@ class PrivateColumn:
         known = {label: code for code, label in enumerate(self.labels.tolist())}
         absent = answers.isna().to_numpy()
         values = answers.astype(object).tolist()
-        found = [-1 if no else known.get(v, -2) for v, no in zip(values, absent, strict=True)]
-        codes = np.array(found, dtype=np.int64)
+        places = [-1 if no else known.get(v, -2) for v, no in zip(values, absent, strict=True)]
+        codes = np.array(places, dtype=np.int64)
         if (codes == -2).any():
             value = values[int(np.argmax(codes == -2))]
             remedy = f"is no category of {self.name!r}, which has {self.labels.tolist()[:20]}"
@@ -810,8 +810,8 @@ class Spec:
         """Where the columns of each term are; the intercept's name is Intercept."""
         if self.engine == "patsy":
             return dict(self.made.term_name_slices)
-        found = {str(term): place for term, place in self.made.term_slices.items()}
-        return {"Intercept" if name == "1" else name: place for name, place in found.items()}
+        places = {str(term): place for term, place in self.made.term_slices.items()}
+        return {"Intercept" if name == "1" else name: place for name, place in places.items()}
 
     def learned(self, factor: Factor) -> bool:
         """Whether a factor has a function with a state, such as ``center(age)``."""
@@ -992,19 +992,19 @@ class Response:
         distinct, codes = np.unique(self.values, return_inverse=True)
         return _categories(self.name, codes, [int(v) for v in distinct], family == "ordered")
 
-    def scores(self, given: object, family: str) -> Array | None:
+    def scores(self, scores: object, family: str) -> Array | None:
         """A number for each category of a private response of a linear model; None of others."""
         if self.private and self.labels is not None and family == "linear":
-            if given is None and len(self.labels) == 2 and not plain_numbers(self.labels):
+            if scores is None and len(self.labels) == 2 and not plain_numbers(self.labels):
                 return np.array([0.0, 1.0])
             try:
-                return checked_scores(given, self.labels)
+                return checked_scores(scores, self.labels)
             except InvalidArgument as error:
                 remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
-                raise InvalidArgument("scores", given, remedy) from None
-        if given is not None:
+                raise InvalidArgument("scores", scores, remedy) from None
+        if scores is not None:
             remedy = f"{self.name!r} is a private response only of model='linear': leave it out"
-            raise InvalidArgument("scores", {self.name: given}, remedy)
+            raise InvalidArgument("scores", {self.name: scores}, remedy)
         return None
 
 
@@ -1054,13 +1054,13 @@ def plain_numbers(labels: pd.Index[Any]) -> bool:
 
 
 def _numbers(name: str, values: Array) -> Response:
-    found = values.astype(np.float64)
-    if not np.isfinite(found).all():
+    response = values.astype(np.float64)
+    if not np.isfinite(response).all():
         raise InvalidArgument("response", name, "has infinite values: leave those rows out")
-    if found.min() == found.max():
-        remedy = f"is {found[0]:g} in all rows: there is nothing to explain"
+    if response.min() == response.max():
+        remedy = f"is {response[0]:g} in all rows: there is nothing to explain"
         raise InvalidArgument("response", name, remedy)
-    return Response(name, found, None, False)
+    return Response(name, response, None, False)
 
 
 def _categories(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -> Response:

@@ -237,7 +237,7 @@ def naive_params(
     if k:
         seen = Seen(np.eye(k), np.asarray(response, dtype=np.int64))
     whole = RegressionLikelihood(outcome, (predictors_of(outcome, X, offset),), seen, w)
-    found = search(whole, start(whole), units(whole), concave=True)
-    if found.flat is not None or not found.maximum.converged:
+    top = search(whole, start(whole), units(whole), concave=True)
+    if top.flat is not None or not top.maximum.converged:
         raise NotAvailable("the naive estimate is at infinity: the covariates separate the reports")
-    return found.maximum.theta
+    return top.maximum.theta

@@ -189,6 +189,7 @@ class PrivatizedOLS:
             raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
         self.response = pseudo_response(self.groups, self.scores, total, candidates)
         refuse_aliased(self.exog, self.exog_names, total)
+        self._fitted: LeastSquares | None = None
 
     @property
     def endog(self) -> Array:
@@ -205,11 +206,13 @@ class PrivatizedOLS:
         """Whether no report was randomised."""
         return all(group.mechanism.unprotected for group in self.groups)
 
-    @cached_property
+    @property
     def solution(self) -> LeastSquares:
         """The fit, without a covariance."""
-        y = self.response.values - self.offset
-        return least_squares(self.exog, y, self.times, self.weights)
+        if self._fitted is None:
+            y = self.response.values - self.offset
+            self._fitted = least_squares(self.exog, y, self.times, self.weights)
+        return self._fitted
 
     def fit(
         self,

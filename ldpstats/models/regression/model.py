@@ -146,7 +146,7 @@ class PrivatizedRegression:
     @property
     def equations(self) -> list[str]:
         """Names of the equations of a multinomial logit; one without a name for others."""
-        categories = self.categories
+        categories = self.data.categories
         if isinstance(self.data.outcome, Multinomial) and categories is not None:
             return [str(label) for label in categories[1:]]
         return [""]
@@ -154,7 +154,7 @@ class PrivatizedRegression:
     @property
     def threshold_names(self) -> list[str]:
         """Names of the thresholds between ordered categories, as statsmodels has them."""
-        categories = self.categories
+        categories = self.data.categories
         if not isinstance(self.data.outcome, Ordered) or categories is None:
             return []
         return [f"{a}/{b}" for a, b in pairwise(categories)]
@@ -410,9 +410,9 @@ class PrivatizedRegression:
             If the maximum is at infinity, or the iteration stopped before it.
         """
         if self.unknown:
-            given: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
-            given |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
-            return fit_with_devices(self, given)
+            options: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
+            options |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
+            return fit_with_devices(self, options)
         only = self.data.only_corrected
         if method is None:
             # mixtures of laws of numbers fit any other shape by effects that are not there

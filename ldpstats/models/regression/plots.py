@@ -109,21 +109,23 @@ def plot_coefficients(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age']
     """
-    given = list(results) if isinstance(results, list | tuple) else [results]
-    if not given:
+    several = list(results) if isinstance(results, list | tuple) else [results]
+    if not several:
         raise InvalidArgument("results", results, "are none: pass results of a regression")
     level(alpha)
     most = positive_integer("most", most)
-    frames = [_frame(one, alpha) for one in given]
+    frames = [_frame(one, alpha) for one in several]
     if labels is None:
-        called = [""] if len(given) == 1 else [str(i + 1) for i in range(len(given))]
+        called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
     else:
         called = [labels] if isinstance(labels, str) else list(labels)
-    if len(called) != len(given) or not all(isinstance(one, str) for one in called):
-        raise InvalidArgument("labels", labels, f"must be {len(given)} names, one for each result")
+    if len(called) != len(several) or not all(isinstance(one, str) for one in called):
+        raise InvalidArgument(
+            "labels", labels, f"must be {len(several)} names, one for each result"
+        )
     equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
     shown = _shown(frames, names, boolean("constant", constant))
-    subjects = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in given}
+    subjects = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in several}
     subjects.discard("")
     # what the coefficients are of, where all results agree
     of = f" of {subjects.pop()}" if len(subjects) == 1 else ""
@@ -150,8 +152,8 @@ def _frame(one: Any, alpha: float) -> pd.DataFrame:
     if isinstance(one, pd.DataFrame):
         if "params" not in one.columns:
             raise InvalidArgument("results", list(one.columns), remedy)
-        found = one.reindex(columns=["params", "lower", "upper"])
-        return _by_equation(found)
+        frame = one.reindex(columns=["params", "lower", "upper"])
+        return _by_equation(frame)
     params, ends = getattr(one, "params", None), getattr(one, "conf_int", None)
     if params is None or not callable(ends):
         raise InvalidArgument("results", type(one).__name__, remedy)
@@ -164,13 +166,13 @@ def _frame(one: Any, alpha: float) -> pd.DataFrame:
     else:
         names = params.index if isinstance(params, pd.Series) else one.model.exog_names
         index, values = pd.Index(names), np.asarray(params, dtype=np.float64)
-    found = pd.DataFrame(limits, index=index, columns=["lower", "upper"])
-    found.insert(0, "params", values)
+    frame = pd.DataFrame(limits, index=index, columns=["lower", "upper"])
+    frame.insert(0, "params", values)
     infinite = set(getattr(one, "infinite", ()))
-    full = [": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in found.index]
+    full = [": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in frame.index]
     lost = [name in infinite for name in full]
-    found.loc[lost, "params"] = np.nan  # at infinity, of which only the interval says something
-    return _by_equation(found)
+    frame.loc[lost, "params"] = np.nan  # at infinity, of which only the interval says something
+    return _by_equation(frame)
 
 
 def _by_equation(frame: pd.DataFrame) -> pd.DataFrame:
@@ -353,10 +355,12 @@ def _draw_effect(
             rows = set_to(law, name, value)
         parts.append(average(typical_row(rows, "mean") if at == "mean" else rows, law.theta, of))
     R = np.eye(len(parts[0].value))[law.shown]
-    found = Average.stacked([part.times(R) for part in parts])
+    predictions = Average.stacked([part.times(R) for part in parts])
     k = len(law.shown)
-    mean = found.value.reshape(-1, k)
-    se = np.sqrt(np.maximum(np.diagonal(found.covariance(law.covariance)), 0.0)).reshape(-1, k)
+    mean = predictions.value.reshape(-1, k)
+    se = np.sqrt(np.maximum(np.diagonal(predictions.covariance(law.covariance)), 0.0)).reshape(
+        -1, k
+    )
     low, high = law.intervals(mean, se, alpha)
     labels = ["prediction"] if law.labels is None else axis_labels(law.labels, _LONGEST)
     interval = interval_name(alpha) if k == 1 else "_none"

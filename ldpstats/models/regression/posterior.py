@@ -137,14 +137,14 @@ def _with_devices(
 ) -> PosteriorResults:
     """Draws of the coefficients and of unknown parameters of devices."""
     refuse_devices(model)
-    rest, own = _split(prior, model.unknown)
-    laws = [own.get(name, Beta()) for name in model.unknown]
+    rest, betas = _split(prior, model.unknown)
+    laws = [betas.get(name, Beta()) for name in model.unknown]
     a, b = (np.array([getattr(law, side) for law in laws]) for side in "ab")
     coefficients = _coefficient_prior(model, rest)
     likelihood = parametric_likelihood(model)
     name = model.unknown[0]
     more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
-    check_identified(likelihood, model.all_names, list(own), more)
+    check_identified(likelihood, model.all_names, list(betas), more)
     density = DevicesDensity(likelihood, coefficients, a, b)
     if density.peaks[1]:
         raise NotIdentified(
@@ -182,13 +182,13 @@ def _split(prior: Any, unknown: tuple[str, ...]) -> tuple[Any, dict[str, Beta]]:
         prior = prior.to_dict()
     if not isinstance(prior, Mapping):
         return prior, {}
-    own = {name: law for name, law in prior.items() if name in unknown}
-    for name, law in own.items():
+    betas = {name: law for name, law in prior.items() if name in unknown}
+    for name, law in betas.items():
         if not isinstance(law, Beta):
             remedy = "must be a prior of a probability, such as ldpstats.priors.Beta(2, 18)"
             raise InvalidArgument(f"prior[{name!r}]", law, remedy)
-    rest = {name: law for name, law in prior.items() if name not in own}
-    return (rest or None) if own else prior, own
+    rest = {name: law for name, law in prior.items() if name not in betas}
+    return (rest or None) if betas else prior, betas
 
 
 def _origin(model: Any, prior: str) -> Origin:
@@ -279,7 +279,7 @@ def no_coefficient(name: object, known: list[str]) -> InvalidArgument:
 
 def _prior_in_words(model: Any, prior: object) -> str:
     """The prior as the summary shows it."""
-    own = _laws(model, prior)
+    laws = _laws(model, prior)
     names, outcome = model.all_names, model.data.outcome
     p = len(model.exog_names) * len(model.equations)
     unit = " sd(response)" if isinstance(outcome, Numeric) else ""
@@ -287,18 +287,18 @@ def _prior_in_words(model: Any, prior: object) -> str:
     if isinstance(prior, Normal):
         words.append(f"coefficients {prior!r}")
     else:
-        words += [f"{names[j]} {Normal(*law)!r}" for j, law in own.items()]
-    if len([j for j in own if j < p]) < p or (p == 0 and not model.threshold_names):
-        rest = "other slopes" if own else "slopes"
+        words += [f"{names[j]} {Normal(*law)!r}" for j, law in laws.items()]
+    if len([j for j in laws if j < p]) < p or (p == 0 and not model.threshold_names):
+        rest = "other slopes" if laws else "slopes"
         words.append(f"{rest} Normal(0, {SLOPE:g}{unit} / sd(covariate))")
     if isinstance(outcome, Categorical):
         constant = model.constant
-        if model.threshold_names or (constant is not None and constant not in own):
+        if model.threshold_names or (constant is not None and constant not in laws):
             words.append("probabilities at the means of the covariates uniform")
-    elif model.constant is not None and model.constant not in own:
+    elif model.constant is not None and model.constant not in laws:
         scale = " sd(response)" if isinstance(outcome, Numeric) else ""
         words.append(f"level at the means of the covariates of sd {LEVEL:g}{scale}")
-    if isinstance(outcome, Numeric) and p not in own:
+    if isinstance(outcome, Numeric) and p not in laws:
         words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
     if model.data.marginal is not None:
         words.append(

@@ -118,7 +118,7 @@ def _header(results: Any, details: bool) -> list[list[str]]:
     epsilon = "Epsilon (nats):"
     if len(questions) > 1:
         epsilon = "Epsilon, all answers:"
-    elif len({mechanism.epsilon for mechanism in data.mechanisms()}) > 1:
+    elif len({group.mechanism.epsilon for _, groups in questions for group in groups}) > 1:
         epsilon = "Epsilon, largest:"
     right = [
         ("Respondents:", f"{results.nobs:,}"),
@@ -246,15 +246,16 @@ def kept_information(results: Any) -> float:
         clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
     m = clear.size
     if model.unknown:
-        own = np.linalg.inv(results.covariance_all[:m, :m])
+        known = np.linalg.inv(results.covariance_all[:m, :m])
     elif results.law.questions:
-        own = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
+        known = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
     else:
-        own = whole.expected(results.theta).matrix(results.theta[:m])
-    first, second = (np.linalg.slogdet(one) for one in (own, clear.matrix(results.theta[:m])))
-    if first[0] <= 0 or second[0] <= 0:
+        known = whole.expected(results.theta).matrix(results.theta[:m])
+    sign, log_reports = np.linalg.slogdet(known)
+    other_sign, log_answers = np.linalg.slogdet(clear.matrix(results.theta[:m]))
+    if sign <= 0 or other_sign <= 0:
         return float("nan")
-    return float(np.exp((first[1] - second[1]) / m))
+    return float(np.exp((log_reports - log_answers) / m))
 
 
 # -- words -------------------------------------------------------------------------------------

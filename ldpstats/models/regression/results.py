@@ -194,9 +194,11 @@ class RegressionResults(Presented):
 
         Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
         """
-        far = [name in self.infinite for name in self._shown_names]
-        found = self.theta[self.shown]
-        return shaped(self.model, np.where(far, np.copysign(np.inf, found), found), "params")
+        values = self.theta[self.shown]
+        if self.infinite:
+            far = [name in self.infinite for name in self._shown_names]
+            values = np.where(far, np.copysign(np.inf, values), values)
+        return shaped(self.model, values, "params")
 
     @cached_property
     def bse(self) -> Any:
@@ -283,8 +285,8 @@ class RegressionResults(Presented):
         labels = [
             one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
         ]
-        own = self.model.likelihood
-        gamma = self.theta[own.n_outcome : own.size].reshape(len(labels), -1).T
+        whole = self.model.likelihood
+        gamma = self.theta[whole.n_outcome : whole.size].reshape(len(labels), -1).T
         columns = pd.Index(labels, tupleize_cols=False)
         return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
 
@@ -434,8 +436,8 @@ class RegressionResults(Presented):
 
         z = -np.abs(np.asarray(self.tvalues).T.ravel())
         df = self._each_df
-        found = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
-        return shaped(self.model, found, "pvalues")
+        pvalues = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
+        return shaped(self.model, pvalues, "pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients.
@@ -549,8 +551,8 @@ class RegressionResults(Presented):
         by = np.tile(moves[slopes], equations)[:, None]
         with np.errstate(over="ignore"):
             ratios = np.exp(table[["estimate", "lower", "upper"]].to_numpy() * by)
-        found = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
-        return found.assign(p_value=table["p_value"])
+        odds = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
+        return odds.assign(p_value=table["p_value"])
 
     # -- profiles ------------------------------------------------------------------------------
 
@@ -831,10 +833,8 @@ class RegressionResults(Presented):
         values = naive_params(data.outcome, data.designs, response, *how)
         m = model.n_shown
         naive = shaped(model, values[:m], "naive")
-        params, bse = (
-            shaped(model, np.asarray(one).T.ravel()[:m], "params")
-            for one in (self.params, self.bse)
-        )
+        params = shaped(model, np.asarray(self.params).T.ravel()[:m], "params")
+        bse = shaped(model, np.asarray(self.bse).T.ravel()[:m], "params")
         columns = [params, bse, naive, naive / params]
         if isinstance(naive, pd.DataFrame):  # equation by equation
             order = pd.MultiIndex.from_product([naive.columns, naive.index])

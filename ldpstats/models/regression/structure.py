@@ -18,6 +18,7 @@ import pandas as pd
 
 from ldpstats.arguments import as_array, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotIdentified
+from ldpstats.inference.regression import design_meat
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.predictors import constant_column
 from ldpstats.likelihood.regression import (
@@ -57,6 +58,7 @@ __all__ = [
     "row_numbers",
     "row_weights",
     "same_labels",
+    "sandwich_meat",
     "shaped",
     "shaped_intervals",
     "whole_weights",
@@ -214,8 +216,10 @@ def same_labels(groups: Sequence[Reports], candidates: Any) -> pd.Index[Any]:
 
 def response_name(groups: Iterable[Reports], covariates: Sequence[str], default: str) -> str:
     """The name of the reports, if it is not that of a covariate which they were made from."""
-    known = [*(group.name for group in groups), default, "response"]
-    return next(name for name in known if name and (name not in covariates or name == known[-1]))
+    for name in [*(group.name for group in groups), default]:
+        if name and name not in covariates:
+            return name
+    return "response"
 
 
 # -- covariates --------------------------------------------------------------------------------
@@ -357,33 +361,33 @@ def aliased_columns(designs: Sequence[Array], ordered: bool = False) -> list[int
 
 def row_numbers(name: str, value: object, n: int) -> Array:
     """Finite numbers, one for each row, shape (n,)."""
-    given = value.to_numpy() if isinstance(value, pd.Series) else value
+    numeric = value.to_numpy() if isinstance(value, pd.Series) else value
     remedy = f"must be {n} finite numbers, one for each report"
-    return _finite(name, numbers(name, given, remedy, (n,)))
+    return _finite(name, numbers(name, numeric, remedy, (n,)))
 
 
 def row_weights(name: str, value: object, n: int) -> Array:
     """Weights of the rows, not negative and not all zero; ones where none are given."""
     if value is None:
         return np.ones(n)
-    found = row_numbers(name, value, n)
-    if (found < 0.0).any():
-        row = int(np.argmax(found < 0.0))
-        raise InvalidArgument(f"{name}, row {row + 1}", found[row].item(), "must not be negative")
-    if not found.any():
+    weights = row_numbers(name, value, n)
+    if (weights < 0.0).any():
+        row = int(np.argmax(weights < 0.0))
+        raise InvalidArgument(f"{name}, row {row + 1}", weights[row].item(), "must not be negative")
+    if not weights.any():
         raise InvalidArgument(name, value, "are all zero: no row would count")
-    return found
+    return weights
 
 
 def whole_weights(name: str, value: object, n: int) -> Array:
     """How many respondents each row stands for; ones where nothing is given."""
-    found = row_weights(name, value, n)
-    part = found != np.floor(found)
-    if part.any():
-        row = int(np.argmax(part))
+    times = row_weights(name, value, n)
+    broken = times != np.floor(times)
+    if broken.any():
+        row = int(np.argmax(broken))
         remedy = "must be a whole number of respondents; weights of a survey are weights="
-        raise InvalidArgument(f"{name}, row {row + 1}", found[row].item(), remedy)
-    return found
+        raise InvalidArgument(f"{name}, row {row + 1}", times[row].item(), remedy)
+    return times
 
 
 def cluster_codes(groups: object, n: int) -> tuple[Codes, int]:
@@ -504,6 +508,16 @@ def assembled(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     return Assembled(likelihood, place, weights, counts, law and law.take(first))
 
 
+def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:
+    """Covariance of the weighted sum of rows, (m, m): "HC0", or that of the survey's design."""
+    if cov_type != "design":
+        return np.asarray((rows * whole.squares[:, None]).T @ rows)
+    assert data.weights is not None
+    at = np.full(data.sample.w.shape, -1, dtype=np.int64)
+    at[data.inside] = whole.place
+    return design_meat(data.sample, rows * (whole.weights[0] / data.weights[0]), at)
+
+
 def distinct_rows(
     likelihood: RegressionLikelihood, law: ReportLaw | None = None
 ) -> tuple[RegressionLikelihood, tuple[Codes, Codes] | None]:
@@ -569,7 +583,7 @@ def shaped(model: Any, values: Array, name: str) -> Any:
     With unknown parameters of devices a Series in any case; their numbers come last, or are left
     out.
     """
-    categories = model.categories
+    categories = model.data.categories
     if model.unknown:
         names = [*model.all_names[: model.n_shown], *model.unknown]
         return pd.Series(values, index=names[: len(values)], name=name)
@@ -581,7 +595,7 @@ def shaped(model: Any, values: Array, name: str) -> Any:
 
 def shaped_intervals(model: Any, limits: Array) -> pd.DataFrame:
     """Limits, (m, 2), as a table."""
-    categories = model.categories
+    categories = model.data.categories
     index: Any = model.exog_names + model.threshold_names
     if model.unknown:
         index = [*model.all_names[: model.n_shown], *model.unknown]
