@@ -52,7 +52,7 @@ __all__ = [
     "covariate",
     "margins_of",
     "new_rows",
-    "predicted",
+    "predict_rows",
     "prediction_frame",
     "set_to",
 ]
@@ -69,12 +69,12 @@ _MOST_GROUPS = 50
 # -- predictions -------------------------------------------------------------------------------
 
 
-def predicted(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
+def predict_rows(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
     """Predictions; see `RegressionResults.predict`."""
     which = one_of("which", which, ("mean", "linear"))
     points, whole, index = new_rows(law, exog, offset)
     if which == "mean":
-        values = _filled(row_means(points, law.theta)[0], whole)
+        values = _among_all(row_means(points, law.theta)[0], whole)
         if law.labels is None:
             return pd.Series(values[:, law.shown[0]], index=index, name="predicted")
         return pd.DataFrame(values, index=index, columns=law.labels)
@@ -85,10 +85,10 @@ def predicted(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
     eta = design.eta(law.theta[: points.n_outcome])
     if isinstance(outcome, Multinomial):
         assert law.data.categories is not None
-        return pd.DataFrame(_filled(eta, whole), index=index, columns=law.data.categories[1:])
+        return pd.DataFrame(_among_all(eta, whole), index=index, columns=law.data.categories[1:])
     if isinstance(outcome, Ordered):  # without thresholds
         eta = replace(design, q=1).eta(np.append(law.theta[: design.p], 0.0)) * -1.0
-    return pd.Series(_filled(eta[:, 0], whole), index=index, name="linear")
+    return pd.Series(_among_all(eta[:, 0], whole), index=index, name="linear")
 
 
 def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.DataFrame:
@@ -99,7 +99,7 @@ def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.D
     assert variances is not None
     mean, se = values[:, law.shown], np.sqrt(np.maximum(variances[:, law.shown], 0.0))
     each = [mean, se, *law.intervals(mean, se, alpha)]
-    table = np.column_stack([_filled(one, whole).ravel() for one in each])
+    table = np.column_stack([_among_all(one, whole).ravel() for one in each])
     index: Any = rows
     if law.labels is not None:
         pairs = [(row, label) for row in rows for label in law.labels]
@@ -108,7 +108,7 @@ def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.D
     return pd.DataFrame(table, index=index, columns=["mean", "se", "lower", "upper"])
 
 
-def _filled(values: Array, whole: Mask) -> Array:
+def _among_all(values: Array, whole: Mask) -> Array:
     """Values of the whole rows among all, others NaN."""
     if whole.all():
         return values
@@ -375,7 +375,7 @@ def average_predictions(
     if at is not None:
         if by is not None:
             raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
-        by, chosen = _chosen(law, at)
+        by, chosen = _values_of(law, at)
         kind = "adjusted"
     of, points = means(law.data.outcome), law.distinct
 
@@ -416,7 +416,7 @@ def average_predictions(
     return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
 
 
-def _chosen(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
+def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
     """The covariate or private predictor of `at`, and the values that all are set to."""
     remedy = 'must be one covariate with its values, such as {"age": [20, 40, 60]}'
     if not isinstance(at, Mapping) or len(at) != 1 or not isinstance(next(iter(at)), str):

@@ -37,7 +37,7 @@ from ldpstats.likelihood.regression import Multinomial, Normal, RegressionLikeli
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import cluster_codes, sandwich_meat
 
-__all__ = ["compare_with_corrected", "fitted"]
+__all__ = ["compare_with_corrected", "fit_regression"]
 
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ _SHARE = 0.1  # part in a flat direction from which on a coefficient is named in
 _LEAST = 1e-12  # of the spread of a number, below which its residual variance is not told
 
 
-def fitted(
+def fit_regression(
     model: Any,
     method: str,
     penalty: str | None,

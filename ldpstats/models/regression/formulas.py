@@ -578,7 +578,7 @@ class Design:
         for codes in configurations:
             matrix = np.full((whole.size, len(self.names)), np.nan)
             if whole.any():
-                table = held_at(some, self.private, codes)
+                table = with_answers(some, self.private, codes)
                 matrix[whole] = self.spec.matrix(table)[:, self.chosen]
             matrices.append(matrix)
         return matrices
@@ -657,7 +657,7 @@ def combinations(columns: Sequence[PrivateColumn]) -> Array:
     return np.asarray(codes)
 
 
-def held_at(
+def with_answers(
     frame: pd.DataFrame,
     columns: Sequence[PrivateColumn],
     codes: Array | Mapping[str, Array],
@@ -693,7 +693,7 @@ def design_matrices(
         raise InvalidArgument("formula", text, f"{remedy}: use fewer of these")
     # every category occurs, so that levels and names are those of all
     mixed = {c.name: codes[np.arange(n) % C, j] for j, c in enumerate(private)}
-    learning = _repeated(held_at(frame, private, mixed), times)
+    learning = _row_each(with_answers(frame, private, mixed), times)
     spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
     hidden = {column.name for column in private}
     for factor in (factor for term in formula.terms for factor in term):
@@ -725,7 +725,7 @@ def design_matrices(
     for configuration in codes:
         matrix = first
         if private or times is not None:
-            matrix = spec.matrix(held_at(frame, private, configuration))
+            matrix = spec.matrix(with_answers(frame, private, configuration))
         if chosen.size < matrix.shape[1]:
             matrix = np.ascontiguousarray(matrix[:, chosen])
         matrices.append(matrix)
@@ -751,13 +751,13 @@ def marginal_matrix(
         return None, None
     if right is None:
         right = formula.without(column.name for column in private)
-    spec, matrix = Spec.of("marginal", right, _repeated(frame, times), formula.engine, names)
+    spec, matrix = Spec.of("marginal", right, _row_each(frame, times), formula.engine, names)
     if times is not None:
         matrix = spec.matrix(frame)
     return spec, pd.DataFrame(matrix, index=frame.index, columns=list(spec.columns))
 
 
-def _repeated(frame: pd.DataFrame, times: Array | None) -> pd.DataFrame:
+def _row_each(frame: pd.DataFrame, times: Array | None) -> pd.DataFrame:
     """A table with a row for each respondent, from which means and knots are learned."""
     if times is None:
         return frame
@@ -793,7 +793,7 @@ class Spec:
     ) -> tuple[Spec, Array]:
         """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
         shown = right if text is None else text
-        made, matrix, columns = _evaluated(argument, shown, engine, right, frame, names)
+        made, matrix, columns = _evaluate(argument, shown, engine, right, frame, names)
         terms, _ = terms_of(argument, engine, right, shown)
         factors = [factor for term in terms for factor in term]
         there = frozenset().union(*(factor.names | factor.functions for factor in factors))
@@ -803,7 +803,7 @@ class Spec:
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
         how = self.engine, self.made, frame, self.names
-        return _evaluated(self.argument, self.text, *how)[1]
+        return _evaluate(self.argument, self.text, *how)[1]
 
     @property
     def slices(self) -> dict[str, slice]:
@@ -822,7 +822,7 @@ class Spec:
         return any(key in factor.code for key in known)
 
 
-def _evaluated(
+def _evaluate(
     argument: str,
     text: str,
     engine: str,

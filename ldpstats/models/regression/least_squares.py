@@ -62,7 +62,7 @@ from ldpstats.models.regression.hypotheses import (
     t_contrasts,
     wald_contrast,
 )
-from ldpstats.models.regression.posterior import given_laws, no_coefficient
+from ldpstats.models.regression.posterior import no_coefficient, prior_laws
 from ldpstats.models.regression.presentation import decimals, few_notes, quantiles_in_words
 from ldpstats.models.regression.structure import (
     cluster_codes,
@@ -400,7 +400,7 @@ class PrivatizedOLS:
                 raise no_coefficient(name, names)
             return [names.index(name)]
 
-        laws = given_laws(prior, len(names), places)
+        laws = prior_laws(prior, len(names), places)
         # the normal linear model of the pseudo-response
         design = Scaled(self.exog, 2, self.offset)
         likelihood = RegressionLikelihood(Numeric(), (design,), self.response.values, self.times)

@@ -32,14 +32,14 @@ from ldpstats.likelihood.regression import (
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.devices import fit_with_devices
-from ldpstats.models.regression.fitting import fitted
+from ldpstats.models.regression.fitting import fit_regression
 from ldpstats.models.regression.posterior import regression_posterior
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
     aliased_columns,
-    assembled,
+    assemble,
     covariates,
     has_listed_reports,
     report_channel,
@@ -192,7 +192,7 @@ class PrivatizedRegression:
     @cached_property
     def assembled(self) -> Assembled:
         """The likelihood over distinct rows."""
-        return assembled(self.data, self.unknown)
+        return assemble(self.data, self.unknown)
 
     @property
     def likelihood(self) -> RegressionLikelihood:
@@ -425,7 +425,7 @@ class PrivatizedRegression:
             penalty = one_of("penalty", penalty, ("jeffreys",))
         maxiter = positive_integer("maxiter", maxiter)
         del disp
-        return fitted(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
+        return fit_regression(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
 
     def fit_posterior(
         self,

@@ -52,7 +52,7 @@ from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.models.regression.fitting import compare_with_corrected
 from ldpstats.priors import Beta, Normal
 
-__all__ = ["given_laws", "no_coefficient", "regression_posterior"]
+__all__ = ["no_coefficient", "prior_laws", "regression_posterior"]
 
 
 Array = npt.NDArray[Any]
@@ -240,10 +240,10 @@ def _laws(model: Any, prior: object) -> Laws:
         known = [*model.exog_names, *[one for one in names if one not in model.exog_names]]
         raise no_coefficient(name, known)
 
-    return given_laws(prior, p * len(model.equations), places)
+    return prior_laws(prior, p * len(model.equations), places)
 
 
-def given_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> Laws:
+def prior_laws(prior: object, p: int, places: Callable[[object], list[int]]) -> Laws:
     """Means and standard deviations by place: of p coefficients, or of the `places` of names."""
     if prior is None:
         return {}

@@ -276,10 +276,11 @@ def model_name(outcome: Any) -> str:
 
 def total_epsilon(data: Any) -> float:
     """The largest epsilon that a respondent has spent on all questions of the model."""
-    kinds = [*([data.response] if data.is_private else []), *data.predictors.values()]
-    if not kinds:
-        return float("inf")
-    return float(sum(max(group.mechanism.epsilon for group in groups) for groups in kinds))
+    questions = [*([data.response] if data.is_private else []), *data.predictors.values()]
+    total = 0.0
+    for groups in questions:
+        total += max(group.mechanism.epsilon for group in groups)
+    return float(total) if questions else float("inf")
 
 
 def decimals(se: Array) -> int:

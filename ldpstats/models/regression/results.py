@@ -55,10 +55,10 @@ from ldpstats.models.regression.hypotheses import (
 )
 from ldpstats.models.regression.presentation import model_name, regression_summary, total_epsilon
 from ldpstats.models.regression.structure import (
+    coefficient_table,
     conditional_value,
     distinct_rows,
-    shaped,
-    shaped_intervals,
+    interval_table,
 )
 
 if TYPE_CHECKING:
@@ -198,12 +198,14 @@ class RegressionResults(Presented):
         if self.infinite:
             far = [name in self.infinite for name in self._shown_names]
             values = np.where(far, np.copysign(np.inf, values), values)
-        return shaped(self.model, values, "params")
+        return coefficient_table(self.model, values, "params")
 
     @cached_property
     def bse(self) -> Any:
         """Standard errors, shaped as `params`; nan for infinite estimates."""
-        return shaped(self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse")
+        return coefficient_table(
+            self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse"
+        )
 
     @property
     def tvalues(self) -> Any:
@@ -229,7 +231,9 @@ class RegressionResults(Presented):
         """
         df, m = self.degrees, len(self.shown)
         each = [df(row[None, :]) if callable(df) else df for row in np.eye(m)]
-        return shaped(self.model, np.array([np.inf if v is None else v for v in each]), "df")
+        return coefficient_table(
+            self.model, np.array([np.inf if v is None else v for v in each]), "df"
+        )
 
     @property
     def _each_df(self) -> Any:
@@ -405,7 +409,7 @@ class RegressionResults(Presented):
         """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        return shaped(self.model, self._likelihood_pvalues(), "pvalues")
+        return coefficient_table(self.model, self._likelihood_pvalues(), "pvalues")
 
     def _likelihood_pvalues(self) -> Array:
         """p-values by the profiles that intervals are cut from."""
@@ -437,7 +441,7 @@ class RegressionResults(Presented):
         z = -np.abs(np.asarray(self.tvalues).T.ravel())
         df = self._each_df
         pvalues = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
-        return shaped(self.model, pvalues, "pvalues")
+        return coefficient_table(self.model, pvalues, "pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients.
@@ -478,7 +482,7 @@ class RegressionResults(Presented):
                 half = z * np.sqrt(np.diagonal(self.covariance_all)[self.shown])
                 limits = np.column_stack([center - half, center + half])
             self._limits[alpha, method] = limits
-        return shaped_intervals(self.model, self._limits[alpha, method].copy())
+        return interval_table(self.model, self._limits[alpha, method].copy())
 
     @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
@@ -832,9 +836,9 @@ class RegressionResults(Presented):
         how = configuration, weights, data.offset
         values = naive_params(data.outcome, data.designs, response, *how)
         m = model.n_shown
-        naive = shaped(model, values[:m], "naive")
-        params = shaped(model, np.asarray(self.params).T.ravel()[:m], "params")
-        bse = shaped(model, np.asarray(self.bse).T.ravel()[:m], "params")
+        naive = coefficient_table(model, values[:m], "naive")
+        params = coefficient_table(model, np.asarray(self.params).T.ravel()[:m], "params")
+        bse = coefficient_table(model, np.asarray(self.bse).T.ravel()[:m], "params")
         columns = [params, bse, naive, naive / params]
         if isinstance(naive, pd.DataFrame):  # equation by equation
             order = pd.MultiIndex.from_product([naive.columns, naive.index])
@@ -928,9 +932,9 @@ class RegressionResults(Presented):
         >>> results.predict([[1.0, -1.0], [1.0, 1.0]]).round(1).tolist()
         [0.1, 0.5]
         """
-        from ldpstats.models.regression.effects import predicted
+        from ldpstats.models.regression.effects import predict_rows
 
-        return predicted(self.law, exog, which, offset)
+        return predict_rows(self.law, exog, which, offset)
 
     @names_alpha
     def get_prediction(

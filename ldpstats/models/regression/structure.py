@@ -1,8 +1,9 @@
 """The data of a regression on privatised answers, as checked arrays, and its likelihood.
 
 `response_data` takes what a caller passes: groups of reports, covariates, weights and clusters.
-`assembled` makes the likelihood of `RegressionData` over distinct rows, with the channels that the
-expected information of the reports is summed over. `shaped` names coefficients.
+`assemble` makes the likelihood of `RegressionData` over distinct rows, with the channels that the
+expected information of the reports is summed over. `coefficient_table` and `interval_table` name
+coefficients.
 """
 
 from __future__ import annotations
@@ -43,12 +44,14 @@ __all__ = [
     "Assembled",
     "RegressionData",
     "aliased_columns",
-    "assembled",
+    "assemble",
     "cluster_codes",
+    "coefficient_table",
     "conditional_value",
     "covariates",
     "distinct_rows",
     "has_listed_reports",
+    "interval_table",
     "outcome_of",
     "refuse_aliased",
     "report_channel",
@@ -59,8 +62,6 @@ __all__ = [
     "row_weights",
     "same_labels",
     "sandwich_meat",
-    "shaped",
-    "shaped_intervals",
     "whole_weights",
 ]
 
@@ -453,7 +454,7 @@ class Assembled:
         return ExpectedInformation(likelihood.outcome, likelihood.designs, weights, self.law)
 
 
-def assembled(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
+def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     """The likelihood of the data; `unknown` are parameters of the devices of the response."""
     n = data.n
     scale = np.zeros(n)
@@ -577,7 +578,7 @@ def conditional_value(likelihood: RegressionLikelihood, theta: Array) -> float:
 # -- coefficients as labelled tables -----------------------------------------------------------
 
 
-def shaped(model: Any, values: Array, name: str) -> Any:
+def coefficient_table(model: Any, values: Array, name: str) -> Any:
     """A number for each coefficient: a Series, or a DataFrame of a multinomial logit.
 
     With unknown parameters of devices a Series in any case; their numbers come last, or are left
@@ -593,7 +594,7 @@ def shaped(model: Any, values: Array, name: str) -> Any:
     return pd.Series(values, index=model.exog_names + model.threshold_names, name=name)
 
 
-def shaped_intervals(model: Any, limits: Array) -> pd.DataFrame:
+def interval_table(model: Any, limits: Array) -> pd.DataFrame:
     """Limits, (m, 2), as a table."""
     categories = model.data.categories
     index: Any = model.exog_names + model.threshold_names
