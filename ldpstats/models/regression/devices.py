@@ -91,13 +91,13 @@ def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionRes
             f"{in_turn(list(infinite))}. Their intervals have no end, and fit_posterior() has "
             "finite estimates",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     V = _covariance(likelihood, top, names)
     return DeviceRegressionResults(
@@ -147,11 +147,16 @@ def refuse_devices(model: Any) -> None:
 
 
 def check_identified(
-    likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
+    likelihood: ParametricRegression,
+    names: list[str],
+    known: Sequence[str] = (),
+    remedy: str = "",
+    depth: int = 4,
 ) -> None:
     """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    `known` are parameters with a prior, and `remedy` is a further one.
+    `known` are parameters with a prior, `remedy` is a further one, and the caller of the package is
+    `depth` calls above.
     """
     scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
@@ -172,7 +177,7 @@ def check_identified(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
             LDPWarning,
-            stacklevel=5,
+            stacklevel=depth,
         )
 
 

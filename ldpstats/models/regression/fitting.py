@@ -96,14 +96,14 @@ def fit_regression(
             "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
             "estimates",
             ConvergenceWarning,
-            5,
+            3,
         )
     elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached (twice "
             f"the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass start_params",
             ConvergenceWarning,
-            5,
+            3,
         )
     if data.predictors and not data.is_categorical:
         compare_with_corrected(model, top.theta)
@@ -148,7 +148,7 @@ def compare_with_corrected(model: Any, theta: Array) -> None:
             f"{model.endog_names} given the predictors is not that of the model, and private "
             "predictors are taken for what makes its shape: use method='corrected'",
             MisfitWarning,
-            6,
+            4,
         )
 
 
@@ -298,7 +298,7 @@ def _corrected_fit(
             "as happens where reports say little of the private predictors: it may be another than "
             "the consistent one; compare method='mle'",
             ConvergenceWarning,
-            5,
+            4,
         )
     theta, bread, rows = root.theta, root.bread, root.influence
     if isinstance(data.outcome, Normal):

@@ -144,7 +144,7 @@ def _with_devices(
     likelihood = parametric_likelihood(model)
     name = model.unknown[0]
     more = f"; or give what is known of a parameter, prior={{'{name}': Beta(2, 18)}}, say"
-    check_identified(likelihood, model.all_names, list(betas), more)
+    check_identified(likelihood, model.all_names, list(betas), more, depth=5)
     density = DevicesDensity(likelihood, coefficients, a, b)
     if density.peaks[1]:
         raise NotIdentified(
