@@ -192,7 +192,7 @@ def _notes(results: Any, alpha: float, n_shown: int, n: int, details: bool) -> l
                 "reports of private predictors; the fit maximises that of all reports."
             )
         notes.append("The law of the private predictors given public ones is in marginal_params.")
-    elif results.law.questions:
+    elif model.data.predictors:
         notes.append("Corrected scores assume no law of the private predictors.")
     if details:
         try:
@@ -247,7 +247,7 @@ def kept_information(results: Any) -> float:
     m = clear.size
     if model.unknown:
         known = np.linalg.inv(results.covariance_all[:m, :m])
-    elif results.law.questions:
+    elif model.data.predictors:
         known = np.linalg.inv(np.linalg.inv(-results.hessian)[:m, :m])
     else:
         known = whole.expected(results.theta).matrix(results.theta[:m])
