@@ -408,11 +408,7 @@ class AnswerHash:
     n_cells: int
     is_known: ClassVar[bool] = True
     is_compiled: ClassVar[bool] = True  # whether the kernels compute it
-
-    @property
-    def document_name(self) -> str:
-        """Its name in client documents."""
-        return "ldpstats"
+    document_name: ClassVar[str] = "ldpstats"  # in client documents
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
@@ -428,10 +424,7 @@ class MD5Hash(AnswerHash):
     """The hash of google/rappor's Python client."""
 
     is_compiled = False
-
-    @property
-    def document_name(self) -> str:
-        return "md5"
+    document_name = "md5"
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
@@ -458,7 +451,7 @@ class UnknownHash(AnswerHash):
     is_compiled = False
 
     @property
-    def document_name(self) -> str:
+    def document_name(self) -> str:  # type: ignore[override]
         raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:

@@ -512,8 +512,20 @@ class RAPPORClient(SingleDevice):
 
     def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
         """The bits of the permanent response, (m,)."""
-        rappor = self.mechanism
-        text, cells = self._owned(value)
+        rappor, cells = self.mechanism, None
+        if self._cells is not None:
+            code = int(encode("value", [value], rappor.labels())[0][0])
+            text, cells = str(rappor.labels()[code]), self._cells[code].tolist()
+        elif rappor._device is not None:
+            device = rappor._device
+            with suppress(portable.Refused):
+                text, cells = device.read(value), device.hash.of(value, self.cohort)
+        if cells is None:
+            # an Enum is hashed as the text that it is, not as what it calls itself; others are
+            # refused
+            answer, cohort = pd.Series([value], dtype=object), np.array([self.cohort])
+            cells = rappor.answer_hash.own(answer, cohort)[0].tolist()
+            text = str.__str__(value)
         owned, absent = rappor.permanent_thresholds()
         head = f"{self.cohort} {absent} {rappor.filter_digest}"
         return np.array(
@@ -521,20 +533,6 @@ class RAPPORClient(SingleDevice):
                 self._secret, head, text, cells, rappor.n_cells, owned, absent
             )
         )
-
-    def _owned(self, value: object) -> tuple[str, list[int]]:
-        """The text of an answer, and the cells that it owns."""
-        rappor = self.mechanism
-        if self._cells is not None:
-            code = int(encode("value", [value], rappor.labels())[0][0])
-            return str(rappor.labels()[code]), self._cells[code].tolist()
-        device = rappor._device
-        with suppress(portable.Refused):
-            if device is not None:
-                return device.read(value), device.hash.of(value, self.cohort)
-        # an Enum is hashed as the text that it is, not as what it calls itself; others are refused
-        cells = rappor.answer_hash.own(pd.Series([value], dtype=object), np.array([self.cohort]))
-        return str.__str__(value), cells[0].tolist()
 
     def privatize(self, values: object, missing: str = "raise") -> NoReturn:
         """Refused: a device has the answers of one respondent."""
@@ -571,7 +569,7 @@ class RAPPORClient(SingleDevice):
         if not isinstance(device, RAPPORClient):
             raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
         cohort, secret = _checked_state(document, mechanism, "document")
-        cells = _alphabet_cells(mechanism, cohort)
+        cells = None if mechanism.is_open else mechanism.cells_of_cohort(cohort)
         return replace(device, cohort=cohort, _secret=secret, _cells=cells)
 
     def __repr__(self) -> str:
@@ -614,11 +612,8 @@ def _client(
         cohort, own = _checked_state(document, rappor, file.path)
         if limit is not None:  # marks would be a trace of each report
             budget = Budget(limit, file, document, made)
-    return RAPPORClient(rappor, cohort, own, words, budget, _alphabet_cells(rappor, cohort))
-
-
-def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:
-    return None if rappor.is_open else rappor.cells_of_cohort(cohort)
+    cells = None if rappor.is_open else rappor.cells_of_cohort(cohort)
+    return RAPPORClient(rappor, cohort, own, words, budget, cells)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:

@@ -8,7 +8,6 @@ keeps secret under a personalised mechanism.
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -413,13 +412,14 @@ class Levelled(Mechanism):
         """Codes of the sensitive categories."""
         return sensitive_codes(self.sensitive, self.categories)
 
-    @abstractmethod
-    def _realised(self) -> Array:
-        """Epsilon of each sensitive category by Q, in nats."""
+    def _worst(self, raised: Array) -> float:
+        """Largest epsilon of a category; where levels differ, plus what one leaks beyond its own.
 
-    @abstractmethod
-    def _worst(self, realised: Array) -> float:
-        """Where levels differ, the largest, plus what a category leaks beyond its own."""
+        Of each sensitive category, then of all others where there is one more.
+        """
+        if self.levels is None:
+            return float(raised.max())
+        return float(self.epsilon + np.max(raised - np.append(self.levels, 0.0)[: raised.size]))
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds.
@@ -430,7 +430,9 @@ class Levelled(Mechanism):
         audit = super().audit()
         if self.levels is None:
             return audit
-        return replace(audit, channel=self._worst(self._realised()))
+        Q: Any = self.channel()
+        raised = Q.ratios(self._at) if isinstance(Q, Uniformised) else Q.raised()
+        return replace(audit, channel=self._worst(raised))
 
     def pair_epsilon(self) -> Array:
         """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
@@ -616,12 +618,6 @@ class URR(Levelled, Enumerated):
         weights = samplers.weights_of(self._replacements, 0)
         own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
         return self._worst(np.array(own))
-
-    def _worst(self, realised: Array) -> float:
-        return float(self.epsilon + np.max(realised - np.array(self.levels)))
-
-    def _realised(self) -> Array:
-        return self._channel.ratios(self._at)
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -914,15 +910,6 @@ class URAP(Levelled, CategoryBits):
         if not self._at.size:
             return 0.0
         return self._worst(samplers.realised_bits_raised(*self._thresholds(), self.format.n_others))
-
-    def _worst(self, raised: Array) -> float:
-        """Largest epsilon of a category and of others; where levels differ, what leaks is added."""
-        if self.levels is None:
-            return float(raised.max())
-        return float(self.epsilon + np.max(raised - np.append(self.levels, 0.0)))
-
-    def _realised(self) -> Array:
-        return self.channel().raised()
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

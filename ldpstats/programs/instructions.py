@@ -99,7 +99,13 @@ class _Writer:
     def sequence(self, step: Step, first: bool = False) -> tuple[_Block, ...]:
         """The sentences of a step, one after the other."""
         block = self.block(step)
-        if first and asks_the_truth(step):
+        begins, asked = step, False  # whether it begins with branches for the true answer
+        while isinstance(begins, When | Then):
+            if isinstance(begins, When):
+                begins, asked = begins.source, True
+            else:
+                begins = begins.second if isinstance(begins.first, Truth) else begins.first
+        if first and asked and isinstance(begins, Truth):
             hidden = any(self.objects.values())
             notes = (self.words.say("unseen"),) if hidden else ()
             return (_Block(self.words.say("think"), notes), *block.inner)
@@ -412,18 +418,6 @@ def objects_of(step: Step) -> dict[type[Step], dict[Step, int]]:
             numbers.setdefault(first, len(numbers) + 1)
         waiting += reversed(first.children)
     return found
-
-
-def asks_the_truth(step: Step) -> bool:
-    """Whether a step begins with branches for the true answer."""
-    asked = False
-    while isinstance(step, When | Then):
-        asked |= isinstance(step, When)
-        if isinstance(step, When):
-            step = step.source
-        else:
-            step = step.second if isinstance(step.first, Truth) else step.first
-    return asked and isinstance(step, Truth)
 
 
 # -- A design that says "no" and "yes", in the words or codes of a survey -------------------------

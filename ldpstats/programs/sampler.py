@@ -57,16 +57,11 @@ def sampler(law: Law, outputs: list[Any]) -> Sampler:
     common = [Fraction(even.base)] * k + [Fraction(0)] * (len(outputs) - k)  # type: ignore[arg-type]
     for label, p in even.extra.items():
         common[places[label]] += Fraction(p)  # type: ignore[arg-type]
+    total = lcm(*{p.denominator for p in ([own, *common] if own >= 0 else common)})
     if own >= 0:
-        total = _denominator([own, *common])
         return _Own(k, inversion([int(p * total) for p in (own, *common)]))
-    total = _denominator(common)
     accepted = [1 + own / p for p in common[:k]]
     return _Others(k, inversion([int(p * total) for p in common]), accepted)
-
-
-def _denominator(chances: list[Any]) -> int:
-    return lcm(*{p.denominator for p in chances})
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +142,7 @@ class _ByRow(Sampler):
         if x not in self.rows:
             row = self.law.row(x)
             # all outputs, so that its size does not tell which category it is
-            weights, total = [0] * len(self.places), _denominator(list(row.values()))
+            weights, total = [0] * len(self.places), lcm(*{p.denominator for p in row.values()})  # type: ignore[union-attr]
             for label, p in row.items():
                 weights[self.places[label]] = p.numerator * (total // p.denominator)  # type: ignore[union-attr]
             self.rows[x] = inversion(weights)
