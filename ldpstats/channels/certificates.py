@@ -127,7 +127,7 @@ class ULDP:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The lines, in a notebook."""
         return html_lines(str(self))
 
 
@@ -316,7 +316,7 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The lines, in a notebook."""
         return html_lines(str(self))
 
 

@@ -254,7 +254,13 @@ def forced_dice(yes: Any = 1, no: Any = 6, sides: int = 6, answers: Any = _ANSWE
     """
     said_no, said_yes = two_labels("answers", answers)
     sides = positive_integer("sides", sides, 2)
-    named = {name: _sides(name, value, sides) for name, value in (("yes", yes), ("no", no))}
+    named: dict[str, list[int]] = {}
+    for name, value in (("yes", yes), ("no", no)):
+        items = [value] if isinstance(value, Integral) else listed(name, value, _SIDES)
+        chosen = {positive_integer(name, item) for item in items}
+        if max(chosen, default=0) > sides:
+            raise InvalidArgument(name, value, f"must be among 1 to {sides}, the sides of the die")
+        named[name] = sorted(chosen)
     both = set(named["yes"]) & set(named["no"])
     if both:
         raise InvalidArgument("no", no, f"must have no side of yes=: {min(both)} is in both")
@@ -364,16 +370,6 @@ def _on(outcome: str, labels: tuple[Any, ...]) -> Device:
     if outcome == "truth":
         return truth
     return next(say(label) for label in labels if outcome == f"say {label}")
-
-
-def _sides(name: str, value: object, sides: int) -> list[int]:
-    """Sides of a die, in their order."""
-    items = [value] if isinstance(value, Integral) else listed(name, value, _SIDES)
-    found = [positive_integer(name, item) for item in items]
-    for side in found:
-        if side > sides:
-            raise InvalidArgument(name, value, f"must be among 1 to {sides}, the sides of the die")
-    return sorted(set(found))
 
 
 # -- Unrelated questions, whose share of "yes" is known, or estimated with a second group ---------

@@ -617,10 +617,15 @@ def threshold_of(chance: float, rest: float) -> int:
 
 
 class CategoryBits(Mechanism):
-    """A mechanism that reports a bit for each category, in their order."""
+    """A mechanism that reports a bit for each category, in their order.
+
+    A bit is 1 with probability p1 if its category is the answer, p0 if not.
+    """
 
     n_outputs = 0
     n_cohorts = 0
+    p1: Any
+    p0: Any
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
@@ -653,6 +658,14 @@ class CategoryBits(Mechanism):
         ones = counts_vector("n", n, (k,) if n.ndim == 1 else (1, k)).reshape(1, k)
         each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
         return BitCounts(ones, counts_vector("nobs", each, (1,)), self)
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> BitCounts:
+        self._closed(candidates)
+        nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[: self.n_bits]
+        ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
+        return BitCounts(ones[None, :], np.array([nobs]), self)
 
 
 LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold epsilon

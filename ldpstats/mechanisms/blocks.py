@@ -398,7 +398,7 @@ class HadamardResponse(BlockMechanism):
 
 
 def _hadamard_design(k: int, order: int) -> HadamardDesign:
-    """As many matrices as the categories need."""
+    """The design with as few matrices as the categories need."""
     return HadamardDesign(k, -(-k // (order - 1)), order)
 
 

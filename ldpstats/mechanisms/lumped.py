@@ -328,11 +328,3 @@ class LumpedUnary(CategoryBits):
     def _sampler_epsilon(self) -> float:
         up, down = samplers.realised_ratios(*self._thresholds())
         return up + down if self.n_bits > 1 else max(up, down)
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> BitCounts:
-        self._closed(candidates)
-        nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[:-1]
-        ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
-        return BitCounts(ones[None, :], np.array([nobs]), self)

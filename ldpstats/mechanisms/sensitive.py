@@ -879,7 +879,7 @@ class URAP(Levelled, CategoryBits):
         return own, other, threshold_of(self.told, self.d2)
 
     def _each(self) -> tuple[list[int], list[int], int]:
-        """As `_thresholds`, of each sensitive category."""
+        """Thresholds of own bits, of others' and of revealing, for each sensitive category."""
         own, other, told = self._thresholds()
         if self.levels is None:
             own, other = own[:1] * self._at.size, other[:1] * self._at.size

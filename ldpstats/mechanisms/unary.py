@@ -106,11 +106,3 @@ class KRAPPOR(CategoryBits):
 
     def _sampler_epsilon(self) -> float:
         return samplers.realised_epsilon_bits(*self._thresholds())
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> BitCounts:
-        self._closed(candidates)
-        nobs = int(np.sum(true_counts))
-        ones = rng.binomial(true_counts, self.p1) + rng.binomial(nobs - true_counts, self.p0)
-        return BitCounts(ones[None, :], np.array([nobs]), self)

@@ -31,7 +31,6 @@ from ldpstats.programs.polynomials import (
 
 __all__ = [
     "MOST_DEEP",
-    "MOST_STEPS",
     "Another",
     "Cards",
     "Cohorts",
