@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -21,30 +20,30 @@ _KINDS: dict[str, Any] = {
         *(steps.Hashed, steps.Cohorts),
     )
 }
+_FIELDS = {kind: kind.__match_args__ for kind in _KINDS.values()}
 _OPTIONAL = ("names", "shares")  # written only where they are not the default
 
 
 def step_to_dict(step: steps.Step) -> dict[str, Any]:
     """A step as plain JSON types."""
     document: dict[str, Any] = {"step": type(step).__name__.lower()}
-    for item in fields(step):  # type: ignore[arg-type]
-        value = getattr(step, item.name)
-        if value is not None or item.name not in _OPTIONAL:
-            document[item.name] = _plain(value)
+    for name in _FIELDS[type(step)]:
+        value = getattr(step, name)
+        if value is not None or name not in _OPTIONAL:
+            document[name] = _plain(value)
     return document
 
 
 def _plain(value: Any) -> Any:
     """A field of a step in JSON types; a polynomial as the list of its terms."""
-    match value:
-        case steps.Step():
-            return step_to_dict(value)
-        case Polynomial():
-            return [[str(factor), dict(monomial)] for monomial, factor in value.terms]
-        case Fraction():
-            return str(value)
-        case tuple():
-            return [_plain(item) for item in value]
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, steps.Step):
+        return step_to_dict(value)
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Polynomial):
+        return [[str(factor), dict(monomial)] for monomial, factor in value.terms]
     return value
 
 
@@ -58,7 +57,7 @@ def step_from_dict(document: object, depth: int = 0) -> steps.Step:
     name = document["step"]
     if name not in _KINDS:
         raise InvalidArgument("step", name, f"must be one of {', '.join(_KINDS)}")
-    known = [item.name for item in fields(_KINDS[name])]
+    known = _FIELDS[_KINDS[name]]
     given = {key: value for key, value in document.items() if key != "step"}
     if not set(known) - set(_OPTIONAL) <= set(given) <= set(known):
         remedy = f"a {name} has the fields {', '.join(known) or '(none)'}"

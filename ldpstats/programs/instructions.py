@@ -402,7 +402,7 @@ def told_step(step: Step) -> Step:
 
 def _open(step: Step) -> list[Polynomial]:
     """The probabilities of an object that depend on unknown parameters: what some people do."""
-    law = step.law if isinstance(step, Draw) and type(step) in OBJECTS else ()
+    law = step.law if isinstance(step, Draw) and type(step) in OBJECTS and step.unknown else ()
     return [p for _, p in law if isinstance(p, Polynomial)]
 
 

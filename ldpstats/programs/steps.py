@@ -6,9 +6,8 @@ truth is, and those that draw nothing, or one of the other answers.
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -56,7 +55,7 @@ __all__ = [
 MOST_DEEP, MOST_STEPS = 60, 20_000
 
 
-class Step(ABC):
+class Step:
     """One step of a device; those that it is made of are among its fields.
 
     Two steps are equal when all that they are made of is, types of labels included. The
@@ -111,7 +110,7 @@ class Step(ABC):
         return None if self.children else answers
 
     def _fields(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, item.name) for item in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in self.__match_args__)  # type: ignore[attr-defined]
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
@@ -354,7 +353,7 @@ class Flip(Draw):
     def _checked(self) -> dict[str, Any]:
         return {"p": chance("p", self.p)}
 
-    @property
+    @cached_property
     def law(self) -> Proportions:  # type: ignore[override]
         return ("heads", self.p), ("tails", 1 - self.p)
 
@@ -379,6 +378,9 @@ class Roll(Draw):
     def law(self) -> Proportions:  # type: ignore[override]
         share = Fraction(1, self.sides)
         return tuple((side, share) for side in range(1, self.sides + 1))
+
+    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
+        return tuple(range(1, self.sides + 1))
 
     def __repr__(self) -> str:
         return f"roll({self.sides})"
@@ -443,7 +445,7 @@ class Question(Draw):
             "answers": two_labels("answers", self.answers),
         }
 
-    @property
+    @cached_property
     def law(self) -> Proportions:  # type: ignore[override]
         no, yes = self.answers
         return (no, 1 - self.prevalence), (yes, self.prevalence)
