@@ -61,7 +61,6 @@ from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
 
 __all__ = [
     "KINDS",
-    "Array",
     "CategoryBits",
     "Mechanism",
     "check_document",

@@ -368,7 +368,7 @@ class CustomMechanism(Enumerated):
                 raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
             line = " ".join(text.split())
             line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-            object.__setattr__(self, name, line)
+            set_fields(self, **{name: line})
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -544,7 +544,7 @@ class Product(Enumerated):
             if not isinstance(name, str) or not name:
                 raise InvalidArgument("questions", name, _QUESTIONS)
             made[str.__str__(name)] = listed_mechanism(f"questions[{name!r}]", mechanism)
-        object.__setattr__(self, "questions", MappingProxyType(made))
+        set_fields(self, questions=MappingProxyType(made))
         for sizes in (self._sizes, tuple(part.k for part in self._parts)):
             if np.prod([float(size) for size in sizes]) > _MOST:
                 shown = " x ".join(map(str, sizes))
