@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.boundary import edge_range
+from ldpstats.inference.boundary import clip_unit, edge_binomial, edge_normal, edge_range
 from ldpstats.inference.tails import (
     CellLaw,
     chi2_critical,
@@ -22,8 +22,24 @@ from ldpstats.inference.tails import (
     skewed_pvalue,
     two_sided,
 )
+from ldpstats.inference.tests import exact_binomial, wilson
 
-__all__ = ["Difference", "fewest_draws", "inverted", "wald"]
+__all__ = [
+    "Difference",
+    "clip_unit",
+    "edge_binomial",
+    "edge_normal",
+    "exact_binomial",
+    "fewest_draws",
+    "inverted",
+    "percentile",
+    "profile",
+    "scheffe",
+    "simultaneous_alpha",
+    "skewed",
+    "wald",
+    "wilson",
+]
 
 
 Array = npt.NDArray[np.float64]

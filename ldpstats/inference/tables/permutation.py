@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tables.effects import Blocks, Spread
+from ldpstats.inference.tables.effects import Blocks, Spread, blocks_of
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, count_table, slots
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.likelihood.covariance import finite_array
