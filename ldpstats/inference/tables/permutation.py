@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tables.effects import Blocks, Spread, blocks_of
+from ldpstats.inference.tables.effects import Blocks, Spread
 from ldpstats.inference.tables.independence import CrossMoments, Whitening, count_table, slots
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.likelihood.covariance import finite_array
@@ -357,6 +357,7 @@ def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
     --------
     Two labels of three respondents each. N W_ij V_ij is 6 in 2 of 20 tables, 2/3 in the others:
 
+    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> spread = Spread.of(blocks_of(np.eye(2), [3, 3]), np.full(2, 0.5), np.eye(2) / 3**0.5)
     >>> [round(value, 6) for value in moments([spread, spread.scaled(6)])]
     [1.2, 4.0, 21.866667]
@@ -473,6 +474,7 @@ def score_cumulants(
 
     Examples
     --------
+    >>> from ldpstats.inference.tables.effects import blocks_of
     >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
     >>> rows, columns = blocks_of(np.eye(2), [10, 10]), blocks_of(np.eye(2), [12, 8])
     >>> law = score_cumulants(Whitening.of([part]), [part], [rows], [columns])
