@@ -7,6 +7,11 @@ sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total, which makes it unbia
 takes a variance from has the moments of a chi-square variable, whose degrees of freedom follow
 (Satterthwaite). Of least squares and single respondents these are HC2 and the degrees of freedom of
 Bell and McCaffrey.
+
+Then averages of functions of the linear predictors, with derivatives by all parameters. With
+private predictors an average is also one over their configurations, whose law given the public
+covariates has parameters of its own; the derivatives include those. At the end chi-square
+statistics of what was reported against what a regression expects.
 """
 
 from __future__ import annotations
@@ -56,17 +61,6 @@ _NORMAL = 1000.0  # degrees of freedom from which on a bound of them does
 class InformationShares:
     """How the information on parameters is spread over clusters, or respondents.
 
-    Parameters
-    ----------
-    basis : array, shape (P, p)
-        Parameters from units in which the information of all clusters is the identity.
-    values : array, shape (G, r)
-        Eigenvalues of the share of each cluster in these units, from 0 to 1.
-    vectors : array, shape (G, p, r)
-        Its eigenvectors.
-    times : array, shape (G,)
-        How many clusters, alike in all, each stands for.
-
     References
     ----------
     R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
@@ -74,21 +68,14 @@ class InformationShares:
     methods for cluster-robust variance estimation, Journal of Business & Economic Statistics 2018.
     """
 
-    basis: Array
-    values: Array
-    vectors: Array
-    times: Array
+    basis: Array  # (P, p): parameters from units in which the information of all is the identity
+    values: Array  # (G, r): eigenvalues of the share of each cluster in these units, from 0 to 1
+    vectors: Array  # (G, p, r): its eigenvectors
+    times: Array  # (G,): how many clusters, alike in all, each stands for
 
     @classmethod
     def of_clusters(cls, information: Array, inverse: Array) -> InformationShares:
-        """Those of clusters by their information, (G, p, p).
-
-        Parameters
-        ----------
-        information : array, shape (G, p, p)
-        inverse : array, shape (p, p)
-            Takes scores to parameters: the inverse of the information of all.
-        """
+        """Those of clusters by their information, (G, p, p); `inverse`, (p, p), is that of all."""
         total = information.sum(axis=0)
         scale = np.sqrt(np.diagonal(total))
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -121,7 +108,7 @@ class InformationShares:
         return np.asarray(rows.T @ rows)
 
     def among(self, free: npt.NDArray[np.bool_]) -> InformationShares:
-        """The same with rows of the basis for others than the `free` parameters, (P,), too."""
+        """With rows of the basis for others than the `free` parameters, (P,), too."""
         basis = np.zeros((free.size, self.basis.shape[1]))
         basis[free] = self.basis
         return replace(self, basis=basis)
@@ -136,8 +123,7 @@ class InformationShares:
         """Degrees of freedom of the variance of L times the first parameters, L of shape (q, m).
 
         Of several contrasts those of the Wishart matrix with the same total variance (Pustejovsky
-        and Tipton's "HTZ"); nan where single clusters determine more than half of a contrast, so
-        that its variance cannot be estimated.
+        and Tipton's "HTZ"); nan where single clusters determine more than half of a contrast.
         """
         ell = (L @ self.basis[: L.shape[1]]).T
         q, size = ell.shape[1], ell.size
@@ -159,10 +145,7 @@ class InformationShares:
         return float(q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide))))
 
     def _variance(self, ell: Array) -> float:
-        """Sum of the variances of the entries of the estimated covariance of contrasts, (p, q).
-
-        The scores are normal, and the covariance is the identity on average.
-        """
+        """Summed variances of the estimated covariance of contrasts, (p, q), on average I."""
         p, q = ell.shape
         own, T = 0.0, np.zeros((ell.size, ell.size))
         for some in self._blocks(ell.size):
@@ -203,18 +186,10 @@ def cluster_sandwich(
 ) -> tuple[Array, InformationShares | None]:
     """Covariance by clusters of parameters, (p, p), and shares if it is the bias-reduced one.
 
-    Parameters
-    ----------
-    rows : scores (u, p), place (n,), weights (n,) and groups (n,)
-        Scores of each kind of row; the kind, weight and cluster, from 0, of each respondent.
-    inverse : array, shape (p, p)
-        Takes scores to parameters.
-    n : float
-        Respondents.
-    correct : bool or None
-        Whether there is a factor for few clusters; None for the bias-reduced covariance.
-    information : array, shape (G, p, p), optional
-        Of the clusters; by default the products of the scores of their rows.
+    `rows` are scores of each kind of row, (u, p), and of each respondent, (n,), kind, weight and
+    cluster; `inverse` takes scores to parameters. `correct` says whether there is a factor for few
+    clusters, None for the bias-reduced covariance, with `information` of the clusters, (G, p, p),
+    or by default the products of the scores of their rows.
     """
     scores, place, weights, groups = rows
     n_groups, p = int(groups.max()) + 1, scores.shape[1]
@@ -231,17 +206,9 @@ def cluster_sandwich(
 
 
 def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
-    """Covariance of the weighted score totals under the design of a sample, (p, p).
+    """Covariance under a design of the weighted totals of scores, (u, p); cell i has score at[i].
 
     Finite population corrections are not used: coefficients describe a law, not a population.
-
-    Parameters
-    ----------
-    sample : Sample
-        Of c cells.
-    scores : array, shape (u, p)
-    at : array of int64, shape (c,)
-        The score of each cell; -1 for none.
     """
     none = np.zeros((scores.shape[1], scores.shape[1]))
     free = sample.without_corrections()
@@ -250,25 +217,17 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
     return totals.covariance_of(Ratios(np.eye(scores.shape[1])))
 
 
-# -- Averages of functions of a regression's linear predictors, with derivatives by all parameters -
-# With private predictors an average is also one over their configurations, whose law given the
-# public covariates has parameters of its own; the derivatives include those.
+# -- Averages of functions of the linear predictors, with derivatives by all parameters -----------
 
 
 Function = Callable[[Array], tuple[Array, Array]]
 
-_BLOCK_margins = 1 << 20
+_CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """Numbers and their derivatives by all parameters.
-
-    Parameters
-    ----------
-    value : array, shape (m,)
-    gradient : array, shape (m, size)
-    """
+    """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 
     value: Array
     gradient: Array
@@ -363,7 +322,7 @@ class Points:
 
     def blocks(self, width: int) -> Iterator[tuple[slice, Points]]:
         """Parts whose arrays of so many numbers a row fit in the cache."""
-        step = max(256, _BLOCK_margins // max(width, 1))
+        step = max(256, _CACHED // max(width, 1))
         for start in range(0, self.n, step):
             rows = slice(start, min(start + step, self.n))
             yield rows, self if step >= self.n else self.take(rows)
@@ -378,21 +337,9 @@ def average(
 ) -> Average:
     """The weighted sum of functions of the linear predictors over rows and configurations.
 
-    Parameters
-    ----------
-    points : Points
-        Weights that sum to one make the sum an average.
-    theta : array, shape (size,)
-    of : callable
-        Maps eta, (n, q), to values, (n, m), and their derivatives, (n, m, q).
-    chosen : sequence of int, optional
-        Configurations that the sum takes in; all by default.
-    factor : sequence of array, each (n,), optional
-        Multiplies the weights in each configuration.
-
-    Returns
-    -------
-    Average
+    `of` maps eta, (n, q), to values, (n, m), and derivatives, (n, m, q). The sum takes in the
+    `chosen` configurations, all by default; `factor`, (n,) each, multiplies the weights in each of
+    them.
     """
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
@@ -452,18 +399,6 @@ def _rates(outcome: Outcome, logarithm: bool) -> Function:
     return of
 
 
-def _slopes(design: Predictors, theta: Array) -> Array:
-    """Derivatives of the predictors by the covariates, (p, q)."""
-    at, zero = _units(design)
-    return np.asarray(at.eta(theta) - zero.eta(theta))
-
-
-def _slope_adjoint(design: Predictors, theta: Array, G: Array) -> Array:
-    """Derivative of ``sum(G * _slopes)``, G of shape (p, q)."""
-    at, zero = _units(design)
-    return np.asarray(at.adjoint(theta, G) - zero.adjoint(theta, G))
-
-
 def _units(design: Predictors) -> tuple[Predictors, Predictors]:
     """Rows that have one covariate each, and none."""
     p = design.p
@@ -474,26 +409,16 @@ def _units(design: Predictors) -> tuple[Predictors, Predictors]:
 def marginal_effects(
     points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
 ) -> Average:
-    """Average derivatives of the mean by covariates.
+    """Average derivatives of the mean by covariates, (k m,), those of the first category first.
 
-    Parameters
-    ----------
-    points : Points
-    theta : array, shape (size,)
-    columns : sequence of int, length m
-    method : {"dydx", "dyex", "eydx", "eyex"}
-        As in statsmodels: "ey" for derivatives of the logarithm of the mean, "ex" for derivatives
-        by the logarithm of the covariate.
-
-    Returns
-    -------
-    Average
-        Of (k m,) numbers, the effects on the first category first.
+    As in statsmodels: "ey" for derivatives of the logarithm of the mean, "ex" for those by the
+    logarithm of the covariate.
     """
     outcome, m = points.outcome, points.n_outcome
     of = _rates(outcome, method.startswith("ey"))
     design, q = points.designs[0], outcome.q
-    slopes = _slopes(design, theta[:m])
+    at, zero = _units(design)
+    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))  # by the covariates, (p, q)
     plain = None if method.endswith("ex") else average(points, theta, of)
     values, gradients = [], []
     for j in columns:
@@ -505,7 +430,7 @@ def marginal_effects(
         for a in range(k):
             G = np.zeros(slopes.shape)
             G[j] = mean[a]
-            gradient[a, :m] += _slope_adjoint(design, theta[:m], G)
+            gradient[a, :m] += at.adjoint(theta[:m], G) - zero.adjoint(theta[:m], G)
         gradients.append(gradient)
     if not values:
         return Average(np.zeros(0), np.zeros((0, points.size)))
@@ -518,33 +443,20 @@ def effects_of_rows(
 ) -> Array:
     """The derivatives of `marginal_effects` in each row, (n, k, m)."""
     m, some = points.n_outcome, list(columns)
-    found: Any = 0.0
+    effects: Any = 0.0
     law = points.law(theta)[0]
-    slopes = _slopes(points.designs[0], theta[:m])[some]
+    at, zero = _units(points.designs[0])
+    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))[some]
     of = _rates(points.outcome, method.startswith("ey"))
     for c, design in enumerate(points.designs):
         first = of(design.eta(theta[:m]))[0].reshape(points.n, -1, points.outcome.q)
-        own = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
-        found = found + (own * design.X[:, None, some] if method.endswith("ex") else own)
-    return np.asarray(found)
+        each = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
+        effects = effects + (each * design.X[:, None, some] if method.endswith("ex") else each)
+    return np.asarray(effects)
 
 
 def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Array, Array | None]:
-    """The mean of each row, over the configurations, and its variance.
-
-    Parameters
-    ----------
-    points : Points
-        Weights are not used.
-    theta : array, shape (size,)
-    V : array, shape (size, size), optional
-        Covariance of the parameters.
-
-    Returns
-    -------
-    values : array, shape (n, k)
-    variances : array, shape (n, k), or None without V
-    """
+    """Means of each row over the configurations, (n, k), and with V, (size, size), variances."""
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
     if not points.n:
@@ -559,24 +471,20 @@ def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Arr
         if V is None:
             continue
         first = [points.outcome.jacobian(eta) for eta in etas]
-        own = np.empty(values[-1].shape)
-        for a in range(own.shape[1]):
+        variance = np.empty(values[-1].shape)
+        for a in range(variance.shape[1]):
             G = np.zeros((part.n, points.size))
             for c, design in enumerate(part.designs):
                 G[:, :m] += design.rows(beta, law[:, c, None] * first[c][:, a])
                 if bend is not None:
                     assert part.marginal is not None
                     G[:, m:] += part.marginal.rows(gamma, each[c][:, a, None] * bend[:, c])
-            own[:, a] = _forms(G, V)
-        variances.append(own)
+            # parameters by which nothing changes need no variance
+            forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
+            lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)
+            variance[:, a] = np.where(lost, np.nan, forms)
+        variances.append(variance)
     return np.vstack(values), np.vstack(variances) if V is not None else None
-
-
-def _forms(G: Array, V: Array) -> Array:
-    """``g' V g`` of each row; parameters by which nothing changes need no variance."""
-    none = np.isnan(np.diagonal(V))
-    found = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
-    return np.where(G[:, none].any(axis=1), np.nan, found)
 
 
 # -- Chi-square statistics of what was reported against what a regression expects -----------------
@@ -588,20 +496,11 @@ _KNOWN = 0.02  # variance of a direction, as a share of what it had with known p
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sums of what was reported in groups of respondents, less what is expected.
+    """Sums of what was reported in groups of respondents, less what is expected."""
 
-    Parameters
-    ----------
-    gaps : array, shape (m,)
-    spread : array, shape (m, m)
-        Covariance of the sums if the parameters were known.
-    slopes : array, shape (m, size)
-        Derivatives of the expected sums by the parameters.
-    """
-
-    gaps: Array
-    spread: Array
-    slopes: Array
+    gaps: Array  # (m,)
+    spread: Array  # (m, m): covariance of the sums if the parameters were known
+    slopes: Array  # (m, size): derivatives of the expected sums by the parameters
 
 
 def enough_in_each(expected: Array) -> bool:
@@ -615,18 +514,11 @@ def pearson(observed: Array, expected: Array) -> float:
 
 
 def quadratic_form(gaps: Array, V: Array, spread: Array) -> tuple[float, int]:
-    """The chi-square statistic of gaps with covariance V, and its degrees of freedom.
+    """Chi-square statistic of gaps, (m,), with covariance V, (m, m), and its degrees of freedom.
 
-    Directions in which fitted parameters leave hardly any variance are left out, as rounding and
-    terms of higher order are all that is there.
-
-    Parameters
-    ----------
-    gaps : array, shape (m,)
-    V : array, shape (m, m)
-        Their covariance, parameters being estimated.
-    spread : array, shape (m, m)
-        Their covariance if the parameters were known.
+    `spread` is their covariance if the parameters were known. Directions in which fitted parameters
+    leave hardly any of it are left out, as rounding and terms of higher order are all that is
+    there.
     """
     size, axes = np.linalg.eigh(spread)
     there = size > 1e-10 * size.max(initial=1e-300)

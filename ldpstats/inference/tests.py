@@ -44,6 +44,7 @@ __all__ = [
     "exact_binomial",
     "expected_information",
     "fpe16",
+    "independent",
     "observed_tangent_inverse",
     "quadratic",
     "reject",
@@ -153,6 +154,17 @@ def wald(
     >>> round(statistic, 4), df
     (5.2632, 1)
     """
+    gaps = independent(R, value, estimate, covariance)[1]
+    return float(np.sum(gaps**2)), gaps.size
+
+
+def independent(
+    R: npt.ArrayLike, value: npt.ArrayLike, estimate: npt.ArrayLike, covariance: Covariance
+) -> tuple[Array, Array]:
+    """Uncorrelated contrasts, (df, k), of unit variance that say R p = value, and gaps, (df,).
+
+    Arguments and errors are those of `wald`, whose statistic is the sum of the squared gaps.
+    """
     rows, b = finite_array("R", R, 2), finite_array("value", value, 1)
     p = finite_array("estimate", estimate, 1)
     if rows.shape != (b.size, p.size) or p.size != covariance.size:
@@ -180,8 +192,9 @@ def wald(
         )
     if known.all():
         raise InvalidArgument("R", rows, "leaves nothing to test: every restriction is certain")
-    gaps = gaps[~known] / np.sqrt(values[~known])
-    return float(np.sum(gaps**2)), gaps.size
+    gaps, values = gaps[~known], values[~known]
+    contrasts = (directions[:, ~known].T / np.sqrt(values)[:, None]) @ (rows / se[:, None])
+    return contrasts, gaps / np.sqrt(values)
 
 
 def quadratic(
