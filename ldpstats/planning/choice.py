@@ -29,6 +29,12 @@ from ldpstats.models.plots import (
     set_title,
     title_text,
 )
+from ldpstats.planning.expected_precision import (
+    Precision,
+    check_mechanism,
+    expected_shares,
+    precision,
+)
 from ldpstats.planning.hashing import (
     Loss,
     probabilities,
@@ -48,7 +54,6 @@ from ldpstats.planning.power_of_tests import (
     objective,
     report_bits,
 )
-from ldpstats.planning.expected_precision import Precision, check_mechanism, expected_shares, precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
