@@ -10,6 +10,9 @@ cover .93 to .97, except .92 if a cell has about ten reports or fewer, and up to
 of a difference or ratio lie within two standard errors of 0; most of these sets are unbounded. Odds
 ratios have other sets if cells are weak, and so has Cramer's V of tables larger than 2 x 2 if
 margins are; see their notes.
+
+`Spread` holds sums over W_ij = z_i . z_j, with z_i the centred coordinates of report i of one
+variable, so that the rows of W sum to zero (`inference.tables.permutation`).
 """
 
 from __future__ import annotations
@@ -294,7 +297,7 @@ def cramers_v(
     else:
         norm = _Norm.of(*standardised(table.p, covariance))
         estimate, (low, high) = norm.unbiased, norm.interval(alpha, pvalue)
-        if norm.is_small(alpha):
+        if norm.value < norm.least(alpha):
             words = "the table is closer to independence than noise allows"
     scale = min(table.p.shape) - 1
     low, high = (math.sqrt(min(v / scale, 1.0)) for v in (low, high))
@@ -302,9 +305,6 @@ def cramers_v(
         estimate = min(max(math.sqrt(max(estimate / scale, 0.0)), low), high)
     kind: Kind = "bounded" if high < 1.0 else "unbounded"
     return Effect(name, estimate, low, high, alpha, kind, words)
-
-
-# -- the absolute value of a normal deviate ----------------------------------------------------
 
 
 def _folded(pvalue: float, alpha: float) -> tuple[float, float, float]:
@@ -336,12 +336,9 @@ def _moved(root: float, target: float, goal: float) -> float:
     return float(brentq(excess, 0.0, root)) if root > 0.0 else 0.0
 
 
-# -- 2 x 2 tables ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class _Fourfold:
-    """Estimates x of the first row r, the first column c and the first cell a, and their law.
+    """Estimates x of the first row r, the first column c and the first cell a of a 2 x 2 table.
 
     Given r and c, the estimate of a has the mean ``a + along (x - (r, c))`` and the variance
     `rest`; `precision` is that of r and c.
@@ -364,33 +361,10 @@ class _Fourfold:
         along = precision @ S[:2, 2]
         return cls(x, S, precision, along, float(S[2, 2] - along @ S[:2, 2]))
 
-    def nearest(self) -> tuple[Array, float]:
-        """r, c and a of the nearest table without negative cells, and its squared distance."""
-        from scipy.optimize import nnls
-
-        white = np.linalg.inv(np.linalg.cholesky(self.covariance))
-        cells = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
-        weight = _SUM * float(np.abs(white).max())
-        system = np.vstack([white @ cells, np.full(4, weight)])
-        p = nnls(system, np.r_[white @ self.x, weight])[0]
-        at = cells @ (p / p.sum())
-        return at, float(np.sum((white @ (at - self.x)) ** 2))
-
     def _margins(self, r: Array, c: Array) -> tuple[Array, Array]:
         """Squared distances of margins, and the best first cell given these."""
         apart = np.stack([r - self.x[0], c - self.x[1]], axis=-1)
         return np.sum(apart @ self.precision * apart, axis=-1), self.x[2] + apart @ self.along
-
-    def independence(self) -> float:
-        """Squared distance of the nearest table in which rows and columns are independent."""
-
-        def distance(r: Array, c: Array) -> Array:
-            apart, a = self._margins(r, c)
-            return np.asarray(apart + (a - r * c) ** 2 / self.rest)
-
-        start = np.clip(self.x[:2], 0.0, 1.0)
-        reach = math.sqrt(float(distance(*start)))
-        return -_highest(lambda r, c: -distance(r, c), start, *self._box(reach))
 
     def phi(self, squared: float, side: float, start: Array) -> float:
         """The largest phi, or the least (side -1), of the tables within a squared distance."""
@@ -403,8 +377,8 @@ class _Fourfold:
             there = (apart <= squared) & (first <= last)
             return np.where(there, side * _phi(r, c, last if side > 0.0 else first), -np.inf)
 
-        found = _highest(within, start[:2], *self._box(math.sqrt(squared)))
-        return side * max(found, side * float(_phi(*start)))
+        largest = _highest(within, start[:2], *self._box(math.sqrt(squared)))
+        return side * max(largest, side * float(_phi(*start)))
 
     def _box(self, reach: float) -> tuple[Array, Array]:
         """Ends of both margins within so many standard errors."""
@@ -413,8 +387,25 @@ class _Fourfold:
 
     def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float, float]:
         """phi^2 of the nearest table, and the ends of its interval."""
-        start, least = self.nearest()
-        root = math.sqrt(max(self.independence() - least, 0.0))
+        from scipy.optimize import nnls
+
+        # r, c and a of the nearest table without negative cells, and its squared distance
+        white = np.linalg.inv(np.linalg.cholesky(self.covariance))
+        cells = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]])
+        weight = _SUM * float(np.abs(white).max())
+        system = np.vstack([white @ cells, np.full(4, weight)])
+        nearest = nnls(system, np.r_[white @ self.x, weight])[0]
+        start = cells @ (nearest / nearest.sum())
+        least = float(np.sum((white @ (start - self.x)) ** 2))
+
+        def closeness(r: Array, c: Array) -> Array:  # of tables with independent rows and columns
+            apart, a = self._margins(r, c)
+            return np.asarray(-(apart + (a - r * c) ** 2 / self.rest))
+
+        margins = np.clip(self.x[:2], 0.0, 1.0)
+        reach = math.sqrt(-float(closeness(*margins)))
+        independent = -_highest(closeness, margins, *self._box(reach))
+        root = math.sqrt(max(independent - least, 0.0))
         p = float(normal_pvalue(root)) if pvalue is None else pvalue
         y, lower, upper = _folded(p, alpha)
         ends = [self.phi(least + (upper - y) ** 2, side, start) for side in (1.0, -1.0)]
@@ -451,9 +442,6 @@ def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high:
     return best
 
 
-# -- larger tables -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Norm:
     """``||z||^2`` of an estimate z of covariance S, whose mean has the squared norm phi^2.
@@ -469,7 +457,14 @@ class _Norm:
     @classmethod
     def of(cls, z: Array, S: Covariance) -> _Norm:
         value = float(z @ z)
-        trace, squares, along = _sums(S, z)
+        if S.factors is None:
+            C = S.core
+            trace, squares, along = float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
+        else:
+            d, v, F = S.diagonal, S.variances(), S.factors
+            shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
+            squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+            trace, along = float(v.sum()), float(z @ S.times(z))
         usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
         least = _RIDGE * usual  # where z, by rounding, has none
         return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
@@ -505,16 +500,12 @@ class _Norm:
         unit = self.squares / self.trace
         return unit * float(chdtri(self.trace / unit, 1.0 - alpha / 2.0))
 
-    def is_small(self, alpha: float) -> bool:
-        """Whether it is smaller than noise leaves it."""
-        return self.value < self.least(alpha)
-
     def interval(self, alpha: float, pvalue: float | None) -> tuple[float, float]:
         """Ends of the interval of phi^2."""
         if self.trace <= 0.0:  # a variable does not vary
             return 0.0, math.inf
-        own = max(self.tail(0.0, self.value, True), _LEAST)
-        p = min(max(own if pvalue is None else pvalue, _LEAST), _MOST)
+        tail = max(self.tail(0.0, self.value, True), _LEAST)
+        p = min(max(tail if pvalue is None else pvalue, _LEAST), _MOST)
         y, lower, upper = _folded(p, alpha)
         value = max(self.value, self.least(alpha))
         below, beyond = normal_pvalue([upper - y, upper + y], "larger")
@@ -523,7 +514,7 @@ class _Norm:
         if p >= alpha:
             return 0.0, high
         goal = -math.log(float(np.sum(normal_pvalue([y - lower, y + lower], "larger"))))
-        goal = math.exp(-_moved(-math.log(min(own, _MOST)), -math.log(p), goal))
+        goal = math.exp(-_moved(-math.log(min(tail, _MOST)), -math.log(p), goal))
         low = self._where(lambda t: self.tail(t, self.value, True) - goal)
         return max(low, 1e-12 * self.trace), high
 
@@ -539,27 +530,30 @@ class _Norm:
         return float(brentq(excess, 0.0, end, xtol=1e-12 * end))
 
 
-def _sums(S: Covariance, z: Array) -> tuple[float, float, float]:
-    """tr S, tr S^2 and z' S z."""
-    if S.factors is None:
-        C = S.core
-        return float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
-    d, v, F = S.diagonal, S.variances(), S.factors
-    shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
-    squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
-    return float(v.sum()), squares, float(z @ S.times(z))
-
-
 def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
     """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
-    groups = [table.strong(axis) for axis in (0, 1)]
-    wide = [_widened(table, axis, strong) for axis, strong in enumerate(groups)]
+    groups, wide, maps = [table.strong(axis) for axis in (0, 1)], [], []
+    for axis, (size, strong) in enumerate(zip(table.p.shape, groups, strict=True)):
+        # weak categories are four standard errors larger than estimated
+        linear = table.linear([table.margin(axis, place) for place in range(size)])
+        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
+        larger = np.maximum(linear.values, 0.0) + _CLEAR * se
+        wide.append(np.where(np.isin(np.arange(size), strong), linear.values, larger))
+        # the map, (m, size), that keeps the strong categories and sums the others
+        rows = np.eye(size)[strong]
+        rest = 1.0 - rows.sum(axis=0)
+        maps.append(np.vstack([rows, rest]) if rest.any() else rows)
     low = _Norm.of(*standardised(table.p, table.covariance, wide)).interval(alpha, pvalue)[0]
-    maps = [_merging(size, strong) for size, strong in zip(table.p.shape, groups, strict=True)]
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
-    merged = _Norm.of(*standardised(p, _merged(table.covariance, maps)))
+    V = table.covariance
+    if V.factors is None:
+        V = Covariance.dense(V.transform(np.kron(*maps)))
+    else:
+        first, second = (kept.argmax(axis=0) for kept in maps)
+        V = V.merged((first[:, None] * len(maps[1]) + second).ravel())
+    merged = _Norm.of(*standardised(p, V))
     low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
@@ -579,30 +573,6 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
         smallest = float(np.min(linear.values[1:] - z * se[1:]))
         high += largest / smallest if smallest > 0.0 else math.inf
     return low, max(high + min(weak), low)
-
-
-def _widened(table: EstimatedTable, axis: int, strong: Sequence[int]) -> Array:
-    """A margin whose weak categories are four standard errors larger than estimated."""
-    size = table.p.shape[axis]
-    linear = table.linear([table.margin(axis, place) for place in range(size)])
-    se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-    weak = ~np.isin(np.arange(size), strong)
-    return np.where(weak, np.maximum(linear.values, 0.0) + _CLEAR * se, linear.values)
-
-
-def _merging(size: int, strong: Sequence[int]) -> Array:
-    """The map, shape (m, size), that keeps the strong categories and sums the others."""
-    rows = np.eye(size)[list(strong)]
-    rest = 1.0 - rows.sum(axis=0)
-    return np.vstack([rows, rest]) if rest.any() else rows
-
-
-def _merged(V: Covariance, maps: Sequence[Array]) -> Covariance:
-    """The covariance of the cells of a table whose categories are merged."""
-    if V.factors is None:
-        return Covariance.dense(V.transform(np.kron(*maps)))
-    rows, columns = (kept.argmax(axis=0) for kept in maps)
-    return V.merged((rows[:, None] * len(maps[1]) + columns).ravel())
 
 
 def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple[Array, Array]:
@@ -712,7 +682,6 @@ def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance
 
 
 # -- Sums over the coordinates of one variable that determine its permutation moments -------------
-# W_ij = z_i . z_j, with z_i the centred coordinates of report i, so the rows of W sum to zero.
 
 
 Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
@@ -772,21 +741,41 @@ class Spread:
         by_pairs = n_rows < r * r / 3
         if not by_pairs and n_rows * r**3 / 3 > _WORK:
             L = np.linalg.qr(L)[0].T @ L
-        sums = _Sums(r, full=n_rows * r**3 / 3 <= _WORK and not by_pairs)
+        third = None  # moments of three coordinates, by the smallest index
+        if n_rows * r**3 / 3 <= _WORK and not by_pairs:
+            third = [np.zeros((r - a, r - a)) for a in range(r)]
+        total = s2 = s3 = u = 0.0
+        gram, leaning, pairs, lean = *np.zeros((3, r, r)), np.zeros(r)
         kept = []
         for features, n in blocks():
             z = (features - mean) @ L.T
-            sums.add(z, n)
+            d = np.einsum("ij,ij->i", z, z)
+            total += float(n.sum())
+            s2 += float(n @ d**2)
+            s3 += float(n @ d**3)
+            weighted = z.T * n
+            gram += weighted @ z
+            lean += weighted @ d
+            leaning += (weighted * d) @ z
             if by_pairs:
                 kept.append((z, n))
-        u = _cubes(kept) if by_pairs else sums.cubes()
-        G, D = sums.gram, sums.leaning
-        t2, t3 = float(np.sum(G * G)), float(np.sum((G @ G) * G))
-        n_respondents = round(sums.n)
-        return cls(
-            n_respondents, float(np.trace(G)), t2, t3, sums.s2, sums.s3, u, float(np.sum(G * D)),
-            sums.lean,
-        )  # fmt: skip
+            elif third is None:
+                pairs += weighted @ z**2
+            for a, moments in enumerate(third or ()):
+                moments += (weighted[a:] * z[:, a]) @ z[:, a:]
+        if by_pairs:  # pair by pair of rows
+            z, n = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+            for start in range(0, len(z), 1024):
+                block = slice(start, start + 1024)
+                u += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
+        elif third is None:  # of at most two different coordinates
+            u = float(3.0 * np.sum(pairs**2) - 2.0 * np.sum(np.diagonal(pairs) ** 2))
+        for moments in third or ():  # the smallest index alone, twice, or three times
+            same, twice = moments[0, 0] ** 2, np.sum(moments[0, 1:] ** 2)
+            u += float(same + 3.0 * twice + 3.0 * np.sum(moments[1:, 1:] ** 2))
+        t1, t2 = float(np.trace(gram)), float(np.sum(gram * gram))
+        t3 = float(np.sum((gram @ gram) * gram))
+        return cls(round(total), t1, t2, t3, s2, s3, u, float(np.sum(gram * leaning)), lean)
 
     @classmethod
     def of_labels(cls, counts: npt.ArrayLike) -> Spread:
@@ -833,52 +822,6 @@ class Spread:
         return np.array(
             [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
         )
-
-
-class _Sums:
-    """Running sums over rows of coordinates."""
-
-    def __init__(self, r: int, full: bool) -> None:
-        self.n = self.s2 = self.s3 = 0.0
-        self.gram, self.leaning, self.lean = np.zeros((r, r)), np.zeros((r, r)), np.zeros(r)
-        self.pairs, self.third = np.zeros((r, r)), None
-        if full:
-            self.third = [np.zeros((r - a, r - a)) for a in range(r)]
-
-    def add(self, z: Array, n: Array) -> None:
-        d = np.einsum("ij,ij->i", z, z)
-        self.n += float(n.sum())
-        self.s2 += float(n @ d**2)
-        self.s3 += float(n @ d**3)
-        weighted = z.T * n
-        self.gram += weighted @ z
-        self.lean += weighted @ d
-        self.leaning += (weighted * d) @ z
-        if self.third is None:
-            self.pairs += weighted @ z**2
-            return
-        for a, found in enumerate(self.third):
-            found += (weighted[a:] * z[:, a]) @ z[:, a:]
-
-    def cubes(self) -> float:
-        """Sum over a, b and c of the squared third moments m_abc."""
-        if self.third is None:  # of at most two different coordinates
-            return float(3.0 * np.sum(self.pairs**2) - 2.0 * np.sum(np.diagonal(self.pairs) ** 2))
-        total = 0.0
-        for found in self.third:  # a the smallest index: alone, twice, or three times
-            same, twice = found[0, 0] ** 2, np.sum(found[0, 1:] ** 2)
-            total += float(same + 3.0 * twice + 3.0 * np.sum(found[1:, 1:] ** 2))
-        return total
-
-
-def _cubes(kept: Sequence[tuple[Array, Array]]) -> float:
-    """Sum of w_ij^3, pair by pair of rows."""
-    z, n = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    total = 0.0
-    for start in range(0, len(z), 1024):
-        block = slice(start, start + 1024)
-        total += float(n[block] @ (z[block] @ z.T) ** 3 @ n)
-    return total
 
 
 def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
@@ -988,8 +931,9 @@ def conditionals(
     """
     table = EstimatedTable.of(P, covariance)
     if axis_number("axis", axis):
-        found = conditionals(table.p.T, table.transposed(), 0, alpha, cumulative)
-        estimate, lower, upper, unbounded = (values.T for values in found)
+        cells = np.arange(table.p.size).reshape(table.p.shape).T.ravel()
+        transposed = conditionals(table.p.T, covariance.take(cells), 0, alpha, cumulative)
+        estimate, lower, upper, unbounded = (values.T for values in transposed)
         return estimate, lower, upper, unbounded
     total = table.p.sum(axis=1, keepdims=True)
     part = np.cumsum(table.p, axis=1) if cumulative else table.p

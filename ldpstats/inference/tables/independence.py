@@ -1,4 +1,4 @@
-"""Tests of association of two privatised variables, from their reports.
+"""Tests of association of two privatised variables, from their reports or an estimated table.
 
 If X and Y are independent and their mechanisms act independently, the reports are independent too,
 so features a(x') and b(y') of a report each are uncorrelated. The score test uses a_i =
@@ -6,9 +6,18 @@ Q(x'|i)/(p Q)(x'), the likelihood of category i over that of the marginal fit; f
 Pearson's X^2 of the table of reports. No joint distribution is fitted, so no boundary matters.
 
 If both reports of a respondent share a cohort, or a group with its own mechanisms, they are
-independent only within these strata, and the tests centre within strata. `permutation_moments`
-gives p-values for sparse tables, `permutation` exact ones for small n, and `wald` tests from an
-estimated table.
+independent only within these strata, and the tests centre within strata. `tables.permutation` gives
+p-values for sparse tables, and exact ones for small n.
+
+Estimated tables are vectorised row-major: cell (i, j) of a k1 x k2 table is entry i k2 + j of a
+vector and of its covariance. The Wald tests use the unconstrained estimate, which may have negative
+cells.
+
+A feature is a function of one report, a(x') or b(y'). A stratum is what the reports of both
+variables share, a cohort or a group with its own mechanisms; otherwise all respondents are one.
+Rank of generalised inverses (`Whitening`): a feature whose variance is below 1e-10 of its mean
+square is constant; eigenvalues of the correlation matrix below max(1e-9, k 1e-14 g) of the largest
+count as 0, with g the largest ratio of mean square to variance, by which rounding errors grow.
 """
 
 from __future__ import annotations
@@ -56,25 +65,13 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ScoreTest:
-    """Outcome of `score`.
-
-    Parameters
-    ----------
-    statistic : float
-    df : int
-    pvalue : float
-        Of the chi-square law.
-    ranks : tuple of int
-        Ranks of the features of the two variables.
-    note : str
-        A warning if `df` is not as expected.
-    """
+    """Outcome of `score`."""
 
     statistic: float
     df: int
-    pvalue: float
-    ranks: tuple[int, int]
-    note: str = ""
+    pvalue: float  # of the chi-square law
+    ranks: tuple[int, int]  # of the features of the two variables
+    note: str = ""  # a warning if `df` is not as expected
 
 
 def score(
@@ -299,8 +296,6 @@ def _centred(name: str, scores: npt.ArrayLike, p: Array) -> Array:
 
 
 # -- Tests of association from an estimated joint table and its covariance ------------------------
-# Tables are vectorised row-major: cell (i, j) of a k1 x k2 table is entry i k2 + j of a vector and
-# of its covariance. The tests use the unconstrained estimate, which may have negative cells.
 
 
 _ZERO = 1e-9  # a cell of a fit below this is on the boundary
@@ -608,9 +603,8 @@ _REMEDY = "merge rare categories, or collect more reports"
 def allow_for_unseen(covariance: Covariance, nobs: int, alpha: float) -> Covariance:
     """Give a variance to cells that have none: never seen, of variables without noise.
 
-    The plug-in variance of a count of zero is zero, as if the cell were known to be empty. Such a
-    cell gets z^2 / n^2, at which a normal interval ends where the score interval (Wilson) of zero
-    out of n does, but for terms of order 1 / n^2.
+    The plug-in variance of a count of zero is zero. Such a cell gets z^2 / n^2, at which a normal
+    interval ends where Wilson's of zero out of n does, but for terms of order 1 / n^2.
     """
     unseen = covariance.variances() < _SEEN / nobs**2
     if not unseen.any():
@@ -663,7 +657,7 @@ class LinearForms:
 
 @dataclass(frozen=True, eq=False)
 class EstimatedTable:
-    """A checked table with its labels."""
+    """A checked table with its labels, and linear forms of its cells."""
 
     p: Array
     covariance: Covariance
@@ -728,10 +722,6 @@ class EstimatedTable:
                 break
             strong.pop()
         return sorted(strong)
-
-    def transposed(self) -> Covariance:
-        """The covariance of the transposed table."""
-        return self.covariance.take(np.arange(self.p.size).reshape(self.p.shape).T.ravel())
 
 
 def axis_number(name: str, value: object) -> int:
@@ -801,6 +791,21 @@ def fitted_cramers_v(P: npt.ArrayLike) -> float:
 # nonzero sums over the slots of one, two and three factors (no block of one slot)
 _KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
 _KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
+# by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
+_GRAPHS = {
+    ((2,), 1): "t1",
+    ((4,), 2): "s2",
+    ((2, 2), 2): "t1t1",
+    ((2, 2), 0): "t2",
+    ((6,), 3): "s3",
+    ((3, 3), 0): "u",
+    ((3, 3), 2): "b",
+    ((2, 4), 3): "t1s2",
+    ((2, 4), 1): "r",
+    ((2, 2, 2), 3): "t1t1t1",
+    ((2, 2, 2), 1): "t1t2",
+    ((2, 2, 2), 0): "t3",
+}
 
 
 @cache
@@ -815,48 +820,32 @@ def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]
     restricted = {}
     for code in range(1, 2**order):
         factors = tuple(e for e in range(order) if code >> e & 1)
-        left = [_renumbered([p[s] for e in factors for s in (2 * e, 2 * e + 1)]) for p in every]
-        found = {p: _over_different(p) for p in set(left)}
+        left = []
+        for p in every:  # the blocks of these slots, numbered again in order of appearance
+            inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
+            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
+            left.append(tuple(order_of[block] for block in inside))
+        coefficients = {p: _over_different(p) for p in set(left)}
         parts = np.array([max(p) + 1 for p in left])
-        restricted[factors] = parts, np.array([found[p] for p in left], dtype=np.float64)
+        restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
     return blocks, restricted
 
 
 def _over_different(p: tuple[int, ...]) -> list[int]:
     """Coefficients of `_KINDS` in the sum over different respondents, one per block of p."""
     kinds = _KINDS[len(p) // 2]
-    found = [0] * len(kinds)
+    coefficients = [0] * len(kinds)
     for merging in _partitions(max(p) + 1):
-        kind = _kind([merging[block] for block in p])
-        if kind:
-            sizes = [merging.count(block) for block in set(merging)]
-            found[kinds.index(kind)] += math.prod(
-                (-1) ** (size - 1) * math.factorial(size - 1) for size in sizes
-            )
-    return found
-
-
-def _kind(q: Sequence[int]) -> str:
-    """The sum over W of a partition of slots, empty if zero: blocks are vertices, factors edges."""
-    sizes = sorted(q.count(block) for block in set(q))
-    if sizes[0] == 1:
-        return ""
-    loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
-    names = {
-        ((2,), 1): "t1",
-        ((4,), 2): "s2",
-        ((2, 2), 2): "t1t1",
-        ((2, 2), 0): "t2",
-        ((6,), 3): "s3",
-        ((3, 3), 0): "u",
-        ((3, 3), 2): "b",
-        ((2, 4), 3): "t1s2",
-        ((2, 4), 1): "r",
-        ((2, 2, 2), 3): "t1t1t1",
-        ((2, 2, 2), 1): "t1t2",
-        ((2, 2, 2), 0): "t3",
-    }
-    return names[tuple(sizes), loops]
+        q = [merging[block] for block in p]
+        sizes = sorted(q.count(block) for block in set(q))
+        if sizes[0] == 1:
+            continue
+        loops = sum(a == b for a, b in zip(q[::2], q[1::2], strict=True))
+        merged = [merging.count(block) for block in set(merging)]
+        coefficients[kinds.index(_GRAPHS[tuple(sizes), loops])] += math.prod(
+            (-1) ** (size - 1) * math.factorial(size - 1) for size in merged
+        )
+    return coefficients
 
 
 def _partitions(size: int) -> Iterator[tuple[int, ...]]:
@@ -869,18 +858,7 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
             yield (*p, block)
 
 
-def _renumbered(blocks: Sequence[int]) -> tuple[int, ...]:
-    order = {block: i for i, block in enumerate(dict.fromkeys(blocks))}
-    return tuple(order[block] for block in blocks)
-
-
 # -- Moments of the features of pairs of reports, and coordinates that whiten them ----------------
-# A feature is a function of one report, a(x') or b(y'). A stratum is what the reports of both
-# variables share, a cohort or a group with its own mechanisms; otherwise all respondents are one.
-#
-# Rank of generalised inverses: a feature whose variance is below 1e-10 of its mean square is
-# constant; eigenvalues of the correlation matrix below max(1e-9, k 1e-14 g) of the largest count as
-# 0, with g the largest ratio of mean square to variance, by which rounding errors grow.
 
 
 _CONSTANT = 1e-10  # variance over mean square below which a feature is constant
@@ -998,31 +976,27 @@ class CrossMoments:
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """Coordinates in which features are uncorrelated with unit variance under independence.
+    """Coordinates in which features are uncorrelated with unit variance under independence."""
 
-    Parameters
-    ----------
-    n : int
-        Number of respondents in all strata.
-    x, y : ndarray, shapes (r1, k1) and (r2, k2)
-        Maps from the features of either variable to its coordinates.
-    joint : ndarray of shape (df, r1 r2), or None
-        Whitens the products of coordinates, vectorised row-major; None in one stratum, where they
-        are white already.
-    """
-
-    n: int
-    x: Array
-    y: Array
-    joint: Array | None = None
+    n: int  # respondents in all strata
+    x: Array  # (r1, k1): from the features of the first variable to its coordinates
+    y: Array  # (r2, k2): and of the second
+    joint: Array | None = (
+        None  # (df, r1 r2): whitens their products, row-major; None in one stratum
+    )
 
     @classmethod
     def of(cls, parts: Sequence[CrossMoments]) -> Whitening:
-        """The coordinates for strata `parts`; errors are those of `independence.score`."""
+        """The coordinates for strata `parts`; errors are those of `score`."""
         if not parts or any(part.cross.shape != parts[0].cross.shape for part in parts):
             shapes = [part.cross.shape for part in parts]
             raise InvalidArgument("parts", shapes, "must be strata with the same features")
-        n, weights = _weights(parts)
+        sizes = np.array([part.n for part in parts], dtype=np.float64)
+        n, weights = int(sizes.sum()), np.ones(1)
+        if len(parts) > 1:  # w_c of `score`; strata of one respondent have weight 0
+            several = sizes > 1
+            factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
+            weights = sizes / n * factor * (n - 1) / n
         x = _whiten(
             weighted([part.covariance_x() for part in parts], weights),
             weighted([np.diagonal(part.gram_x) for part in parts], weights),
@@ -1068,17 +1042,6 @@ def count_table(table: npt.ArrayLike) -> Array:
     """A two-way table of counts as float64, after a check that it is not empty."""
     counts = finite_array("table", table, 2)
     return count_array("table", counts.ravel()).reshape(counts.shape)
-
-
-def _weights(parts: Sequence[CrossMoments]) -> tuple[int, Array]:
-    """N, and the weights w_c of `independence.score`; strata of one respondent have weight 0."""
-    sizes = np.array([part.n for part in parts], dtype=np.float64)
-    n = int(sizes.sum())
-    if len(parts) == 1:
-        return n, np.ones(1)
-    several = sizes > 1
-    factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
-    return n, sizes / n * factor * (n - 1) / n
 
 
 def weighted(arrays: Sequence[Array], weights: Array) -> Array:

@@ -1,4 +1,4 @@
-"""An effect size with its confidence set."""
+"""Effect sizes with confidence sets of ratios: Fieller's, and a profile set of an odds ratio."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def beside(effect: Effect, ml: float) -> Effect:
     return replace(effect, estimate=estimate, message=message, ml=ml)
 
 
-# -- Confidence sets of ratios: Fieller's, of p_i / p_j, and a profile set of an odds ratio -------
+# -- Confidence sets of ratios, and of odds ratios ------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -242,8 +242,14 @@ def fieller(
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
     # the set is A r^2 - 2 B r + C <= 0
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
-    if A == 0:
-        return _fieller_half_line(B, C)
+    if A == 0 and B == 0:
+        if C > 0:
+            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+        return FiellerInterval(-np.inf, np.inf, "unbounded")
+    if A == 0:  # C <= 2 B r, a half line
+        end = C / (2 * B)
+        low, high = (end, np.inf) if B > 0 else (-np.inf, end)
+        return FiellerInterval(low, high, "unbounded")
     discriminant = B**2 - A * C
     if discriminant <= 0 and A < 0:
         return FiellerInterval(-np.inf, np.inf, "unbounded")
@@ -253,17 +259,6 @@ def fieller(
     roots = (far / A, C / far) if far != 0 else (0.0, 0.0)
     kind: Literal["bounded", "complement"] = "bounded" if A > 0 else "complement"
     return FiellerInterval(float(min(roots)), float(max(roots)), kind)
-
-
-def _fieller_half_line(B: float, C: float) -> FiellerInterval:
-    """The set C <= 2 B r, for a quadratic term of exactly zero."""
-    if B == 0:
-        if C > 0:
-            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
-        return FiellerInterval(-np.inf, np.inf, "unbounded")
-    end = C / (2 * B)
-    low, high = (end, np.inf) if B > 0 else (-np.inf, end)
-    return FiellerInterval(low, high, "unbounded")
 
 
 def fieller_within(
@@ -292,12 +287,14 @@ def fieller_within(
     >>> [round(v, 3) for v in fieller_within(-0.03, 0.2, 1e-4, 1e-4, 0.0, (0.0, 1.0))[:2]]
     [0.0, 0.049]
     """
-    found = fieller(num, den, var_num, var_den, cov, alpha)
+    from scipy.special import log_ndtr, ndtr, ndtri_exp
+
+    ratios = fieller(num, den, var_num, var_den, cov, alpha)
     floor, ceiling = possible
-    message = "" if found.kind == "bounded" else "the denominator is not distinguishable from 0"
-    parts = [(found.low, found.high)]
-    if found.kind == "complement":
-        parts = [(-math.inf, found.low), (found.high, math.inf)]
+    message = "" if ratios.kind == "bounded" else "the denominator is not distinguishable from 0"
+    parts = [(ratios.low, ratios.high)]
+    if ratios.kind == "complement":
+        parts = [(-math.inf, ratios.low), (ratios.high, math.inf)]
     inside = [(max(low, floor), min(high, ceiling)) for low, high in parts]
     inside = [part for part in inside if part[0] < part[1]]
     if len(inside) == 2:
@@ -307,27 +304,19 @@ def fieller_within(
         return *inside[0], kind, message
     if message or den <= 0.0:  # every possible ratio is contradicted: uninformative
         return floor, ceiling, "unbounded", message or "the denominator is not positive"
-    below = found.high <= floor
+    below = ratios.high <= floor
     end, side = (floor, 1.0) if below else (ceiling, -1.0)
     beyond, moved = side * (num - end * den), cov - end * var_den
     square = max(var_num - 2.0 * end * cov + end**2 * var_den, 0.0)
-    width = _least_width(beyond, den, square, var_den, side * moved, alpha)
+    width = 0.0
+    if square > 0.0:
+        z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(beyond / math.sqrt(square)))
+        level = max(2.0 * float(ndtr(z)), _LEAST)
+        limit = fieller(beyond, den, square, var_den, side * moved, level)
+        width = limit.high if limit.kind == "bounded" else math.inf
     words = f"the interval lay wholly {'below' if below else 'above'} {end:g} before the cut"
     ends = sorted((end, min(max(end + side * width, floor), ceiling)))
     return ends[0], ends[1], "bounded", words
-
-
-def _least_width(
-    num: float, den: float, var_num: float, var_den: float, cov: float, alpha: float
-) -> float:
-    """The ratio r >= 0 at which a numerator below 0 is alpha/2 times as probable as at r = 0."""
-    from scipy.special import log_ndtr, ndtr, ndtri_exp
-
-    if var_num <= 0.0:
-        return 0.0
-    z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(num / math.sqrt(var_num)))
-    found = fieller(num, den, var_num, var_den, cov, max(2.0 * float(ndtr(z)), _LEAST))
-    return found.high if found.kind == "bounded" else math.inf
 
 
 def odds_profile(
