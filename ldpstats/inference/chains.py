@@ -219,8 +219,14 @@ def rhat(draws: npt.ArrayLike) -> Array:
     """
     halves, one = _halves(draws)
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
-    found = np.maximum(_split_rhat(_scores(halves)), _split_rhat(_scores(folded)))
-    return found[0] if one else found
+    ratios, n = [], halves.shape[2]
+    for scores in (_scores(halves), _scores(folded)):
+        within = scores.var(axis=2, ddof=1).mean(axis=1)
+        between = scores.mean(axis=2).var(axis=1, ddof=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios.append(np.sqrt(between / within + (n - 1) / n))
+    largest: Array = np.maximum(*ratios)
+    return largest[0] if one else largest
 
 
 def ess_bulk(draws: npt.ArrayLike) -> Array:
@@ -269,14 +275,6 @@ def _scores(halves: Array) -> Array:
     m, chains, n = halves.shape
     ranks = rankdata(halves.reshape(m, -1), axis=1).reshape(halves.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains * n + 0.25)))
-
-
-def _split_rhat(halves: Array) -> Array:
-    n = halves.shape[2]
-    within = halves.var(axis=2, ddof=1).mean(axis=1)
-    between = halves.mean(axis=2).var(axis=1, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.sqrt(between / within + (n - 1) / n))
 
 
 def _effective(halves: Array) -> Array:

@@ -135,8 +135,21 @@ class RaoScott:
         nu, squared = self.nu, self.trace**2
         if not self.trace > 0.0:
             raise NotAvailable("the departures have no variance: there is nothing to test")
-        if method.startswith("wald"):
-            return self._wald(null, words, method == "wald-adjusted")
+        if method.startswith("wald") and np.isnan(self.wald):
+            raise NotAvailable(
+                f"the covariance of {self.d} departures from {nu:g} degrees of freedom of the "
+                "design is singular: use method='unbiased'"
+            )
+        if method == "wald":
+            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
+        if method == "wald-adjusted":  # by the degrees of freedom that the covariance takes
+            rest = self._freedom - self.d + 1.0
+            if rest <= 0.0:
+                raise NotAvailable(
+                    f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of "
+                    f"freedom of the design or more, not {nu:g}: use method='unbiased'"
+                )
+            return _f_test(null, self.wald * rest / (self.d * nu), self.d, rest, words)
         d = float(self.d)  # of the statistic: less, the more uneven the effects are
         if method.startswith("second"):
             d = squared / self.trace2
@@ -147,23 +160,6 @@ class RaoScott:
         if method.endswith("chi2"):
             return TestResult.chi_square(null, self.pearson * d / self.trace, d, words)
         return _f_test(null, self.pearson / self.trace, d, d * self._freedom, words)
-
-    def _wald(self, null: str, words: str, adjusted: bool) -> TestResult:
-        """Wald's test; adjusted by the degrees of freedom that the covariance takes."""
-        if np.isnan(self.wald):
-            raise NotAvailable(
-                f"the covariance of {self.d} departures from {self.nu:g} degrees of freedom of the "
-                "design is singular: use method='unbiased'"
-            )
-        if not adjusted:
-            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
-        rest = self._freedom - self.d + 1.0
-        if rest <= 0.0:
-            raise NotAvailable(
-                f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of freedom "
-                f"of the design or more, not {self.nu:g}: use method='unbiased'"
-            )
-        return _f_test(null, self.wald * rest / (self.d * self.nu), self.d, rest, words)
 
     @property
     def _freedom(self) -> float:
@@ -308,7 +304,8 @@ def at_observed(
     rows, columns = P.any(axis=1), P.any(axis=0)
     here = np.outer(rows, columns).reshape(-1)
     p = P.reshape(-1)[here]
-    C = np.kron(_contrasts(int(rows.sum())), _contrasts(int(columns.sum())))
+    sizes = int(rows.sum()), int(columns.sum())  # contrasts: orthonormal, and orthogonal to ones
+    C = np.kron(*(np.linalg.svd(np.ones((1, k)))[2][1:].T for k in sizes))
     C_D = C * np.divide(1.0, p, out=np.zeros_like(p), where=p > 0.0)[:, None]
     simple = C_D.T @ C
     if np.linalg.matrix_rank(simple, hermitian=True) < len(simple):
@@ -316,11 +313,6 @@ def at_observed(
     effects = np.linalg.solve(simple, n * C_D.T @ V[np.ix_(here, here)] @ C_D)
     trace2 = float(np.sum(effects * effects.T))
     return replace(found, trace=float(np.trace(effects)), trace2=trace2)
-
-
-def _contrasts(k: int) -> Array:
-    """An orthonormal basis of the vectors that sum to zero, (k, k - 1)."""
-    return np.asarray(np.linalg.svd(np.ones((1, k)))[2][1:].T)
 
 
 def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott:

@@ -20,6 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -28,14 +30,10 @@ import pandas as pd
 
 from ldpstats.arguments import level
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.tables.independence import (
-    EstimatedTable,
-    LinearForms,
-    axis_number,
-)
+from ldpstats.inference.tables.independence import axis_number
 from ldpstats.inference.tables.ratio import Effect, Kind, fieller_within, odds_profile
 from ldpstats.inference.tails import chi2_pvalue, normal_critical, normal_pvalue, skewed_pvalue
-from ldpstats.likelihood.covariance import Covariance
+from ldpstats.likelihood.covariance import Covariance, finite_array
 
 __all__ = [
     "Blocks",
@@ -204,6 +202,125 @@ def _two_rows(
     return linear.values, linear, words
 
 
+# -- An estimated two-way table with its labels, and linear forms of its cells --------------------
+
+
+_CLEAR = 4.0  # standard errors that a cell or margin in a denominator must exceed
+_NAMED = 4  # weak cells or margins named in a message
+_REMEDY = "merge rare categories, or collect more reports"
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForms:
+    """Values of a few linear functionals of the table, shape (q,), and their covariance."""
+
+    values: Array
+    covariance: Array
+
+    def ratio(
+        self,
+        name: str,
+        numerator: float,
+        denominator: float,
+        numerator_rates: tuple[float, ...],
+        denominator_rates: tuple[float, ...],
+        possible: tuple[float, float],
+        alpha: float,
+    ) -> Effect:
+        """Ratio of two functions of the values with these derivatives."""
+        rates = np.array([numerator_rates, denominator_rates])
+        V = rates @ self.covariance @ rates.T
+        moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
+        low, high, kind, message = fieller_within(
+            numerator, denominator, *moments, possible, level(alpha)
+        )
+        estimate = numerator / denominator if denominator > 0 else math.nan
+        return Effect(name, float(estimate), low, high, alpha, kind, message)
+
+    def weak(self, words: Sequence[str]) -> str:
+        """Message that names the values below four standard errors, with the remedy."""
+        se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        named = [
+            f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
+            for name, value, error in zip(words, self.values, se, strict=True)
+            if value <= _CLEAR * error
+        ]
+        if not named:
+            return ""
+        if len(named) > _NAMED:
+            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
+        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedTable:
+    """A checked table with its labels, and linear forms of its cells."""
+
+    p: Array
+    covariance: Covariance
+    labels: tuple[pd.Index[Any], pd.Index[Any]]
+
+    @classmethod
+    def of(cls, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> EstimatedTable:
+        p = finite_array("P", P, 2)
+        if covariance.size != p.size:
+            raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
+        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
+        names = (
+            "X" if frame.index.name is None else frame.index.name,
+            "Y" if frame.columns.name is None else frame.columns.name,
+        )
+        return cls(p, covariance, (frame.index.rename(names[0]), frame.columns.rename(names[1])))
+
+    def position(self, name: str, value: Any, axis: int) -> int:
+        count = self.p.shape[axis]
+        whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+        place = int(value) if whole else -1
+        if not 0 <= place < count:
+            raise InvalidArgument(name, value, f"must be a position from 0 to {count - 1}")
+        return place
+
+    def pair(self, name: str, value: Sequence[int], axis: int) -> tuple[int, int]:
+        places = [self.position(name, place, axis) for place in value]
+        if len(places) != 2 or places[0] == places[1]:
+            raise InvalidArgument(name, value, "must be two different positions, such as (0, 1)")
+        return places[0], places[1]
+
+    def says(self, axis: int, place: int) -> str:
+        return f"{self.labels[axis].name} = {self.labels[axis][place]}"
+
+    def cell(self, i: int, j: int) -> Array:
+        """Indicator of one cell."""
+        reads = np.zeros(self.p.shape)
+        reads[i, j] = 1.0
+        return reads
+
+    def margin(self, axis: int, place: int) -> Array:
+        """Indicator of one row (axis 0) or column (axis 1)."""
+        reads = np.zeros(self.p.shape)
+        np.moveaxis(reads, axis, 0)[place] = 1.0
+        return reads
+
+    def linear(self, functionals: list[Array]) -> LinearForms:
+        R = np.array([reads.ravel() for reads in functionals])
+        return LinearForms(R @ self.p.ravel(), self.covariance.transform(R))
+
+    def strong(self, axis: int) -> list[int]:
+        """Categories that exceed four standard errors, the sum of the others exceeding them too."""
+        size = self.p.shape[axis]
+        margins = self.linear([self.margin(axis, place) for place in range(size)])
+        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
+        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
+        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
+        while strong and len(strong) < size:
+            rest = np.isin(np.arange(size), strong, invert=True).astype(float)
+            spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
+            if rest @ margins.values > _CLEAR * spread:
+                break
+            strong.pop()
+        return sorted(strong)
+
+
 # -- Cramer's V, and departures from independence -------------------------------------------------
 
 
@@ -211,7 +328,6 @@ Rate = Callable[[Array, Array, Array, Array], Array]
 
 _LEAST, _MOST = 1e-300, 1.0 - 1e-9  # p-values
 _FADES = 4  # power by which the p-value of a test counts less further from independence
-_CLEAR = 4.0  # standard errors that are added to weak margins
 _LARGE = 2000.0  # noncentrality from which the normal law with skewness takes over
 _RIDGE = 1e-9  # relative variance added to a singular covariance
 _SUM = 1e4  # weight of the sum of the cells, over that of the largest
@@ -607,11 +723,7 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
            [0.0112, 0.0112]]))
     """
     p = EstimatedTable.of(P, covariance).p
-
-    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-        return _departure_rate(p, D, dr, dc, ds)
-
-    spread = _congruence(rate, covariance, p.shape)
+    spread = _congruence(partial(_departure_rate, p), covariance, p.shape)
     expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
     exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
     variance = np.maximum(exact, 0.0)  # below 0 by rounding only

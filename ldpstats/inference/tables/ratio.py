@@ -287,8 +287,6 @@ def fieller_within(
     >>> [round(v, 3) for v in fieller_within(-0.03, 0.2, 1e-4, 1e-4, 0.0, (0.0, 1.0))[:2]]
     [0.0, 0.049]
     """
-    from scipy.special import log_ndtr, ndtr, ndtri_exp
-
     ratios = fieller(num, den, var_num, var_den, cov, alpha)
     floor, ceiling = possible
     message = "" if ratios.kind == "bounded" else "the denominator is not distinguishable from 0"
@@ -310,6 +308,8 @@ def fieller_within(
     square = max(var_num - 2.0 * end * cov + end**2 * var_den, 0.0)
     width = 0.0
     if square > 0.0:
+        from scipy.special import log_ndtr, ndtr, ndtri_exp
+
         z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(beyond / math.sqrt(square)))
         level = max(2.0 * float(ndtr(z)), _LEAST)
         limit = fieller(beyond, den, square, var_den, side * moved, level)
