@@ -161,21 +161,7 @@ def sample(
     warmup: int = WARMUP,
     longest: int = LONGEST,
 ) -> Chains:
-    """Draw from a posterior by Hamiltonian Monte Carlo; the same `rng`, the same draws.
-
-    Examples
-    --------
-    >>> from ldpstats.inference.chains import maximum
-    >>> class Normal(LogDensity):
-    ...     size = 1
-    ...     def evaluate(self, z): return -0.5 * ((z - 3.0) ** 2).sum(axis=-1), 3.0 - z
-    ...     def mode(self): return maximum(self, np.zeros(1))
-    ...     def curvature(self, z): return np.eye(1)
-    ...     def constrained(self, z): return z
-    >>> chains = sample(Normal(), np.random.default_rng(1), draws=4000)
-    >>> chains.z.shape, bool(abs(chains.z.mean() - 3.0) < 0.07), chains.divergent
-    ((16, 250, 1), True, 0)
-    """
+    """Draw from a posterior by Hamiltonian Monte Carlo; the same `rng` gives the same draws."""
     for target in _TARGETS:
         walk = _Walk(density, rng, chains, target)
         for _ in range(warmup):
@@ -209,14 +195,7 @@ _LEAST = 4  # draws of a chain
 
 
 def rhat(draws: npt.ArrayLike) -> Array:
-    """Rank-normalised split R-hat of draws (c, n) or (c, n, m), () or (m,); nan without variation.
-
-    Examples
-    --------
-    >>> draws = np.random.default_rng(1).normal(size=(4, 500))
-    >>> bool(rhat(draws) < 1.01), bool(rhat(draws + np.arange(4.0)[:, None]) > 1.5)
-    (True, True)
-    """
+    """Rank-normalised split R-hat, () or (m,), of draws (c, n) or (c, n, m); nan if none varies."""
     halves, one = _halves(draws)
     folded = np.abs(halves - np.median(halves, axis=(1, 2), keepdims=True))
     ratios, n = [], halves.shape[2]
@@ -314,10 +293,9 @@ _HALVINGS = np.array([1.0]), 0.5 ** np.arange(1, 30)
 
 
 class LogDensity(ABC):
-    """A log posterior over unconstrained coordinates z of shape (d,), up to a constant.
+    """A log posterior over unconstrained coordinates z, (d,), up to a constant.
 
-    Every method is a function of arrays; `evaluate` takes the points of several chains together.
-    The density is that of z, so the Jacobian of the map from z to what is reported is included.
+    It is that of z: the Jacobian of the map from z to what is reported is included.
     """
 
     size: int  # number of coordinates d
@@ -351,8 +329,7 @@ def floored_eigen(curvature: Array) -> tuple[Array, Array]:
 def maximum(density: LogDensity, start: Array, tol: float = 1e-10, max_iter: int = 200) -> Array:
     """Climb from `start`, (d,), by Newton's method until a step promises less than `tol` nats.
 
-    Where the curvature is not positive definite its eigenvalues count by their size, at least .001.
-    No coordinate moves by more than 2 in a step, and steps are halved until the density rises.
+    Eigenvalues of the curvature count by their size, .001 at least; coordinates move by up to 2.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 

@@ -149,11 +149,8 @@ def profile(
 def _newton_end(
     steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
 ) -> float:
-    """Where a function that is negative at the estimate becomes zero on the way to a limit.
-
-    The limit itself where it does not. `steep` gives the function, which grows that way and is
-    nearly linear, and its slope. The limit is looked at only if a step leads there.
-    """
+    """Where a nearly linear function that is negative at the estimate is 0; else the limit."""
+    # the limit is looked at only if a step leads there
     inside, outside, seen = estimate, limit, False
     v = first if min(estimate, limit) < first < max(estimate, limit) else limit
     while abs(outside - inside) > _XTOL:

@@ -55,8 +55,7 @@ def profile_intervals(
 ) -> Array:
     """Values in [0, 1] of entries `index`, (q,), that the likelihood ratio does not reject, (q, 2).
 
-    `top` is the maximum of the continued likelihood of one survey, (k + m,); `spread` are its
-    standard errors, where known, which say where limits are looked for first.
+    `spread` are standard errors, where known, which say where limits are looked for first.
     """
     for _ in range(5):
         limits, better = _limits(likelihood, top, spread, alpha, np.asarray(index))
@@ -71,8 +70,7 @@ def signed_roots(
 ) -> Array:
     """Roots of the likelihood ratio of entries `index` that are these `values`, both (q,).
 
-    Positive for values below the maximum `top` of one survey, (k + m,); standard normal under the
-    null.
+    Positive for values below the maximum `top`; standard normal under the null.
     """
     place, at = np.asarray(index), np.asarray(values, dtype=np.float64)
     peak = float(likelihood.loglike(top))
@@ -271,9 +269,7 @@ def profile_interval(
 ) -> tuple[float, float]:
     """Values of parameter `index` at which the profile lies at most `drop` below its top.
 
-    `step` is about the distance of the limits from the top; they are infinite where the objective
-    does not fall that far. The value that was tested lies between them if and only if its fall is
-    at most `drop`, also where the profile has several maxima.
+    What was tested lies between the limits if and only if its fall is at most `drop`.
     """
     free = np.ones(top.theta.shape, dtype=bool)
     free[index] = False
@@ -412,8 +408,7 @@ def bounded_profile(
 ) -> tuple[float, float]:
     """Values of parameter `index` at which the profile lies at most `drop` below its top.
 
-    Zero, where the fall is `at_zero`, lies between them if and only if that is at most `drop`.
-    Limits are the bounds of the parameter where the profile does not fall that far before.
+    Zero lies between the limits if and only if its fall, `at_zero`, is at most `drop`.
     """
     low, high = (0.0, 1.0) if index >= likelihood.p else (-np.inf, np.inf)
     lower, upper = (

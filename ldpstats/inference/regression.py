@@ -6,7 +6,10 @@ score totals vary by ``K_g - K_g K_g`` and not by ``K_g``, if the model holds. T
 sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total, which makes it unbiased there; what it
 takes a variance from has the moments of a chi-square variable, whose degrees of freedom follow
 (Satterthwaite). Of least squares and single respondents these are HC2 and the degrees of freedom of
-Bell and McCaffrey.
+Bell and McCaffrey (Survey Methodology 2002). Of several contrasts the degrees of freedom are those
+of the Wishart matrix with the same total variance: "HTZ" of J. E. Pustejovsky and E. Tipton,
+Small-sample methods for cluster-robust variance estimation, Journal of Business & Economic
+Statistics 2018.
 
 Then averages of functions of the linear predictors, with derivatives by all parameters. With
 private predictors an average is also one over their configurations, whose law given the public
@@ -59,14 +62,7 @@ _NORMAL = 1000.0  # degrees of freedom from which on a bound of them does
 
 @dataclass(frozen=True, eq=False)
 class InformationShares:
-    """How the information on parameters is spread over clusters, or respondents.
-
-    References
-    ----------
-    R. M. Bell and D. F. McCaffrey, Bias reduction in standard errors for linear regression with
-    multi-stage samples, Survey Methodology 2002. J. E. Pustejovsky and E. Tipton, Small-sample
-    methods for cluster-robust variance estimation, Journal of Business & Economic Statistics 2018.
-    """
+    """How the information on parameters is spread over clusters, or respondents."""
 
     basis: Array  # (P, p): parameters from units in which the information of all is the identity
     values: Array  # (G, r): eigenvalues of the share of each cluster in these units, from 0 to 1
@@ -122,8 +118,7 @@ class InformationShares:
     def degrees(self, L: Array) -> float:
         """Degrees of freedom of the variance of L times the first parameters, L of shape (q, m).
 
-        Of several contrasts those of the Wishart matrix with the same total variance (Pustejovsky
-        and Tipton's "HTZ"); nan where single clusters determine more than half of a contrast.
+        nan where single clusters determine over half of a contrast: its variance is unknown.
         """
         ell = (L @ self.basis[: L.shape[1]]).T
         q, size = ell.shape[1], ell.size
@@ -142,13 +137,11 @@ class InformationShares:
             return float("nan")
         if q == 1 and known[0, 0] >= _NORMAL * largest:
             return float(known[0, 0] / largest)  # a bound from below
-        return float(q * (q + 1.0) / self._variance(ell @ (axes / np.sqrt(wide))))
-
-    def _variance(self, ell: Array) -> float:
-        """Summed variances of the estimated covariance of contrasts, (p, q), on average I."""
-        p, q = ell.shape
-        own, T = 0.0, np.zeros((ell.size, ell.size))
-        for some in self._blocks(ell.size):
+        # summed variances of the entries of the estimated covariance of contrasts, which is the
+        # identity on average, of normal scores
+        ell = ell @ (axes / np.sqrt(wide))
+        variance, T = 0.0, np.zeros((size, size))
+        for some in self._blocks(size):
             share, left = self._kept(some)
             vectors, times = self.vectors[some], self.times[some]
             c = np.einsum("gpr,pq->grq", vectors, ell)
@@ -157,11 +150,12 @@ class InformationShares:
             UU = np.einsum("gpq,gps->gqs", U, U)
             a, u = (np.einsum("gqq->g", one) for one in (A, UU))
             squares = np.einsum("gqs,gqs->g", A, A - 2.0 * UU)
-            own += float(times @ (a * (a - 2.0 * u) + squares))
+            variance += float(times @ (a * (a - 2.0 * u) + squares))
             flat = U.reshape(len(U), -1)
             T += (flat * times[:, None]).T @ flat
-        pairs = T.reshape(p, q, p, q)
-        return own + float((T**2).sum() + np.einsum("asbt,atbs->", pairs, pairs))
+        pairs = T.reshape(-1, q, len(ell), q)
+        variance += float((T**2).sum() + np.einsum("asbt,atbs->", pairs, pairs))
+        return float(q * (q + 1.0) / variance)
 
     def _blocks(self, width: int) -> Iterator[slice]:
         step = max(1, _BLOCK // max(width, 1))
@@ -186,11 +180,10 @@ def cluster_sandwich(
 ) -> tuple[Array, InformationShares | None]:
     """Covariance by clusters of parameters, (p, p), and shares if it is the bias-reduced one.
 
-    `rows` are scores of each kind of row, (u, p), and of each respondent, (n,), kind, weight and
-    cluster; `inverse` takes scores to parameters. `correct` says whether there is a factor for few
-    clusters, None for the bias-reduced covariance, with `information` of the clusters, (G, p, p),
-    or by default the products of the scores of their rows.
+    `rows`: scores of kinds of rows, (u, p); of respondents, (n,), kind, weight and cluster.
     """
+    # `correct` says whether there is a factor for few clusters, None for the bias-reduced
+    # covariance; the information of clusters is by default the products of the scores of their rows
     scores, place, weights, groups = rows
     n_groups, p = int(groups.max()) + 1, scores.shape[1]
     totals = _totals(scores, place, weights, groups, n_groups)
@@ -335,11 +328,9 @@ def average(
     chosen: Sequence[int] | None = None,
     factor: Sequence[Array] | None = None,
 ) -> Average:
-    """The weighted sum of functions of the linear predictors over rows and configurations.
+    """The weighted sum of functions of the linear predictors over rows and chosen configurations.
 
-    `of` maps eta, (n, q), to values, (n, m), and derivatives, (n, m, q). The sum takes in the
-    `chosen` configurations, all by default; `factor`, (n,) each, multiplies the weights in each of
-    them.
+    `of` maps eta, (n, q), to values, (n, m), and derivatives; `factor` multiplies the weights.
     """
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
@@ -409,10 +400,9 @@ def _units(design: Predictors) -> tuple[Predictors, Predictors]:
 def marginal_effects(
     points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
 ) -> Average:
-    """Average derivatives of the mean by covariates, (k m,), those of the first category first.
+    """Average derivatives of the mean by covariates, (k m,); `method` as in statsmodels.
 
-    As in statsmodels: "ey" for derivatives of the logarithm of the mean, "ex" for those by the
-    logarithm of the covariate.
+    "ey" for derivatives of the logarithm of the mean, "ex" by the logarithm of the covariate.
     """
     outcome, m = points.outcome, points.n_outcome
     of = _rates(outcome, method.startswith("ey"))
@@ -514,12 +504,9 @@ def pearson(observed: Array, expected: Array) -> float:
 
 
 def quadratic_form(gaps: Array, V: Array, spread: Array) -> tuple[float, int]:
-    """Chi-square statistic of gaps, (m,), with covariance V, (m, m), and its degrees of freedom.
-
-    `spread` is their covariance if the parameters were known. Directions in which fitted parameters
-    leave hardly any of it are left out, as rounding and terms of higher order are all that is
-    there.
-    """
+    """Chi-square statistic of gaps, (m,), with covariance V, (m, m), and its degrees of freedom."""
+    # directions in which fitted parameters leave hardly any of the spread that there would be with
+    # known ones are left out: rounding and terms of higher order are all that is there
     size, axes = np.linalg.eigh(spread)
     there = size > 1e-10 * size.max(initial=1e-300)
     root = axes[:, there] / np.sqrt(size[there])

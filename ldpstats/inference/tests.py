@@ -496,11 +496,9 @@ def adjust(
 
 
 def adjusted_differences(estimates: Array, pvalues: Array, k: int) -> Array:
-    """Holm's adjustment of all differences between groups, (r,), k categories for each comparison.
-
-    Of two categories whose frequencies add up to one, a group has more of one by as much as it has
-    less of the other: both rows test one hypothesis, which counts once.
-    """
+    """Holm's adjustment of all differences between groups, (r,), k categories a comparison."""
+    # of two categories whose frequencies add up to one, a group has more of one by as much as it
+    # has less of the other: both rows test one hypothesis, which counts once
     pairs = estimates.reshape(-1, 2) if k == 2 and estimates.size % 2 == 0 else None
     if pairs is None or not np.allclose(pairs.sum(axis=1), 0.0, rtol=0.0, atol=1e-12):
         return adjust(pvalues, "holm")

@@ -133,9 +133,7 @@ def calibrate(
 ) -> Solved:
     """Factors closest to one with which weights, (M,), reproduce the totals of all margins.
 
-    `start` are multipliers, (q,), to start from. Refused are totals that cannot be reached: of
-    categories without respondents, of margins that contradict each other, or not within the bounds;
-    `NotConverged` is raised if the largest relative deviation stays above 1e-12.
+    The largest relative deviation is at most 1e-12; `start` are multipliers, (q,), to start from.
     """
     margins.check(weights)
     size = float(margins.totals[0].sum())
@@ -260,11 +258,9 @@ class Distance(ABC):
         return self.lower
 
     def centred(self, ratio: float) -> tuple[Distance, float]:
-        """A distance from d times a factor, and that factor, with equal nearest weights.
-
-        With the sum of the weights given they are those of ``d * ratio``, where the distance is a
-        sum of (w - d)^2 / d or w log(w / d), and there rounding does least.
-        """
+        """A distance from d times a factor, and that factor, with equal nearest weights."""
+        # with the sum of the weights given they are those of d * ratio, where the distance is a sum
+        # of (w - d)^2 / d or w log(w / d), and there rounding does least
         return replace(self, lower=self.lower / ratio, upper=self.upper / ratio), ratio
 
     @abstractmethod
@@ -358,10 +354,9 @@ _NEGLIGIBLE = 1e-9  # relative deviation that rounding explains
 def refuse_unreachable(
     X: Any, weights: Array, targets: Array, words: Sequence[str], bounds: tuple[float, float]
 ) -> None:
-    """Raise an error that names categories, if no factors within bounds reach all targets.
+    """Raise an error that names categories, if no factors within bounds reach all targets, (q,).
 
-    The nearest weights, by the sum of relative deviations, solve a linear programme in the
-    indicators X, (M, q), of the categories of each cell.
+    The nearest weights, by the sum of relative deviations, solve a linear programme.
     """
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack
@@ -525,10 +520,9 @@ _MOST_PASSES = 1000
 
 
 def trimmed(weights: Array, n: Array, lower: float, upper: float, strict: bool) -> Array:
-    """Weights of one respondent of each cell, (c,), cut at bounds; the others get what was cut.
+    """Weights of one respondent of each cell, (c,), cut at bounds; the others share what was cut.
 
-    They get it in equal shares. `strict` repeats this until no weight is outside; else others may
-    leave the bounds.
+    `strict` repeats this until no weight is outside; else others may leave the bounds.
     """
     mean = float(weights @ n / n.sum())
     if not lower < mean:

@@ -510,11 +510,9 @@ _NO_OTHERS = (
 
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
-    """Covariance of the weighted totals of scores, shape (p, p).
+    """Covariance of the weighted totals of scores, (p, p), stage by stage.
 
-    The variance between units of each stage, ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2``, summed
-    over strata, times the sampling fractions of the stages before (Saerndal, Swensson, Wretman
-    1992, section 4.4).
+    ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2`` over units, times the fractions of stages before.
     """
     sample.refuse_single_units()
     total = np.zeros((scores.size, scores.size))
@@ -599,12 +597,10 @@ def missed_by_design(sample: Sample) -> Array:
 
 
 def degrees_of_design(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
-    """Units of the first stage in each of g domains less strata that hold them, (g,).
-
-    `domain`, (c,), is -1 outside. Strata of which all units were taken show nothing of the sampling
-    and add none, but where the others have none either. Where a domain has no others, its degrees
-    are those of the next stage, or of respondents, whose noise varies.
-    """
+    """Units of the first stage in each of g domains less strata that hold them, (g,)."""
+    # strata of which all units were taken show nothing of the sampling and add none, but where the
+    # others have none either; where a domain has no others, its degrees are those of the next
+    # stage, or of respondents, whose noise varies
     stage = sample.stages[0]
     drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
     found = _units_less_strata(sample, stage.unit, drawn, g)
@@ -651,9 +647,7 @@ _MOST_REPLICATED = 5e7  # numbers, 400 MB
 def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array) -> Totals:
     """Weighted totals of m scores of privatised reports, and how they vary.
 
-    `noise` is the covariance that the randomisation alone has, ``sum w^2 C(r)``, (m, m); `missed`
-    the part of it that the variance between units or replicates lacks, see
-    `missed_noise_estimation`.
+    `noise`, ``sum w^2 C(r)``, is of the randomisation, `missed` what designs lack of it, (m, m).
     """
     estimate, replication = scores.total(sample.w), sample.replication
     if replication is None:
@@ -695,14 +689,9 @@ def degrees_of_freedom_estimation(sample: Sample, inside: npt.NDArray[np.bool_])
 def in_one_unit_estimation(
     sample: Sample, domain: npt.NDArray[np.int64], varies: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,).
-
-    Of a design, one unit of the first stage holds them, where not all units were taken, whatever
-    their variance is; or strata of one unit each do, if these are given the mean of the others.
-    Replicates that were given do not tell their units: there it is where nothing `varies`, (g,).
-    """
+    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,)."""
     if sample.replication is not None and not sample.replication.knows_units:
-        return ~varies
+        return ~varies  # replicates that were given do not tell their units
     stage, g = sample.stages[0], len(varies)
     there = np.flatnonzero((domain >= 0) & (sample.n > 0))
     inside, n = domain[there], sample.n[there]
@@ -711,7 +700,7 @@ def in_one_unit_estimation(
         units = _different(inside, stage.unit[there], len(stage.strata), g)
     taken = np.bincount(inside, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
     single = (units == 1.0) & (taken == 0.0)
-    if sample.single_unit == "average":
+    if sample.single_unit == "average":  # strata of one unit are given the mean of the others
         several = ~stage.is_single[stage.cell_strata[there]]
         single |= (units > 0.0) & (np.bincount(inside, several, g) == 0.0)
     return np.asarray(single)
@@ -739,9 +728,7 @@ class Effects:
 def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects:
     """Design effects of shares p of n respondents each, all of shape (q,).
 
-    The variance of the true answers is estimated by what is left without `noise`, the variance of
-    the randomisation. Both factors are nan where nothing is left, and all where p is not between 0
-    and 1.
+    Where chance has moved p out of (0, 1) all are nan; both factors, where all is noise.
     """
     simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
     simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
@@ -761,8 +748,7 @@ _SATURATED = 1e-8  # share of their collisions that residuals show where candida
 def collision_covariance(sample: Sample, at: Codes, decoded: CohortDecoding) -> Array:
     """Covariance of the estimated frequencies by chance collisions with other answers, (k, k).
 
-    To be added to that of the design; zero over a closed alphabet. Weights of the cohorts are those
-    of a list that is complete; `at`, (c,), is the report of each cell, as `decoded` has them.
+    To be added to that of the design; `at`, (c,), is the report of each cell in `decoded`.
     """
     squares, source = collisions(sample, at, decoded), decoded.moments.sources[0]
     if squares <= 0.0:
@@ -772,14 +758,12 @@ def collision_covariance(sample: Sample, at: Codes, decoded: CohortDecoding) -> 
 
 
 def collisions(sample: Sample, at: Codes, decoded: CohortDecoding) -> float:
-    """Sum of the squared frequencies of answers that are not listed, from the residuals.
-
-    The moment estimate, which may be negative: squared residuals are on average those that design
-    and randomisation make, less what the candidates follow, and in proportion to this sum those of
-    collisions. The first are estimated as without a correction for finite populations.
-    """
+    """Moment estimate of the summed squared frequencies of unlisted answers; may be negative."""
     from scipy.sparse import csr_array
 
+    # squared residuals are on average those that design and randomisation make, as estimated
+    # without a correction for finite populations, less what the candidates follow, and in
+    # proportion to this sum those of collisions
     problem = decoded.moments
     if not problem.is_open:
         return 0.0

@@ -127,12 +127,10 @@ class Jackknife(FromDesign):
 
 
 def jackknife(sample: Sample) -> Jackknife:
-    """The jackknife of a sample: deviations are from the mean of the replicates, as in R.
-
-    But from the estimate where "centered" units are left out and not replaced, so that the
-    replicates' mean is another.
-    """
+    """The jackknife of a sample: deviations are from the mean of the replicates, as in R."""
     first = sample.stages[0]
+    # but from the estimate where "centered" units are left out and not replaced, so that the
+    # replicates' mean is another
     return Jackknife(sample.single_unit == "centered" and bool(np.any(first.is_single)))
 
 
@@ -162,8 +160,7 @@ def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
 class Bootstrap(FromDesign):
     """Replicates in which n - 1 of the n units of each stratum were drawn with replacement.
 
-    A unit drawn m times has ``1 + lambda (m n / (n - 1) - 1)`` times its weight, lambda the root of
-    ``1 - f``.
+    A unit drawn m times has ``1 + sqrt(1 - f) (m n / (n - 1) - 1)`` times its weight.
     """
 
     draws: npt.NDArray[np.unsignedinteger[Any]]  # (u, R): how often each unit was drawn

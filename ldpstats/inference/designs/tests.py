@@ -202,12 +202,12 @@ def corrected(departure: Array, effects: Array, V: Array | None, n: float, nu: f
 
 
 def metric(S: Array, closed: bool) -> Array:
-    """Directions L in which categories can depart, with ``L'S L = I``, shape (k, d).
+    """Directions L, (k, d), in which categories can depart, with ``L'S L = I``.
 
-    S is the covariance of the decoded report of one respondent, (k, k), which may be singular;
-    `closed` says whether the categories are all there are, so that departures sum to zero. Decoded
-    reports need not sum to one even so: departures are then estimated by generalised least squares.
+    S, (k, k), is the covariance of a decoded report; departures of `closed` alphabets sum to zero.
     """
+    # decoded reports need not sum to one where categories are all there are: departures are then
+    # estimated by generalised least squares
     k = len(S)
     values, vectors = np.linalg.eigh((S + S.T) / 2.0)
     least = _ZERO * max(float(values[-1]), 0.0)
@@ -243,9 +243,7 @@ def independence(
 ) -> RaoScott:
     """Pearson's statistic of independence, with effects of the design under the hypothesis.
 
-    `totals` are of ``phi_x kron phi_y``, phi_x, phi_y and one, (a b + a + b + 1,), or others, (m,),
-    of which these are the linear `forms`; of a design without corrections for finite populations,
-    as the hypothesis is about what the population was drawn from.
+    `totals` are of phi_x kron phi_y, phi_x, phi_y and one, or those of which these are the `forms`.
     """
     forms = np.eye(len(totals.estimate)) if forms is None else forms
     N, P, r, c, shares = _table(totals, shape, forms)
@@ -288,13 +286,10 @@ def _table(
 def at_observed(
     found: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
 ) -> RaoScott:
-    """The statistic with effects of the design at the table of reports as observed, as in R.
-
-    The matrix is ``(C' D^-1 C)^-1 n C' D^-1 V D^-1 C``, with V the covariance of the table of
-    reports, D its diagonal and C the contrasts of interaction; nothing is divided by the share of
-    an empty cell. In sparse tables its tests reject too often. `channels`, (a, a) and (b, b), are
-    of labels only.
-    """
+    """The statistic with effects of the design at the table of reports as observed, as in R."""
+    # (C' D^-1 C)^-1 n C' D^-1 V D^-1 C, with V the covariance of the table of reports, D its
+    # diagonal and C the contrasts of interaction, as svychisq has them; nothing is divided by the
+    # share of an empty cell; in sparse tables its tests reject too often
     (a, b), m = (len(Q) for Q in channels), len(totals.estimate)
     _, P, _, _, shares = _table(totals, (a, b), np.eye(m))
     back = np.kron(channels[0].T, channels[1].T)
@@ -316,11 +311,9 @@ def at_observed(
 
 
 def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott:
-    """Pearson's statistic of the fit of weighted shares to p0, (k,), with its `metric` L, (k, d).
+    """Pearson's statistic of the fit to p0, (k,), ``n |L' (p - p0)|^2`` with L its `metric`.
 
-    ``X2 = n |L' (p - p0)|^2``; the design effects are of ``w (phi - (p + p0) / 2)``, as those of
-    svygofchisq in R's survey. `totals` are of phi and one, (k + 1,). The statistic is infinite
-    where reports that need no noise contradict a zero of p0.
+    `totals` are of phi and one; infinite where reports without noise contradict a zero of p0.
     """
     N = totals.estimate[-1]
     p = totals.estimate[:-1] / N
@@ -330,6 +323,7 @@ def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott
     if np.any(certain & (np.abs(p - p0) > _APART)):
         return RaoScott(np.inf, max(L.shape[1], 1), 1.0, 1.0, np.inf, nu)
     departure = L.T @ (p - p0)
+    # the effects are of w (phi - (p + p0) / 2), as those of svygofchisq in R's survey
     scores = L.T @ np.column_stack([np.eye(k), -(p + p0) / 2.0]) / N
     V = totals.covariance_of(Ratios(scores))
     return corrected(departure, n * V, V, n, nu)
@@ -338,8 +332,7 @@ def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott
 def homogeneity(totals: Totals, g: int, S: Array, closed: bool, n: float, nu: float) -> RaoScott:
     """Pearson's statistic that g domains have one distribution: independence of domain and answer.
 
-    `totals` are in each domain those of phi, (k,), and of one; S is the covariance of phi under
-    simple random sampling of all domains together, (k, k).
+    `totals` are in each domain those of phi, (k,), and of one; S is as in `metric`, of all domains.
     """
     k = len(S)
     cell, person = np.eye(k + 1)[:k], np.eye(k + 1)[k:]
@@ -405,9 +398,7 @@ def pseudo_likelihood(
 ) -> PseudoLikelihood:
     """Maximise the weighted likelihood of the reports, (n,), of one variable in one domain.
 
-    Weights are zero outside the domain, and are made to sum to its respondents `nobs`, which
-    tolerances are about. The likelihood takes `candidates` for all answers; an estimate with
-    `constraints`, as for `MLE`, has no scores.
+    Weights are zero outside, and made to sum to its respondents `nobs`, which tolerances are about.
     """
     distinct, place = distinct_reports(reports)
     total = np.bincount(place, weights, len(distinct))
@@ -569,11 +560,9 @@ class Counted:
         return Counted(self.offset[at], self.scale[at])
 
     def joined(self, members: Array, disjoint: bool) -> Counted:
-        """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,).
-
-        Of several categories there are such where reports are `disjoint`, so that each respondent
-        makes that of one category at most, and alike. Reports that are sets are not.
-        """
+        """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,)."""
+        # of several categories there are such where reports are disjoint, so that each respondent
+        # makes that of one category at most, and alike; reports that are sets are not
         offset, scale = np.full((2, len(members)), np.nan)
         for i, inside in enumerate(members > 0.0):
             one = self.some(inside)
@@ -584,11 +573,9 @@ class Counted:
         return Counted(offset, scale)
 
     def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
-        """The pairs of reports that cells of two variables are counted by, row-major, (a b,).
-
-        The shares of `rows`, (a,), and `columns`, (b,), on which others who make a pair depend, are
-        taken as known; the variance of a cell holds what they add to it.
-        """
+        """The pairs of reports that cells of two variables are counted by, row-major, (a b,)."""
+        # others who make a pair depend on the margins, which are taken as known; the variance of a
+        # cell holds what they add to it
         first, second = (np.clip(margin, 0.0, 1.0) for margin in (rows, columns))
         mixed = np.outer(self.offset, other.offset + other.scale * second)
         offset = mixed + np.outer(self.scale * first, other.offset)
@@ -647,10 +634,9 @@ def score_bounds(estimate: Array, se: Array, t: Array, counted: Counted, n: Arra
 def ratio_bounds(
     above: Array, below: Array, covariance: Array, limits: Array, limits_below: Array
 ) -> Array:
-    """Limits of ratios of shares from the limits of both, (q, 2) each; they may be infinite.
+    """Limits of ratios of shares, (q, 2), from the limits of both; they may be infinite.
 
-    All r at which ``above - r below`` does not differ from zero, its limits being those of
-    `Differences`; Fieller's set where limits are symmetric. `covariance` is as in `paired`, (3, q).
+    All r at which ``above - r below`` does not differ from zero; `covariance` is as in `paired`.
     """
     r, ratio = _correlation(covariance), np.full((len(above), 2), [-np.inf, np.inf])
     reach, reach_below = np.abs(limits - above[:, None]), np.abs(limits_below - below[:, None])

@@ -454,10 +454,10 @@ def _moved(root: float, target: float, goal: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Fourfold:
-    """Estimates x of the first row r, the first column c and the first cell a of a 2 x 2 table.
+    """Estimates x of the first row r, column c and cell a of a 2 x 2 table, and their law.
 
-    Given r and c, the estimate of a has the mean ``a + along (x - (r, c))`` and the variance
-    `rest`; `precision` is that of r and c.
+    Given r and c, a has the mean ``a + along (x - (r, c))`` and variance `rest`;
+    `precision` is that of r and c.
     """
 
     x: Array
@@ -763,12 +763,10 @@ def standardised(
 
 
 def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
-    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums.
+    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums."""
 
-    G is a diagonal g and what the sums R' of rows and columns add, L R'. With V = diag(d) + F C F'
-    the result is one of these too, with the factors L, g d R and G F.
-    """
-
+    # G is a diagonal g and what the sums R' of rows and columns add, L R'; with V = diag(d) + F C
+    # F' the result is one of these too, with the factors L, g d R and G F
     def along(D: Array) -> Array:
         D = D.reshape(*shape, -1)
         sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))

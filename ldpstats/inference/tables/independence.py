@@ -43,15 +43,22 @@ __all__ = [
     "Whitening",
     "allow_for_unseen",
     "axis_number",
+    "centred_scores",
+    "conditional_independence",
     "count_table",
     "fitted_conditionals",
     "fitted_cramers_v",
+    "fpe16",
+    "homogeneity",
     "linear_trend",
     "pearson",
     "score",
     "slots",
     "smallest_expected",
+    "trend_moments",
     "unvarying",
+    "wald_independence",
+    "wald_nonlinear",
 ]
 
 
@@ -594,10 +601,9 @@ _NOTHING = 1e-10  # share below which a condition is empty
 
 
 def allow_for_unseen(covariance: Covariance, nobs: int, alpha: float) -> Covariance:
-    """Give a variance to cells that have none: never seen, of variables without noise.
+    """Give cells that were never seen, of variables without noise, the variance z^2 / n^2.
 
-    The plug-in variance of a count of zero is zero. Such a cell gets z^2 / n^2, at which a normal
-    interval ends where Wilson's of zero out of n does, but for terms of order 1 / n^2.
+    There normal intervals end where Wilson's of zero out of n does, but for terms in 1 / n^2.
     """
     unseen = covariance.variances() < _SEEN / nobs**2
     if not unseen.any():
@@ -686,10 +692,9 @@ _GRAPHS = {
 
 @cache
 def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]]:
-    """Numbers of blocks of the partitions of 2 order slots, (P,), and their restrictions.
+    """Numbers of blocks of the partitions of 2 order slots, (P,), and of their restrictions.
 
-    For each subset of factors: the numbers of blocks left, and the coefficients of `_KINDS` in the
-    sum over different respondents, one per block.
+    By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
     """
     every = list(_partitions(2 * order))
     blocks = np.array([max(p) + 1 for p in every])

@@ -401,11 +401,9 @@ def _odds(a: float, d: float, b: float, c: float) -> float:
 
 
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
-    """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,).
-
-    Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 has a
-    closed form for each rho; a grid and golden sections find the best rho.
-    """
+    """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,)."""
+    # cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi; the best v >= 0 has
+    # a closed form for each rho; a grid and golden sections find the best rho
     reach = _CELLS * math.log(10.0)
     grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
     found = _least_squares(white, target, log_odds[:, None], grid[None, :])
