@@ -11,6 +11,8 @@ Leading axes are surveys, so that a simulation calls these functions once.
 - `tables`: tests of association by moments, permutation or an estimated table; conditional
   probabilities, risk differences and ratios, odds ratios, Cramer's V.
 - `tails`: critical values and p-values, and intervals from skewed laws.
+- `profiles`, `regression`, `chains`, `designs`: what models with parameters, regressions,
+  posteriors and complex samples are computed with.
 
 Import the module that you need, for example ``from ldpstats.inference import intervals``.
 """

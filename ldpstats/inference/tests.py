@@ -32,7 +32,6 @@ from ldpstats.likelihood.covariance import Covariance, finite_array, positive, p
 
 __all__ = [
     "METHODS",
-    "Array",
     "TestResult",
     "adjust",
     "adjusted_differences",

@@ -128,6 +128,18 @@ class Solved:
     deviation: float  # largest relative deviation from a target
 
 
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Multipliers, ``u = X at``, and what the convex function is there."""
+
+    at: Array
+    u: Array
+    value: float
+    gradient: Array
+    deviation: float
+    worst: int
+
+
 def calibrate(
     weights: Array, margins: Margins, distance: Distance, start: Array | None = None
 ) -> Solved:
@@ -144,18 +156,26 @@ def calibrate(
         remedy += "widen the bounds"
         raise InvalidArgument("bounds", (distance.lower, distance.upper), remedy)
     near, ratio = distance.centred(ratio)
-    dual = _Dual(margins.indicators, weights * (ratio / size), margins.targets / size, near)
-    point = dual.at(np.zeros(len(dual.t)) if start is None else start)
+    X, d, t = margins.indicators, weights * (ratio / size), margins.targets / size  # shares
+
+    def dual(at: Array) -> _Point:  # sum d P(X lambda) - t'lambda
+        u = X @ at
+        gradient = X.T @ (d * near.factors(u)) - t
+        apart = np.abs(gradient) / t
+        value = float(d @ near.potential(u) - t @ at)
+        return _Point(at, u, value, gradient, float(apart.max()), int(apart.argmax()))
+
+    point = dual(np.zeros(len(t)) if start is None else start)
     for iteration in range(_MOST_STEPS):
         if point.deviation <= TOLERANCE:
             return Solved(ratio * near.factors(point.u), point.at, iteration, point.deviation)
         # where bounds leave no curvature, a little that vanishes at the solution
         least = min(point.deviation, 1.0) * _DAMPING
         slopes = np.maximum(near.slopes(point.u), least)
-        step = -solved_equations(dual.X, dual.d * slopes, point.gradient)
+        step = -solved_equations(X, d * slopes, point.gradient)
         descent, part, lower = float(point.gradient @ step), 1.0, None
         while lower is None and descent < 0.0 and part > _SHORTEST:
-            tried = dual.at(point.at + part * step)
+            tried = dual(point.at + part * step)
             if (
                 tried.value <= point.value + 1e-4 * part * descent
                 or tried.deviation <= point.deviation / 2.0
@@ -166,7 +186,7 @@ def calibrate(
             break
         point = lower
     bounds = (distance.least, distance.upper)
-    refuse_unreachable(dual.X, weights, margins.targets, margins.words, bounds)
+    refuse_unreachable(X, weights, margins.targets, margins.words, bounds)
     raise NotConverged(
         f"calibration stopped after {iteration + 1} iterations with a relative deviation of "
         f"{point.deviation:.2g} from the target of {margins.words[point.worst]}: join categories, "
@@ -210,36 +230,6 @@ def solved_equations(X: Any, weights: Array, right: Array) -> Array:
     found = np.zeros(right.shape)
     found[kept] = cho_solve((factor[:rank, :rank], False), (scale * right)[kept])
     return np.asarray(scale * found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Multipliers, ``u = X at``, and what the convex function is there."""
-
-    at: Array
-    u: Array
-    value: float
-    gradient: Array
-    deviation: float
-    worst: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Dual:
-    """The convex function ``sum d P(X lambda) - t'lambda``; d and t are shares."""
-
-    X: Any
-    d: Array
-    t: Array
-    distance: Distance
-
-    def at(self, at: Array) -> _Point:
-        """The function at some multipliers."""
-        u = self.X @ at
-        gradient = self.X.T @ (self.d * self.distance.factors(u)) - self.t
-        apart = np.abs(gradient) / self.t
-        value = float(self.d @ self.distance.potential(u) - self.t @ at)
-        return _Point(at, u, value, gradient, float(apart.max()), int(apart.argmax()))
 
 
 # -- How far calibration may move weights: the distances of Deville and Saerndal (1992) -----------

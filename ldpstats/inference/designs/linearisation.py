@@ -43,18 +43,22 @@ __all__ = [
     "Scores",
     "Stage",
     "Totals",
+    "between_units",
     "checked",
     "collision_covariance",
     "collisions",
     "degrees_in_domains_estimation",
+    "degrees_of_design",
     "degrees_of_freedom_estimation",
     "dense",
     "design_covariance",
     "design_effects",
     "estimated_totals",
     "in_one_unit_estimation",
+    "missed_by_design",
     "missed_noise_estimation",
     "product",
+    "scale_of_strata",
 ]
 
 

@@ -209,7 +209,15 @@ def centred_scores(
     shares = _shares(parts)
     p = weighted([part.mean_x for part in parts], shares)
     q = weighted([part.mean_y for part in parts], shares)
-    return _centred("u", u, p), _centred("v", v, q)
+    centred = []
+    for name, scores, mean in (("u", u, p), ("v", v, q)):  # estimates need not sum to one
+        array = finite_array(name, scores, 1)
+        if array.size != mean.size:
+            raise InvalidArgument(name, array, f"must hold {mean.size} scores, one per category")
+        if not np.ptp(array) > 0:
+            raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
+        centred.append(array - (mean @ array) / mean.sum())
+    return centred[0], centred[1]
 
 
 def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
@@ -285,16 +293,6 @@ def _shares(parts: Sequence[CrossMoments]) -> Array:
     """Shares of the strata among the respondents."""
     sizes = np.array([part.n for part in parts], dtype=np.float64)
     return np.asarray(sizes / sizes.sum())
-
-
-def _centred(name: str, scores: npt.ArrayLike, p: Array) -> Array:
-    """Scores less their mean under the estimate p, which need not sum to one."""
-    array = finite_array(name, scores, 1)
-    if array.size != p.size:
-        raise InvalidArgument(name, array, f"must hold {p.size} scores, one per category")
-    if not np.ptp(array) > 0:
-        raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
-    return np.asarray(array - (p @ array) / p.sum())
 
 
 # -- Tests of association from an estimated joint table and its covariance ------------------------
