@@ -23,6 +23,7 @@ from ldpstats.devices import cards as deck
 from ldpstats.devices import flip, opposite, question, truth, unknown
 from ldpstats.estimators.parametric import climb, wide_bounds
 from ldpstats.likelihood.parametric import ParametricLikelihood
+from ldpstats.models.parameters import DeviceGroups
 
 STORED = Path(__file__).with_suffix(".csv")
 SURVEYS, ALPHA = 4_000, 0.05
@@ -124,9 +125,7 @@ def drawn(setting, R, rng):
 def likelihood_of(setting, counts):
     """The likelihood of many surveys."""
     mechanisms = SETTINGS[setting][0]
-    model = ldp.models.parameters.DeviceGroups(
-        tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms)
-    )
+    model = DeviceGroups(tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms))
     return ParametricLikelihood(model.likelihood.matrices, tuple(c.astype(float) for c in counts))
 
 
