@@ -168,23 +168,19 @@ def sample(
             walk.step.update(float(walk.move(walk.step.value)[0].mean()))
         n = ceil(draws / chains)
         z, thin = walk.draw(n), 1
-        while 2 * thin <= longest and not _is_enough(density.constrained(z)):
+        luck = 1.0 + 1.0 / n  # R-hat of few draws that are independent
+        while 2 * thin <= longest and n >= _LEAST:
+            # until chains agree, and draws are worth a third
+            reported = density.constrained(z)
+            if np.nanmax(rhat(reported), initial=1.0) <= max(_RHAT, luck):
+                least = z.shape[0] * z.shape[1] / 3.0
+                if ess_bulk(reported).min() > least and ess_tail(reported).min() > least:
+                    break
             more = walk.draw(n * thin)[:, thin - 1 :: thin]
             z, thin = np.concatenate([z, more], axis=1)[:, 1::2], 2 * thin
         if not walk.divergent:
             break
     return Chains(z, walk.accepted / walk.moves, walk.divergent, walk.step.final, warmup, thin)
-
-
-def _is_enough(draws: Array) -> bool:
-    """Whether chains agree, and their draws of m quantities, (c, n, m), are worth a third."""
-    if draws.shape[1] < 4:
-        return True
-    luck = 1.0 + 1.0 / draws.shape[1]  # R-hat of few draws that are independent
-    if np.nanmax(rhat(draws), initial=1.0) > max(_RHAT, luck):
-        return False
-    least = draws.shape[0] * draws.shape[1] / 3.0
-    return bool(ess_bulk(draws).min() > least and ess_tail(draws).min() > least)
 
 
 # -- Whether chains agree, and how many independent draws theirs are worth ------------------------
@@ -211,8 +207,8 @@ def rhat(draws: npt.ArrayLike) -> Array:
 def ess_bulk(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the centre of a law: that of normal scores."""
     halves, one = _halves(draws)
-    found = _effective(_scores(halves))
-    return found[0] if one else found
+    sizes = _effective(_scores(halves))
+    return sizes[0] if one else sizes
 
 
 def ess_tail(draws: npt.ArrayLike) -> Array:
@@ -221,15 +217,15 @@ def ess_tail(draws: npt.ArrayLike) -> Array:
     whole = np.asarray(draws, dtype=np.float64)
     ends = np.quantile(whole.reshape(whole.shape[0] * whole.shape[1], -1), [0.05, 0.95], axis=0)
     sizes = [_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends]
-    found = np.minimum(*sizes)
-    return found[0] if one else found
+    smaller = np.minimum(*sizes)
+    return smaller[0] if one else smaller
 
 
 def ess_mean(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the mean: its variance is that of a draw over this number."""
     halves, one = _halves(draws)
-    found = _effective(halves)
-    return found[0] if one else found
+    sizes = _effective(halves)
+    return sizes[0] if one else sizes
 
 
 def _halves(draws: npt.ArrayLike) -> tuple[Array, bool]:
@@ -349,12 +345,12 @@ def maximum(density: LogDensity, start: Array, tol: float = 1e-10, max_iter: int
         step *= min(1.0, _LARGEST_STEP / float(np.abs(step).max()))
         for halvings in _HALVINGS:  # several in one evaluation, and seldom more than the first
             tries = z + step * halvings[:, None]
-            found, slopes = density.evaluate(tries)
-            rises = found >= values[0] + 2e-4 * halvings * float(step @ gradients[0])
+            heights, slopes = density.evaluate(tries)
+            rises = heights >= values[0] + 2e-4 * halvings * float(step @ gradients[0])
             if rises.any():
                 break
         else:
             break
         best = int(np.argmax(rises))
-        z, values, gradients = tries[best], found[best : best + 1], slopes[best : best + 1]
+        z, values, gradients = tries[best], heights[best : best + 1], slopes[best : best + 1]
     return z

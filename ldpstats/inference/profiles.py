@@ -284,15 +284,15 @@ def profile_interval(
 
 def _direction(hessian: Array, index: int, free: npt.NDArray[np.bool_]) -> Array:
     """How the other parameters follow one of them, as far as the objective is quadratic."""
-    found = np.zeros(len(hessian))
-    found[index] = 1.0
+    direction = np.zeros(len(hessian))
+    direction[index] = 1.0
     inner = hessian[np.ix_(free, free)]
     scale = np.sqrt(np.abs(np.diagonal(inner)))
     scale = np.where(scale > 0.0, scale, 1.0)
     right = -hessian[free, index] / scale
     follow = np.linalg.lstsq(inner / np.outer(scale, scale), right, rcond=1e-8)[0]
-    found[free] = follow / scale
-    return found
+    direction[free] = follow / scale
+    return direction
 
 
 def _limit(
@@ -319,10 +319,10 @@ def _limit(
             start[index] = value
         if not np.isfinite(objective.value(start)):
             return np.inf, near
-        found = maximise(
+        end = maximise(
             objective.evaluate, objective.value, start, free, tolerance=_DECREMENT, units=units
         )
-        return float(np.sqrt(max(0.0, 2.0 * (top.value - found.value)))), found.theta
+        return float(np.sqrt(max(0.0, 2.0 * (top.value - end.value)))), end.theta
 
     inner, inner_fall, theta = center, 0.0, top.theta
     outer, outer_fall, outer_theta = center + step, np.nan, theta
@@ -362,11 +362,11 @@ def _limit(
                 share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
             middle = inner + share * (outer - inner)
         share = (middle - inner) / (outer - inner)
-        at, found = fall(middle, theta + share * (outer_theta - theta))
+        at, end = fall(middle, theta + share * (outer_theta - theta))
         if at < root:
-            inner, inner_fall, theta, side = middle, at, found, min(side, 0) - 1
+            inner, inner_fall, theta, side = middle, at, end, min(side, 0) - 1
         else:
-            outer, outer_fall, outer_theta, side = middle, at, found, max(side, 0) + 1
+            outer, outer_fall, outer_theta, side = middle, at, end, max(side, 0) + 1
         if abs(outer - inner) <= 1e-10 * (1.0 + abs(outer)):
             break
     nearer = abs(inner_fall - root) < abs(outer_fall - root)
@@ -435,8 +435,8 @@ def _profile(
         start = begun + (value - begun[index]) * along
         start[index] = value
         inside = slice(likelihood.p, None)
-        own = ~fixed[inside]
-        start[inside] = np.where(own, np.clip(start[inside], 1e-3, 1.0 - 1e-3), start[inside])
+        free = ~fixed[inside]
+        start[inside] = np.where(free, np.clip(start[inside], 1e-3, 1.0 - 1e-3), start[inside])
         if not np.isfinite(likelihood.value(start)):
             continue
         met = maximise_bounded(likelihood, start, units, fixed)
@@ -447,20 +447,20 @@ def _profile(
 
 def _bounded_direction(top: BoundedMaximum, units: Array, index: int) -> Array:
     """How the other parameters follow one at the top of the likelihood, by its curvature."""
-    found = np.zeros(top.x.shape)
-    found[index] = 1.0
+    direction = np.zeros(top.x.shape)
+    direction[index] = 1.0
     rest = ~top.held
     rest[index] = False
     if not rest.any():
-        return found
-    own = units[np.ix_(rest, rest)]
-    curved = -own.T @ top.hessian[np.ix_(rest, rest)] @ own
+        return direction
+    basis = units[np.ix_(rest, rest)]
+    curved = -basis.T @ top.hessian[np.ix_(rest, rest)] @ basis
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(curved)), 1e-300))
-    pull = own.T @ top.hessian[rest, index] / scale
+    pull = basis.T @ top.hessian[rest, index] / scale
     move = np.linalg.lstsq(curved / np.outer(scale, scale), pull, rcond=1e-10)[0] / scale
     if np.isfinite(move).all():
-        found[rest] = own @ move
-    return found
+        direction[rest] = basis @ move
+    return direction
 
 
 def _bounded_limit(
@@ -490,12 +490,12 @@ def _bounded_limit(
             assert at_zero is not None
             outer, fall = 0.0, at_zero
             break
-        fall, found = _profile(likelihood, top, units, index, outer, near)
+        fall, point = _profile(likelihood, top, units, index, outer, near)
         if fall > drop:
             break
         if outer == end:
             return end
-        inner, inner_fall, near = outer, fall, found
+        inner, inner_fall, near = outer, fall, point
         outer = center + 1.6 * (outer - center)
         if abs(outer - center) > _FARTHEST * abs(step):
             return end
@@ -506,11 +506,11 @@ def _bounded_limit(
         a, b = np.sqrt(inner_fall), np.sqrt(outer_fall)
         share = (root - a) / (b - a) if np.isfinite(b) and i % 3 < 2 else 0.5
         middle = inner + min(max(share, 0.05), 0.95) * (outer - inner)
-        fall, found = _profile(likelihood, top, units, index, middle, near)
+        fall, point = _profile(likelihood, top, units, index, middle, near)
         if abs(fall - drop) < _DROP_ERROR:
             return float(middle)
         if fall < drop:
-            inner, inner_fall, near = middle, fall, found
+            inner, inner_fall, near = middle, fall, point
         else:
             outer, outer_fall = middle, fall
     return float(inner)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,9 @@ class InformationShares:
 
     def _kept(self, some: slice) -> tuple[Array, Array]:
         """Shares, zero where they are all of something, and what they leave, one there."""
-        own = self.values[some]
-        kept = own < 1.0 - _ALL
-        return np.where(kept, own, 0.0), np.where(kept, 1.0 - own, 1.0)
+        share = self.values[some]
+        partial = share < 1.0 - _ALL
+        return np.where(partial, share, 0.0), np.where(partial, 1.0 - share, 1.0)
 
     def degrees(self, L: Array) -> float:
         """Degrees of freedom of the variance of L times the first parameters, L of shape (q, m).
@@ -346,14 +347,14 @@ def average(
             values, first = of(part.designs[c].eta(beta))
             u = w * law[:, c]
             value = value + u @ values
-            own = np.zeros((values.shape[1], points.size))
+            slopes = np.zeros((values.shape[1], points.size))
             for a in range(values.shape[1]):
-                own[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
+                slopes[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
                 if bend is not None:
                     assert part.marginal is not None
                     away = (w * values[:, a])[:, None] * bend[:, c]
-                    own[a, m:] = part.marginal.adjoint(gamma, away)
-            gradient = gradient + own
+                    slopes[a, m:] = part.marginal.adjoint(gamma, away)
+            gradient = gradient + slopes
     return Average(value, gradient)
 
 
@@ -374,20 +375,16 @@ def ones(eta: Array) -> tuple[Array, Array]:
     return np.ones((len(eta), 1)), np.zeros((len(eta), 1, eta.shape[1]))
 
 
-def _rates(outcome: Outcome, logarithm: bool) -> Function:
-    """Derivatives of the mean, or of its logarithm, by the predictors: (n, k q)."""
-
-    def of(eta: Array) -> tuple[Array, Array]:
-        first, second = outcome.jacobian(eta), outcome.curvature(eta)
-        if logarithm:
-            mean = outcome.mean(eta)
-            first = first / mean[:, :, None]
-            second = second / mean[:, :, None, None]
-            second = second - first[:, :, :, None] * first[:, :, None, :]
-        n, k, q = first.shape
-        return first.reshape(n, k * q), second.reshape(n, k * q, q)
-
-    return of
+def _rates(outcome: Outcome, logarithm: bool, eta: Array) -> tuple[Array, Array]:
+    """Derivatives of the mean, or of its logarithm, by the predictors, (n, k q), and of these."""
+    first, second = outcome.jacobian(eta), outcome.curvature(eta)
+    if logarithm:
+        mean = outcome.mean(eta)
+        first = first / mean[:, :, None]
+        second = second / mean[:, :, None, None]
+        second = second - first[:, :, :, None] * first[:, :, None, :]
+    n, k, q = first.shape
+    return first.reshape(n, k * q), second.reshape(n, k * q, q)
 
 
 def _units(design: Predictors) -> tuple[Predictors, Predictors]:
@@ -405,7 +402,7 @@ def marginal_effects(
     "ey" for derivatives of the logarithm of the mean, "ex" by the logarithm of the covariate.
     """
     outcome, m = points.outcome, points.n_outcome
-    of = _rates(outcome, method.startswith("ey"))
+    of = partial(_rates, outcome, method.startswith("ey"))
     design, q = points.designs[0], outcome.q
     at, zero = _units(design)
     slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))  # by the covariates, (p, q)
@@ -437,7 +434,7 @@ def effects_of_rows(
     law = points.law(theta)[0]
     at, zero = _units(points.designs[0])
     slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))[some]
-    of = _rates(points.outcome, method.startswith("ey"))
+    of = partial(_rates, points.outcome, method.startswith("ey"))
     for c, design in enumerate(points.designs):
         first = of(design.eta(theta[:m]))[0].reshape(points.n, -1, points.outcome.q)
         each = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
@@ -511,15 +508,15 @@ def quadratic_form(gaps: Array, V: Array, spread: Array) -> tuple[float, int]:
     there = size > 1e-10 * size.max(initial=1e-300)
     root = axes[:, there] / np.sqrt(size[there])
     share, directions = np.linalg.eigh(root.T @ V @ root)
-    kept = share > _KNOWN
-    along = directions[:, kept].T @ (root.T @ gaps)
-    return float(np.sum(along**2 / share[kept])), int(kept.sum())
+    varies = share > _KNOWN
+    along = directions[:, varies].T @ (root.T @ gaps)
+    return float(np.sum(along**2 / share[varies])), int(varies.sum())
 
 
 def score_groups(score: Array, weights: Array, groups: int) -> Codes:
     """Groups of about equal weight by a score, equal scores together, numbered from 0."""
     values, place = np.unique(np.round(score, 12), return_inverse=True)
-    own = np.bincount(place, weights, len(values))
-    middle = np.cumsum(own) - own / 2.0
-    found = np.minimum((groups * middle / own.sum()).astype(np.int64), groups - 1)
-    return np.asarray(np.unique(found, return_inverse=True)[1][place], dtype=np.int64)
+    sizes = np.bincount(place, weights, len(values))
+    middle = np.cumsum(sizes) - sizes / 2.0
+    group = np.minimum((groups * middle / sizes.sum()).astype(np.int64), groups - 1)
+    return np.asarray(np.unique(group, return_inverse=True)[1][place], dtype=np.int64)

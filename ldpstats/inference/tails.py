@@ -383,8 +383,8 @@ class CellLaw:
     def effective(self, theta: npt.ArrayLike) -> Array:
         """Effective count behind each estimate, skewness^-2 at theta; infinite without skewness."""
         skewness = self.at(theta)[1]
-        found = np.full(skewness.shape, np.inf)
-        return np.asarray(np.divide(1.0, skewness**2, out=found, where=skewness != 0.0))
+        counts = np.full(skewness.shape, np.inf)
+        return np.asarray(np.divide(1.0, skewness**2, out=counts, where=skewness != 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -394,8 +394,8 @@ class CellLaw:
     def from_dict(cls, document: Mapping[str, Any]) -> CellLaw:
         """Inverse of `to_dict`."""
         width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
-        given = {name: array_from_json(document[name]) for name in width}
-        return cls(**{name: values.reshape(width[name]) for name, values in given.items()})
+        arrays = {name: array_from_json(document[name]) for name in width}
+        return cls(**{name: values.reshape(width[name]) for name, values in arrays.items()})
 
 
 def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:

@@ -226,10 +226,10 @@ def solved_equations(X: Any, weights: Array, right: Array) -> Array:
         return np.asarray(scale**2 * right)
     scaled = H.toarray() * scale.reshape(-1) * scale.reshape(-1, 1)
     factor, order, rank, _ = dpstrf(scaled, tol=_RANK)
-    kept = order[:rank] - 1
-    found = np.zeros(right.shape)
-    found[kept] = cho_solve((factor[:rank, :rank], False), (scale * right)[kept])
-    return np.asarray(scale * found)
+    free = order[:rank] - 1
+    solution = np.zeros(right.shape)
+    solution[free] = cho_solve((factor[:rank, :rank], False), (scale * right)[free])
+    return np.asarray(scale * solution)
 
 
 # -- How far calibration may move weights: the distances of Deville and Saerndal (1992) -----------
@@ -519,21 +519,21 @@ def trimmed(weights: Array, n: Array, lower: float, upper: float, strict: bool) 
         raise InvalidArgument("lower", lower, f"must be below the mean weight, {mean:.6g}")
     if not mean < upper:
         raise InvalidArgument("upper", upper, f"must be above the mean weight, {mean:.6g}")
-    found = weights
+    w = weights
     for _ in range(_MOST_PASSES if strict else 1):
-        outside = (found < lower * (1.0 - _ROUNDING)) | (found > upper * (1.0 + _ROUNDING))
+        outside = (w < lower * (1.0 - _ROUNDING)) | (w > upper * (1.0 + _ROUNDING))
         if not outside.any():
             break
         if outside.all():
             remedy = f"no weight is between {lower:g} and {upper:g}, to take what is cut: widen "
             raise InvalidArgument("upper", upper, remedy + "these")
-        cut = np.clip(found, lower, upper)
-        excess = float((found - cut)[outside] @ n[outside])
-        found = np.where(outside, cut, found + excess / float(n[~outside].sum()))
+        cut = np.clip(w, lower, upper)
+        excess = float((w - cut)[outside] @ n[outside])
+        w = np.where(outside, cut, w + excess / float(n[~outside].sum()))
     else:
         if strict:
             raise NotConverged(f"trimming left weights outside after {_MOST_PASSES} passes")
-    if np.any(found <= 0.0):
+    if np.any(w <= 0.0):
         remedy = "takes so much from the other weights that some fall to zero: choose a smaller one"
         raise InvalidArgument("lower", lower, remedy)
-    return np.asarray(found)
+    return np.asarray(w)

@@ -238,11 +238,11 @@ class Scores:
             full = isinstance(table, np.ndarray) and n_groups * b <= _FULL * there.size
             if full or groups is None:  # without sorting
                 sums = np.bincount(rows * b + at[there], weights[there], n_groups * b)
-                found = sums.reshape(n_groups, b) @ table
+                group_sums = sums.reshape(n_groups, b) @ table
             else:
                 entries = (weights[there], (rows, at[there]))
-                found = csr_array(entries, shape=(n_groups, b)) @ table
-            total = found if total is None else total + found
+                group_sums = csr_array(entries, shape=(n_groups, b)) @ table
+            total = group_sums if total is None else total + group_sums
         return total
 
     def total(self, weights: Array) -> Array:
@@ -326,10 +326,10 @@ class Ratios:
 
     def value(self, T: Array) -> Array:
         """The functions of totals T, shape (..., m) -> (..., q)."""
-        found = T @ self.A.T
+        values = T @ self.A.T
         if self.B is not None:
-            found = found / (T @ self.B.T)
-        return np.asarray(found if self.R is None else found @ self.R.T)
+            values = values / (T @ self.B.T)
+        return np.asarray(values if self.R is None else values @ self.R.T)
 
     def jacobian(self, T: Array) -> Array:
         """Their derivatives at T, shape (m,) -> (q, m)."""
@@ -395,14 +395,14 @@ class Totals(ABC):
     def from_dict(document: dict[str, Any]) -> Totals:
         """Inverse of `to_dict`."""
         kind: Any = {cls._kind: cls for cls in (LinearTotals, ReplicatedTotals)}[document["kind"]]
-        found: Totals = kind(
+        totals: Totals = kind(
             **{
                 item.name: value if isinstance(value, bool) else array_from_json(value)
                 for item in fields(kind)
                 for value in [document[item.name]]
             }
         )
-        return found
+        return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,15 +442,15 @@ class ReplicatedTotals(Totals):
     def _covariance(self, functions: Ratios, J: Array) -> Array:
         counts = self.scales > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):  # refused below
-            found = functions.value(self.replicates[counts])
-        if not np.isfinite(found).all():
-            number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
+            values = functions.value(self.replicates[counts])
+        if not np.isfinite(values).all():
+            number = np.flatnonzero(counts)[~np.isfinite(values).all(axis=1)][0] + 1
             raise NotAvailable(
                 f"replicate {number} has no weight in some domain, which lies in the units that it "
                 "leaves out: take larger domains, or the survey without replicates"
             )
-        centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
-        apart = found - centre
+        centre = functions.value(self.estimate) if self.about_estimate else values.mean(axis=0)
+        apart = values - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
 
     def some(self, at: slice) -> ReplicatedTotals:
@@ -591,49 +591,47 @@ def missed_by_design(sample: Sample) -> Array:
 
     Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it.
     """
-    held = np.zeros(sample.w.shape)
+    estimated = np.zeros(sample.w.shape)
     for stage, factor in zip(sample.stages, sample.factors, strict=True):
         share = factor * (1.0 - stage.fraction)
         if sample.single_unit == "certainty":
             share = np.where(stage.sampled < 2, 0.0, share)
-        held += share[stage.cell_strata]
-    return 1.0 - held
+        estimated += share[stage.cell_strata]
+    return 1.0 - estimated
 
 
-def degrees_of_design(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+def degrees_of_design(sample: Sample, domain: Codes, g: int) -> Array:
     """Units of the first stage in each of g domains less strata that hold them, (g,)."""
     # strata of which all units were taken show nothing of the sampling and add none, but where the
     # others have none either; where a domain has no others, its degrees are those of the next
     # stage, or of respondents, whose noise varies
     stage = sample.stages[0]
     drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
-    found = _units_less_strata(sample, stage.unit, drawn, g)
-    found = np.where(found < 1.0, _units_less_strata(sample, stage.unit, domain, g), found)
+    degrees = _units_less_strata(sample, stage.unit, drawn, g)
+    degrees = np.where(degrees < 1.0, _units_less_strata(sample, stage.unit, domain, g), degrees)
     whole = np.bincount(drawn[drawn >= 0], minlength=g) == 0
     if not whole.any():
-        return found
+        return degrees
     if len(sample.stages) > 1:
         rest = degrees_of_design(replace(sample, stages=sample.stages[1:]), domain, g)
     else:
         rest = _units_less_strata(sample, None, domain, g)
-    return np.where(whole, rest, found)
+    return np.where(whole, rest, degrees)
 
 
-def _units_less_strata(
-    sample: Sample, unit: npt.NDArray[np.int64] | None, domain: npt.NDArray[np.int64], g: int
-) -> Array:
+def _units_less_strata(sample: Sample, unit: Codes | None, domain: Codes, g: int) -> Array:
     """Units of g domains, or respondents, less strata of the first stage that hold them, (g,)."""
     stage, there = sample.stages[0], np.flatnonzero((domain >= 0) & (sample.n > 0))
-    own = domain[there]
-    strata = _different(own, stage.cell_strata[there], len(stage.sampled), g)
+    inside = domain[there]
+    strata = _different(inside, stage.cell_strata[there], len(stage.sampled), g)
     if unit is None:
-        return np.asarray(np.bincount(own, sample.n[there], g) - strata)
-    return _different(own, unit[there], len(stage.strata), g) - strata
+        return np.asarray(np.bincount(inside, sample.n[there], g) - strata)
+    return _different(inside, unit[there], len(stage.strata), g) - strata
 
 
-def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
+def _different(domain: Codes, codes: Codes, n: int, g: int) -> Array:
     """How many different codes below n each of g domains has, (g,)."""
-    pairs = own * n + codes
+    pairs = domain * n + codes
     if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
         seen = np.zeros(g * n, dtype=bool)
         seen[pairs] = True
@@ -691,7 +689,7 @@ def degrees_of_freedom_estimation(sample: Sample, inside: npt.NDArray[np.bool_])
 
 
 def in_one_unit_estimation(
-    sample: Sample, domain: npt.NDArray[np.int64], varies: npt.NDArray[np.bool_]
+    sample: Sample, domain: Codes, varies: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
     """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,)."""
     if sample.replication is not None and not sample.replication.knows_units:
@@ -710,7 +708,7 @@ def in_one_unit_estimation(
     return np.asarray(single)
 
 
-def degrees_in_domains_estimation(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+def degrees_in_domains_estimation(sample: Sample, domain: Codes, g: int) -> Array:
     """Degrees of freedom of g domains, (g,); `domain` is that of each cell, -1 outside."""
     if sample.replication is None:
         return degrees_of_design(sample, domain, g)

@@ -92,10 +92,10 @@ class FromDesign(Replication):
         return missed_by_design(sample)
 
     def rest(self, sample: Sample, scores: Scores) -> Array:
-        found = np.zeros((scores.size, scores.size))
+        total = np.zeros((scores.size, scores.size))
         for number in range(1, len(sample.stages)):
-            found += between_units(sample, number, scores)
-        return (found + found.T) / 2.0
+            total += between_units(sample, number, scores)
+        return (total + total.T) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,10 +176,10 @@ class Bootstrap(FromDesign):
         part = np.where(n < 2, 0.0, np.sqrt(1.0 - stage.fraction))
         drawn = (part * n / np.maximum(n - 1.0, 1.0))[units.strata]
         X = units.means(sample, scores)
-        kept = scores.total(sample.w * (1.0 - part)[stage.cell_strata])
+        fixed = scores.total(sample.w * (1.0 - part)[stage.cell_strata])
         found = np.empty((self.draws.shape[1], scores.size))
         for block in _blocks(self.draws.shape[1], len(X)):
-            found[block] = kept + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
+            found[block] = fixed + self.draws[:, block].T.astype(np.float64) @ (X * drawn[:, None])
         return found
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
@@ -208,8 +208,8 @@ def bootstrap(sample: Sample, n: int, rng: np.random.Generator) -> Bootstrap:
         chances = np.append(units.alike[members], units.absent[h]) / stage.sampled[h]
         for block in _blocks(n, len(chances)):
             size = block.stop - block.start
-            found = rng.multinomial(max(drawn, 0), chances, size)
-            draws[members, block] = found[:, :-1].T
+            counts = rng.multinomial(max(drawn, 0), chances, size)
+            draws[members, block] = counts[:, :-1].T
     return Bootstrap(draws)
 
 

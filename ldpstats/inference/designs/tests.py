@@ -284,7 +284,7 @@ def _table(
 
 
 def at_observed(
-    found: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
+    statistic: RaoScott, totals: Totals, channels: tuple[Array, Array], n: float
 ) -> RaoScott:
     """The statistic with effects of the design at the table of reports as observed, as in R."""
     # (C' D^-1 C)^-1 n C' D^-1 V D^-1 C, with V the covariance of the table of reports, D its
@@ -307,7 +307,7 @@ def at_observed(
         raise NotAvailable("so many cells are empty that their effects are not determined: merge")
     effects = np.linalg.solve(simple, n * C_D.T @ V[np.ix_(here, here)] @ C_D)
     trace2 = float(np.sum(effects * effects.T))
-    return replace(found, trace=float(np.trace(effects)), trace2=trace2)
+    return replace(statistic, trace=float(np.trace(effects)), trace2=trace2)
 
 
 def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott:
@@ -444,9 +444,9 @@ class Maxima:
     @property
     def solution(self) -> Solution:
         """All of them, with the certificate of the worst."""
-        found = [one.solution for one in self.domains]
-        worst = max(found, key=lambda one: (not one.converged, one.gap))
-        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in found))
+        solutions = [one.solution for one in self.domains]
+        worst = max(solutions, key=lambda one: (not one.converged, one.gap))
+        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in solutions))
 
 
 def maxima(
@@ -508,9 +508,9 @@ def _influence(problem: Likelihood, p: Array, free: Mask) -> Array | None:
         return None
     d = np.where(seen, problem.W.mix(p), 1.0)
     scores = problem.W.dense()[:, free] / d[:, None] - problem.score(p)[free] / total
-    found = np.zeros(problem.W.shape)
-    found[:, free] = np.where(seen[:, None], scores, 0.0) @ V
-    return found
+    influence = np.zeros(problem.W.shape)
+    influence[:, free] = np.where(seen[:, None], scores, 0.0) @ V
+    return influence
 
 
 # -- Intervals of weighted shares, their ratios and differences -----------------------------------

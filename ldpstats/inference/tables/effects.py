@@ -553,13 +553,14 @@ def cramers_v(
     if table.p.shape == (2, 2):
         estimate, low, high = _Fourfold.of(table).interval(alpha, pvalue)
         if not weak:
-            estimate = _Norm.of(*standardised(table.p, covariance)).unbiased
+            norm = _Norm.of(*standardised(table.p, covariance))
+            estimate = norm.value - norm.trace
     elif weak:
         estimate, (low, high) = math.nan, _bounded_phi2(table, alpha, pvalue)
         words = f"bound from merged categories, as {weak}"
     else:
         norm = _Norm.of(*standardised(table.p, covariance))
-        estimate, (low, high) = norm.unbiased, norm.interval(alpha, pvalue)
+        estimate, (low, high) = norm.value - norm.trace, norm.interval(alpha, pvalue)
         if norm.value < norm.least(alpha):
             words = "the table is closer to independence than noise allows"
     scale = min(table.p.shape) - 1
@@ -687,8 +688,8 @@ class _Fourfold:
 def _phi(r: Array, c: Array, a: Array) -> Array:
     """phi of 2 x 2 tables, 0 where a row or column is empty."""
     square = np.maximum(np.asarray(r * (1.0 - r) * c * (1.0 - c)), 0.0)
-    found = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
-    return np.asarray(found)
+    phi = np.divide(a - r * c, np.sqrt(square), out=np.zeros_like(square), where=square > 0.0)
+    return np.asarray(phi)
 
 
 def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high: Array) -> float:
@@ -731,11 +732,6 @@ class _Norm:
         usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
         least = _RIDGE * usual  # where z, by rounding, has none
         return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
-
-    @property
-    def unbiased(self) -> float:
-        """phi^2 without bias."""
-        return self.value - self.trace
 
     def tail(self, phi2: float, value: float, upper: bool) -> float:
         """Probability of so large a squared norm, or so small a one."""
@@ -890,16 +886,16 @@ def standardised(
 
     `known` are margins to divide by instead; where they are not those of p, they are no estimates.
     """
-    own = p.sum(axis=1), p.sum(axis=0)
-    r, c = own if known is None else known
+    margins = p.sum(axis=1), p.sum(axis=0)
+    r, c = margins if known is None else known
     # a category without any report or noise departs from nothing
     below = [np.where(m > 0.0, m, np.inf) for m in (r, c)]
     inverse = [
-        np.where(m == mine, 1.0 / other, 0.0)
-        for m, mine, other in zip((r, c), own, below, strict=True)
+        np.where(m == margin, 1.0 / other, 0.0)
+        for m, margin, other in zip((r, c), margins, below, strict=True)
     ]
     root = np.sqrt(below[0][:, None] * below[1][None])
-    z = (p - np.outer(*own) / p.sum()) / root
+    z = (p - np.outer(*margins) / p.sum()) / root
 
     def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
         relative = dr[:, None] * inverse[0][:, None, None] + dc[None] * inverse[1][None, :, None]
@@ -1003,7 +999,7 @@ class Spread:
             third = [np.zeros((r - a, r - a)) for a in range(r)]
         total = s2 = s3 = u = 0.0
         gram, leaning, pairs, lean = *np.zeros((3, r, r)), np.zeros(r)
-        kept = []
+        rows = []
         for features, n in blocks():
             z = (features - mean) @ L.T
             d = np.einsum("ij,ij->i", z, z)
@@ -1015,13 +1011,13 @@ class Spread:
             lean += weighted @ d
             leaning += (weighted * d) @ z
             if by_pairs:
-                kept.append((z, n))
+                rows.append((z, n))
             elif third is None:
                 pairs += weighted @ z**2
             for a, moments in enumerate(third or ()):
                 moments += (weighted[a:] * z[:, a]) @ z[:, a:]
         if by_pairs:  # pair by pair of rows
-            z, n = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+            z, n = (np.concatenate(arrays) for arrays in zip(*rows, strict=True))
             for start in range(0, len(z), 1024):
                 block = slice(start, start + 1024)
                 u += float(n[block] @ (z[block] @ z.T) ** 3 @ n)

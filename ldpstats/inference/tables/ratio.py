@@ -355,13 +355,17 @@ def odds_profile(
         raise InvalidArgument("cells", x.shape, "must be four, with a covariance of (4, 4)")
     critical = normal_critical(alpha) ** 2
     spread = float(np.trace(V)) / 4.0
+    nearest = np.maximum(x, 0.0)
+    if spread > 0.0:
+        white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
+        target = white @ x
+        nearest, distance = nnls(white, target)
+    a, d, b, c = nearest.tolist()
+    estimate = math.inf if a * d > 0.0 else math.nan
+    if b * c > 0.0:
+        estimate = a * d / (b * c)
     if spread <= 0.0:  # the cells are known
-        estimate = _odds(*np.maximum(x, 0.0).tolist())
         return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
-    white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
-    target = white @ x
-    nearest, distance = nnls(white, target)
-    estimate = _odds(*nearest.tolist())
 
     def excess(log_odds: Array) -> Array:
         return np.asarray(_distances(white, target, log_odds) - distance**2 - critical)
@@ -370,8 +374,8 @@ def odds_profile(
     grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE[0] + 1)
     if 0.0 < estimate < math.inf:
         grid = np.unique(np.append(grid, np.clip(math.log(estimate), -reach, reach)))
-    kept = np.flatnonzero(excess(grid) <= 0.0)
-    if not kept.size:  # all of the set is beyond the grid
+    inside_grid = np.flatnonzero(excess(grid) <= 0.0)
+    if not inside_grid.size:  # all of the set is beyond the grid
         end = math.exp(reach)
         return (estimate, end, math.inf) if estimate > 1.0 else (estimate, 0.0, 1.0 / end)
     ends = []
@@ -381,7 +385,7 @@ def odds_profile(
         if min(nnls(part, target)[1] for part in without) ** 2 <= distance**2 + critical:
             ends.append(limit)
             continue
-        at = kept[-1] if side else kept[0]
+        at = inside_grid[-1] if side else inside_grid[0]
         if at in (0, grid.size - 1):
             ends.append(limit)  # beyond the grid
             continue
@@ -394,20 +398,14 @@ def odds_profile(
     return estimate, ends[0], ends[1]
 
 
-def _odds(a: float, d: float, b: float, c: float) -> float:
-    if b * c > 0.0:
-        return a * d / (b * c)
-    return math.inf if a * d > 0.0 else math.nan
-
-
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
     """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,)."""
     # cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi; the best v >= 0 has
     # a closed form for each rho; a grid and golden sections find the best rho
     reach = _CELLS * math.log(10.0)
     grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
-    found = _least_squares(white, target, log_odds[:, None], grid[None, :])
-    best = found.argmin(axis=1)
+    distances = _least_squares(white, target, log_odds[:, None], grid[None, :])
+    best = distances.argmin(axis=1)
     step = grid[1] - grid[0]
     low, high = grid[best] - step, grid[best] + step
     for _ in range(_REFINE):
@@ -415,7 +413,7 @@ def _distances(white: Array, target: Array, log_odds: Array) -> Array:
         left, right = (_least_squares(white, target, log_odds, at) for at in (inner, outer))
         low, high = np.where(left > right, inner, low), np.where(left > right, high, outer)
     refined = _least_squares(white, target, log_odds, (low + high) / 2.0)
-    return np.asarray(np.minimum(refined, found.min(axis=1)))
+    return np.asarray(np.minimum(refined, distances.min(axis=1)))
 
 
 def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:
