@@ -79,7 +79,7 @@ from ldpstats.survey.questionnaire import (
     report_columns,
 )
 from ldpstats.survey.questions import FINGERPRINTS, Named, Question, assigned
-from ldpstats.survey.tables import Column, Table
+from ldpstats.survey.tables import Table
 
 __all__ = [
     "as_written",
@@ -174,7 +174,17 @@ def count(
     progress = boolean("progress", progress)
     rows = rows_of(source, "source", na, table, engine, on_error)
     if isinstance(rows, Csv) and where is None:
-        found = asked.in_csv(rows, missing, progress)
+        na = rows.na.on(asked.named(rows.columns))
+        how: dict[str, Any] = {"cohort": asked.cohort, "missing": missing, "na": na}
+        given = asked.mechanism, asked.named(rows.columns), asked.count
+        total: Any = 0
+        with maybe_bar("counting", progress) as bar:
+            for i, file in enumerate(rows.frame):
+                advance = moved(bar, i, len(rows.frame))
+                part = read_counts(file, *given, bits=asked.bits, advance=advance, **how)
+                total = total + part
+        found: Counts | BitCounts = total
+
     else:
         with watching(rows if progress and isinstance(rows, Query) else None):
             found = asked.counted(asked.held(rows))
@@ -232,20 +242,6 @@ class _Asked:
         if len(free) == 1:
             return free[0]
         raise InvalidArgument("column", None, f"name the column of reports; the table has {shown}")
-
-    def in_csv(self, rows: Csv, missing: str, progress: bool) -> Counts | BitCounts:
-        """Count the reports of CSV files chunk by chunk."""
-        na = rows.na.on(self.named(rows.columns))
-        how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": na}
-        given = self.mechanism, self.named(rows.columns), self.count
-        total: Any = 0
-        with maybe_bar("counting", progress) as bar:
-            for i, file in enumerate(rows.frame):
-                advance = moved(bar, i, len(rows.frame))
-                part = read_counts(file, *given, bits=self.bits, advance=advance, **how)
-                total = total + part
-        found: Counts | BitCounts = total
-        return found
 
     def held(self, rows: Query | Table) -> Held:
         """The rows that are counted."""
@@ -364,21 +360,18 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
     sizes = [float(possible_reports(made_by)) for made_by in asked if made_by.n_bits]
     if held.ordered and np.prod(sizes) > _MOST_CELLS:
         if isinstance(held, Remote):
-            _refuse_many(len(held), sum(-(-made_by.n_bits // 8) for made_by in asked), names)
+            n = len(held)
+            width = sum(-(-made_by.n_bits // 8) for made_by in asked)
+            if n * width > MOST_BYTES:  # they hardly ever repeat
+                questions = ", ".join(map(repr, names))
+                raise NotAvailable(
+                    f"the likelihood of {questions} needs {n} reports of {width} bytes, more than "
+                    f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
+                    "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a "
+                    "random part of the respondents"
+                )
         return held.read(names), None
     return held.cells(names)
-
-
-def _refuse_many(n: int, width: int, names: Sequence[str]) -> None:
-    """Refuse n reports of so many bytes that hardly ever repeat, beyond what a query may return."""
-    if n * width > MOST_BYTES:
-        asked = ", ".join(map(repr, names))
-        raise NotAvailable(
-            f"the likelihood of {asked} needs {n} reports of {width} bytes, more than "
-            f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
-            "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a random "
-            "part of the respondents"
-        )
 
 
 def pairs(
@@ -461,7 +454,10 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
         kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
         if len(kinds) == 2:
             refuse_other_kind(id, *kinds)
-            return _joined(first, second, id, suffixes)
+            query = first.query.joined(second.query, id, suffixes)
+            sizes = len(first), len(second)
+            waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
+            return Remote(waves, query, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
@@ -470,13 +466,6 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
             )
     everything = [tuple(wave.columns) for wave in (first, second)]
     return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
-
-
-def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -> Remote:
-    query = first.query.joined(second.query, id, suffixes)
-    sizes = len(first), len(second)
-    waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-    return Remote(waves, query, query)
 
 
 def _checked_identifiers(wave: Remote, id: str) -> str | None:
@@ -497,18 +486,13 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     missing = col.is_null()
     if text:
         missing = missing | (col.fill_null("") == "")
-        if len(wave.query.filtered(col.fill_null("").str.contains(_blanks_around()))):
+        blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
+        if len(wave.query.filtered(col.fill_null("").str.contains(f"^{blank}|{blank}$"))):
             return None  # which memory ignores: match the rows there
     absent = len(wave.query.filtered(missing))
     twice, times = wave.query.commonest(column)
     refuse_identifiers(id, len(wave), absent, twice, times)
     return "text" if text else "numbers"
-
-
-def _blanks_around() -> str:
-    """A pattern for what Python takes as blanks, in which engines differ, around text."""
-    blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
-    return f"^{blank}|{blank}$"
 
 
 # -- Groups of respondents, made by one or several public columns ---------------------------------
@@ -526,7 +510,14 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
 
     Labels are tuples where several columns make the groups; groups are in the columns' order.
     """
-    columns = _columns(held, by, name)
+    if not by:
+        raise InvalidArgument("by", list(by), "names no column")
+    names = [str.__str__(column) for column in by if isinstance(column, str)]
+    if len(names) < len(by) or len({*names, name}) <= len(names):
+        remedy = "must be different public columns, other than the question"
+        raise InvalidArgument("by", list(by), remedy)
+    held.prepare(names)
+    columns = [held.public(column).categories(_REMEDY) for column in names]
     missing = np.any([column.missing for column in columns], axis=0)
     known = np.flatnonzero(~missing)
     if not known.size:
@@ -547,18 +538,6 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
         rows,
         np.flatnonzero(missing),
     )
-
-
-def _columns(held: Held, by: Sequence[object], name: str) -> list[Column]:
-    """The columns that make groups; refuse those that cannot."""
-    if not by:
-        raise InvalidArgument("by", list(by), "names no column")
-    names = [str.__str__(column) for column in by if isinstance(column, str)]
-    if len(names) < len(by) or len({*names, name}) <= len(names):
-        remedy = "must be different public columns, other than the question"
-        raise InvalidArgument("by", list(by), remedy)
-    held.prepare(names)
-    return [held.public(column).categories(_REMEDY) for column in names]
 
 
 # -- Files of true answers made into files of answer sheets ---------------------------------------

@@ -32,7 +32,7 @@ from ldpstats.arguments import nearest_label
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.survey.tables import DATE, Column
 
-__all__ = ["And", "Condition", "columns_in", "expression", "known", "parse", "selected", "words"]
+__all__ = ["And", "Condition", "columns_in", "expression", "known", "parse", "truth", "words"]
 
 
 Value = str | int | float | bool
@@ -243,20 +243,17 @@ class _Parser:
         if self.took("in"):
             return Among(left, self.listed())
         if self.took("is"):
-            return self.absence(left)
+            negated = self.took("not")
+            if self.next.kind != "name" or self.next.value != "missing":
+                self.refuse_next("after 'is' write 'missing' or 'not missing'")
+            self.take()
+            return Not(Missing(left)) if negated else Missing(left)
         if self.follows("not"):
             self.take()
             if not self.took("in"):
                 self.refuse_next("after a name, 'not' goes on with 'in'")
             return Not(Among(left, self.listed()))
         return Holds(left)
-
-    def absence(self, left: Name) -> Condition:
-        negated = self.took("not")
-        if self.next.kind != "name" or self.next.value != "missing":
-            self.refuse_next("after 'is' write 'missing' or 'not missing'")
-        self.take()
-        return Not(Missing(left)) if negated else Missing(left)
 
     def comparison(self, left: Name | Value, sign: Token, right: Name | Value) -> Condition:
         spelled = str(sign.value)
@@ -460,17 +457,6 @@ class Rows(Protocol):
     def public(self, name: str) -> Column: ...
 
 
-def selected(condition: Condition, rows: Rows) -> Mask:
-    """Rows for which the condition is true, shape (n,): neither false nor unknown.
-
-    Raises
-    ------
-    InvalidArgument
-        For columns that do not exist or hold values of another kind than they are compared with.
-    """
-    return truth(condition, rows).true
-
-
 def columns_in(condition: Condition) -> Iterator[str]:
     """The names of columns in a condition."""
     if isinstance(condition, And | Or):
@@ -504,8 +490,18 @@ def truth(condition: Condition, rows: Rows) -> Truth:
     if isinstance(condition, Missing):
         return Truth(column.missing, ~column.missing)
     if isinstance(condition, Compare) and isinstance(condition.right, Name):
-        return _two_columns(condition.sign, column, rows.public(condition.right.name))
-    return _by_value(column, _holds(condition, column))
+        right = rows.public(condition.right.name)
+        refuse_unlike(condition.sign, column, right)
+        known = ~column.missing & ~right.missing
+        true = np.zeros(len(known), dtype=bool)
+        if known.any():
+            pair = [column.values[column.codes[known]] for column in (column, right)]
+            if column.ordered and condition.sign not in _EQUAL:
+                pair = [column.codes[known] for column in (column, right)]
+            true[known] = SIGNS[condition.sign](*pair)
+        return Truth(true, known & ~true)
+    true = np.append(_holds(condition, column), False)[column.codes]
+    return Truth(true, ~true & ~column.missing)
 
 
 def _both(one: Truth, two: Truth) -> Truth:
@@ -514,12 +510,6 @@ def _both(one: Truth, two: Truth) -> Truth:
 
 def _either(one: Truth, two: Truth) -> Truth:
     return Truth(one.true | two.true, one.false & two.false)
-
-
-def _by_value(column: Column, holds: Mask) -> Truth:
-    """The truth of a test of one column, from that for each of its values, shape (u,)."""
-    true = np.append(holds, False)[column.codes]
-    return Truth(true, ~true & ~column.missing)
 
 
 def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
@@ -535,7 +525,15 @@ def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
     if sign in _EQUAL:
         equal = _equal(column, value)
         return equal if sign == "==" else ~equal
-    return _order(sign, column, value)
+    wanted = converted(column, value)
+    if column.ordered is not None:
+        _refuse_unordered(column)
+        place = np.flatnonzero(column.values == wanted)
+        if not place.size:
+            raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
+        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
+    _refuse_unordered(column)
+    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
 
 
 def refuse_flag(column: Column) -> None:
@@ -558,19 +556,6 @@ def _equal(column: Column, value: Value) -> Mask:
     return found
 
 
-def _order(sign: str, column: Column, value: Value) -> Mask:
-    """Which values of a column are before or after one, shape (u,)."""
-    wanted = converted(column, value)
-    if column.ordered is not None:
-        _refuse_unordered(column)
-        place = np.flatnonzero(column.values == wanted)
-        if not place.size:
-            raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
-        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
-    _refuse_unordered(column)
-    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
-
-
 def _refuse_unordered(column: Column) -> None:
     """Refuse to compare by order what has none."""
     if column.ordered or (column.ordered is None and column.kind in ("number", "date", "empty")):
@@ -591,7 +576,13 @@ def converted(column: Column, value: Value) -> Any:
     """A value of a condition in the type of the column's values; refuse one of another kind."""
     kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
     if column.kind == "date" and isinstance(value, str):
-        return _date(value, column)
+        try:
+            if DATE.fullmatch(value):  # numpy reads more, "now" included
+                return np.datetime64(value.replace(" ", "T"), "us")
+        except ValueError:  # the 31st of February
+            pass
+        remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
+        raise InvalidArgument("where", value, remedy)
     if column.kind not in (kind, "empty"):
         ways = {
             "text": f"write text in quotes, '{value}', or make it a column of {kind}s",
@@ -604,29 +595,6 @@ def converted(column: Column, value: Value) -> Any:
         )
         raise InvalidArgument("where", value, remedy)
     return value
-
-
-def _date(text: str, column: Column) -> np.datetime64:
-    try:
-        if DATE.fullmatch(text):  # numpy reads more, "now" included
-            return np.datetime64(text.replace(" ", "T"), "us")
-    except ValueError:  # the 31st of February
-        pass
-    remedy = f"is no date to compare {column.name!r} with: write '2024-12-31'"
-    raise InvalidArgument("where", text, remedy)
-
-
-def _two_columns(sign: str, left: Column, right: Column) -> Truth:
-    """The truth of a comparison of two columns, row by row."""
-    refuse_unlike(sign, left, right)
-    known = ~left.missing & ~right.missing
-    true = np.zeros(len(known), dtype=bool)
-    if known.any():
-        pair = [column.values[column.codes[known]] for column in (left, right)]
-        if left.ordered and sign not in _EQUAL:
-            pair = [column.codes[known] for column in (left, right)]
-        true[known] = SIGNS[sign](*pair)
-    return Truth(true, known & ~true)
 
 
 def refuse_unlike(sign: str, left: Column, right: Column) -> None:
@@ -700,7 +668,10 @@ def _sides(condition: Condition, rows: Asked) -> _Sides:
         return _two_columns_pushed(condition, condition.right.name, rows)
     dtype = rows.compared(condition.left.name)
     if dtype is None:
-        return _by_value_pushed(condition, rows)
+        values, (raw,) = rows.distinct([condition.left.name])  # type: ignore[union-attr]
+        found = truth(condition, values)
+        name = condition.left.name  # type: ignore[union-attr]
+        return _Sides(_among(name, raw, found.true), _among(name, raw, found.false))
     return _compared(condition, _Compared(condition.left.name, dtype, rows))
 
 
@@ -827,14 +798,6 @@ def _tests(condition: Condition, column: _Compared) -> Iterator[Any]:
 # -- values that are compared here -----------------------------------------------------------------
 
 
-def _by_value_pushed(condition: Condition, rows: Asked) -> _Sides:
-    """The truth for each distinct value, and where those are."""
-    values, (raw,) = rows.distinct([condition.left.name])  # type: ignore[union-attr]
-    found = truth(condition, values)
-    name = condition.left.name  # type: ignore[union-attr]
-    return _Sides(_among(name, raw, found.true), _among(name, raw, found.false))
-
-
 def _among(name: str, raw: Sequence[Any], chosen: Any) -> Any:
     """Where a column holds one of its distinct values that are `chosen`, (u,)."""
     import narwhals
@@ -858,7 +821,15 @@ def _two_columns_pushed(condition: Compare, other: str, rows: Asked) -> _Sides:
     refuse_unlike(sign, *columns)
     if not (isinstance(left, _Compared) and isinstance(right, _Compared)):
         sides = tuple(side if isinstance(side, _Compared) else side.name for side in (left, right))
-        return _by_pairs(condition, names, sides, rows)
+        values, raw = rows.distinct(names)
+        if len(values) > MOST_PAIRS:
+            raise NotAvailable(
+                f"{names[0]!r} {condition.sign} {names[1]!r}: the two columns have {len(values)} "
+                f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
+                "table, and select by that"
+            )
+        found = truth(condition, values)
+        return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
     if "empty" in (left.column.kind, right.column.kind):
         return _Sides(left.never, left.never)
     known = left.known & right.known
@@ -875,21 +846,6 @@ def _alike(left: _Compared, right: _Compared) -> list[Any]:
         return [left.col, right.col]
     both = narwhals.Float64() if left.dtype.is_numeric() else narwhals.Datetime("us")
     return [left.col.cast(both), right.col.cast(both)]
-
-
-def _by_pairs(
-    condition: Compare, names: tuple[str, str], sides: Sequence[_Compared | str], rows: Asked
-) -> _Sides:
-    """The truth for each pair of values that occurs."""
-    values, raw = rows.distinct(names)
-    if len(values) > MOST_PAIRS:
-        raise NotAvailable(
-            f"{names[0]!r} {condition.sign} {names[1]!r}: the two columns have {len(values)} "
-            f"different pairs of values, {MOST_PAIRS} at most: add a column of booleans to the "
-            "table, and select by that"
-        )
-    found = truth(condition, values)
-    return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
 
 
 def _pairs(sides: Sequence[_Compared | str], raw: Sequence[Sequence[Any]], chosen: Any) -> Any:

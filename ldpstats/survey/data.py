@@ -47,7 +47,7 @@ from ldpstats.reports.layout import (
     fingerprint_column,
 )
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import Condition, expression, known, selected
+from ldpstats.survey.conditions import Condition, expression, known, truth
 from ldpstats.survey.questionnaire import (
     Coded,
     Questionnaire,
@@ -125,11 +125,7 @@ class Held(ABC):
     def cells(
         self, names: Sequence[str], count: str | None = None
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        """Rows for what these questions and columns hold together, and how many respondents each.
-
-        In memory the rows themselves, which are one each (None), or as many as the column `count`
-        says. On an engine their distinct combinations.
-        """
+        """Rows (on an engine distinct ones) of these columns; respondents of each, None: one."""
         return self, None if count is None else self.times(count)
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
@@ -150,7 +146,7 @@ class Held(ABC):
 
     def where(self, condition: Condition) -> Held:
         """The rows for which a condition is true."""
-        return Selected(self, np.flatnonzero(selected(condition, self)))
+        return Selected(self, np.flatnonzero(truth(condition, self).true))
 
     def some(self, rows: npt.NDArray[np.int64]) -> Held:
         """The rows at these positions, each at most once."""
@@ -186,13 +182,7 @@ class Held(ABC):
         return name
 
     def public(self, name: str) -> Column:
-        """A column without noise: public, or of an unprotected question.
-
-        Raises
-        ------
-        InvalidArgument
-            For a column of a private question: its reports are noisy.
-        """
+        """A column without noise: public, or of an unprotected question."""
         self.refuse_private(name)
         if self.owner(name) is None:
             return self.unasked(name)
@@ -243,7 +233,21 @@ class Collected(Held):
             if column in there:
                 self.table.check_marks(column, made_by)
         for column, question in own.items():
-            self._check_stored(column, sheet[question])
+            made_by = sheet[question]
+            key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+            stored = self.table.stored(column)
+            makers = {key: maker_of(made_by)}
+            if self.whole:
+                makers[STORED_FINGERPRINT] = self.questionnaire
+            for column_of_maker, maker in makers.items():
+                found = stored_text(stored, column_of_maker)
+                if found and found != maker.fingerprint:
+                    raise MechanismMismatch(
+                        f"column {column!r} holds reports of another mechanism or questionnaire: "
+                        f"its fingerprint is {shorten(found)}, not that of {maker}, "
+                        f"{maker.fingerprint}; use the questionnaire that the reports were made "
+                        "with"
+                    )
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
         return self.table.na.on(name)
@@ -278,22 +282,6 @@ class Collected(Held):
         sheet = self.questionnaire
         marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
         return ({FINGERPRINTS: sheet} if self.whole else {}) | marks
-
-    def _check_stored(self, column: str, made_by: Any) -> None:
-        """Refuse a column beside which another fingerprint is stored."""
-        key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-        stored = self.table.stored(column)
-        makers = {key: maker_of(made_by)}
-        if self.whole:
-            makers[STORED_FINGERPRINT] = self.questionnaire
-        for column_of_maker, maker in makers.items():
-            found = stored_text(stored, column_of_maker)
-            if found and found != maker.fingerprint:
-                raise MechanismMismatch(
-                    f"column {column!r} holds reports of another mechanism or questionnaire: its "
-                    f"fingerprint is {shorten(found)}, not that of {maker}, {maker.fingerprint}; "
-                    "use the questionnaire that the reports were made with"
-                )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -442,11 +430,11 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
     remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
     if given is not None:
         raise InvalidArgument("questionnaire", given, remedy)
-    found = _in_folder(data)
-    if found is not None:
-        if found.exists():
-            return Questionnaire.from_json(found)
-        remedy += f"; {found} is not there, as it is in the folder of a collector"
+    path = _in_folder(data)
+    if path is not None:
+        if path.exists():
+            return Questionnaire.from_json(path)
+        remedy += f"; {path} is not there, as it is in the folder of a collector"
     raise InvalidArgument("questionnaire", None, remedy)
 
 
@@ -455,15 +443,6 @@ def _in_folder(data: object) -> Path | None:
     if isinstance(data, str | os.PathLike) and checked_path(data).is_dir():
         return checked_path(data) / QUESTIONNAIRE_FILE
     return None
-
-
-def _awaits_sheets(data: object) -> bool:
-    """Whether `data` names a folder that has a questionnaire and nothing else that is shown."""
-    own = _in_folder(data)
-    try:
-        return own is not None and [f for f in own.parent.iterdir() if f.name[0] != "."] == [own]
-    except OSError:  # whoever reads the folder says why
-        return False
 
 
 def rows_of(
@@ -475,8 +454,13 @@ def rows_of(
     on_error: str = "raise",
 ) -> Query | Table:
     """A table on the engine that holds it, or in memory; `name` is that of the argument."""
-    if _awaits_sheets(data):
-        raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
+    if (path := _in_folder(data)) is not None:
+        try:
+            shown = [file for file in path.parent.iterdir() if file.name[0] != "."]
+        except OSError:  # whoever reads the folder says why
+            shown = []
+        if shown == [path]:
+            raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
     query = opened(data, name, table, engine, on_error)
     if query is None:
         return table_of(data, na, name)
@@ -491,13 +475,10 @@ def held_on(
     cohorts: Mapping[str, str] | None = None,
     whole: bool = True,
 ) -> Held:
-    """The rows of a table, with the questions that its columns answer.
-
-    `cohorts` names the columns of cohorts, by columns of reports, where they are not beside them.
-    The questionnaire is that of the table, or where it is not `whole` some of its mechanisms.
-    """
+    """The rows of a table, with the questions that its columns answer; see `Collected`."""
     if isinstance(rows, Query):
-        return Remote.of(rows, sheet, cohorts or {}, whole)
+        collected = Collected(OnEngine("data", rows), sheet, cohorts or {}, whole)
+        return Remote(collected, rows, rows)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         refuse_empty_labels(sheet.entries)
@@ -579,11 +560,6 @@ class Remote(Derived):
     domains: dict[str, Domain] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
-        """All rows of a query, after the checks of a collected table, which takes the rest."""
-        return cls(Collected(OnEngine("data", query), questionnaire, *how), query, query)
-
     @property
     def ordered(self) -> bool:
         return self.query.ordered
@@ -606,26 +582,22 @@ class Remote(Derived):
     def cells(
         self, names: Sequence[str], count: str | None = None
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
-        found = self.query.cells(self.columns_of(names), count)
-        last = found.num_columns - 1  # by place: a column of the table may be called n too
-        n, found = found.column(last).to_numpy(), found.remove_column(last)
+        cells = self.query.cells(self.columns_of(names), count)
+        last = cells.num_columns - 1  # by place: a column of the table may be called n too
+        n, cells = cells.column(last).to_numpy(), cells.remove_column(last)
         if self.query is self.all_rows:
-            self._learn(names, found)
-        return Part(self, Read("data", self.query, read=found), n), n
+            self._learn(names, cells)
+        return Part(self, Read("data", self.query, read=cells), n), n
 
     def weighted(
         self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
     ) -> tuple[Part, Any]:
-        """Distinct combinations of columns, and beside them `Query.weighted` sums.
-
-        The sums say too which combinations are `inside` the domain, rows of these.
-        """
+        """Distinct combinations of columns, and `Query.weighted` sums; which are in the domain."""
         query = self.query
         filters = domain.query.filters
-        found, sums = query.weighted(self.columns_of(names), weights, filters, factors)
-        self._learn(names, found)
-        n = sums.column("n").to_numpy()
-        return Part(self, Read("data", query, read=found), n), sums
+        cells, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        self._learn(names, cells)
+        return Part(self, Read("data", query, read=cells), sums.column("n").to_numpy()), sums
 
     def read(self, names: Sequence[str]) -> Held:
         if self.ordered:
@@ -642,16 +614,14 @@ class Remote(Derived):
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
         if name not in self.domains:
-            self.domains[name] = self._domain(name)
+            if isinstance(self.whole, Waves):
+                wave, old = self.whole.sources[name]
+                assert isinstance(wave, Remote)
+                domain = wave.domain(old)
+                self.domains[name] = replace(domain, column=replace(domain.column, name=name))
+            else:
+                self.domains[name] = Domain.of(self.all_rows, name)
         return self.domains[name]
-
-    def _domain(self, name: str) -> Domain:
-        if not isinstance(self.whole, Waves):
-            return Domain.of(self.all_rows, name)
-        wave, old = self.whole.sources[name]
-        assert isinstance(wave, Remote)
-        found = wave.domain(old)
-        return replace(found, column=replace(found.column, name=name))
 
     # -- what conditions ask --------------------------------------------------------------------
 
@@ -902,21 +872,10 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What a column of a whole table holds.
+    """What a column of a whole table holds, asked of the engine once, whatever is selected."""
 
-    Kind, values and order of a column do not depend on the rows that are selected, so they are
-    asked of the engine once.
-
-    Attributes
-    ----------
-    raw : pyarrow array, shape (u,)
-        Distinct values as they are stored, a missing one included.
-    column : Column
-        The same as a column of u rows.
-    """
-
-    raw: Any
-    column: Column
+    raw: Any  # pyarrow array, (u,): distinct values as they are stored, a missing one included
+    column: Column  # of these u rows
 
     @classmethod
     def of(cls, query: Query, name: str, values: Any = None) -> Domain:
@@ -951,6 +910,7 @@ def series_of(query: Query, name: str, raw: Any) -> pd.Series[Any]:
 
 
 # -- Tables in CSV files, read by column when a column is first needed ----------------------------
+# The apostrophe of spreadsheet_safe= before =, +, - and @ is no part of a field, unless of a label.
 
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
@@ -959,15 +919,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def table_of(data: object, na: object = (), name: str = "data") -> Table:
-    """A table in memory of any kind: a frame, or CSV files, one after another.
-
-    `na` has codes that mean missing, in a list for all columns or in a mapping by column.
-
-    Raises
-    ------
-    InvalidArgument
-        For anything else, for a file that cannot be read, and if `na` names other columns.
-    """
+    """A table in memory of any kind: a frame, or CSV files, one after another."""
     codes = MissingCodes.of(na)
     table: Table
     if is_files(data):
@@ -987,12 +939,7 @@ def table_of(data: object, na: object = (), name: str = "data") -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Csv(Table):
-    """CSV files of the same columns, one after another; an empty field is missing.
-
-    A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
-    fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
-    of spreadsheet_safe= is no part of a field, unless a label has it.
-    """
+    """CSV files of the same columns, one after another; an empty field is missing."""
 
     frame: tuple[Path, ...]
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
@@ -1027,7 +974,10 @@ class Csv(Table):
         for file in self.frame:
             for chunk in table_chunks(file, wanted, codes=wanted):
                 for name in wanted:
-                    texts[name].append(_cells(chunk[name]))
+                    text = coded(chunk[name])
+                    assert text is not None
+                    codes, distinct = text  # equal texts are one object
+                    texts[name].append(np.array([*distinct.tolist(), None], dtype=object)[codes])
         made = {name: np.concatenate(cells) for name, cells in texts.items()}
         self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
@@ -1041,7 +991,24 @@ class Csv(Table):
         return tuple(missing_texts(self.frame[0], self.na.on(name)))
 
     def typed(self, name: str) -> pd.Series[Any]:
-        return _typed(_unguarded(self.column(name), set()))
+        """Whole numbers, numbers or booleans if all fields are written so, else text, as "01"."""
+        column = _unguarded(self.column(name), set())
+        codes, distinct = pd.factorize(column)
+        texts = [text.strip() for text in distinct]
+        filled = [text for text in texts if text]
+        if not filled:
+            return column
+        values: Any
+        if all(_WHOLE.fullmatch(text) for text in filled):
+            values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+        elif all(_NUMBER.fullmatch(text) for text in filled):
+            values = np.array([float(text or "nan") for text in texts])
+        elif all(text.lower() in _TRUTH for text in filled):
+            truths = [_TRUTH[text.lower()] if text else None for text in texts]
+            values = pd.array(truths, dtype="boolean")
+        else:
+            return column
+        return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))
 
     def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
@@ -1060,15 +1027,6 @@ def _header(file: FilePath) -> tuple[str, ...]:
     return tuple(map(unguarded, header))
 
 
-def _cells(column: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """The fields of a column of text, None where missing; equal texts are one object."""
-    text = coded(column)
-    assert text is not None
-    codes, distinct = text
-    found: npt.NDArray[np.object_] = np.array([*distinct.tolist(), None], dtype=object)[codes]
-    return found
-
-
 def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
     """Fields without the apostrophe of spreadsheet_safe=, but for those that are labels with it."""
     changed = {text for text in column.unique() if text is not None and unguarded(text) != text}
@@ -1077,23 +1035,3 @@ def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
         return column
     cells = [unguarded(text) if text in changed else text for text in column]
     return pd.Series(cells, dtype=object)
-
-
-def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
-    """A column of text as what its fields say that they are."""
-    codes, distinct = pd.factorize(column)
-    texts = [text.strip() for text in distinct]
-    filled = [text for text in texts if text]
-    if not filled:
-        return column
-    values: Any
-    if all(_WHOLE.fullmatch(text) for text in filled):
-        values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
-    elif all(_NUMBER.fullmatch(text) for text in filled):
-        values = np.array([float(text or "nan") for text in texts])
-    elif all(text.lower() in _TRUTH for text in filled):
-        truths = [_TRUTH[text.lower()] if text else None for text in texts]
-        values = pd.array(truths, dtype="boolean")
-    else:
-        return column
-    return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))

@@ -638,11 +638,6 @@ def masked(mask: object, index: pd.Index[Any]) -> npt.NDArray[np.int64]:
 Parameters = Mapping[str, Mapping[str, Any]]
 
 
-def unknown_of(sheet: Any) -> dict[str, tuple[str, ...]]:
-    """The unknown parameters of the questions that have some."""
-    return {name: made.unknown for name, made in _mechanisms(sheet).items() if made.unknown}
-
-
 def _mechanisms(sheet: Any) -> dict[str, Mechanism]:
     """The mechanisms of private questions that have one."""
     made = {name: sheet[name] for name in sheet.private}
@@ -661,7 +656,7 @@ def checked_parameters(sheet: Any, parameters: Any) -> dict[str, Any]:
     given = {} if parameters is None else parameters
     if not isinstance(given, Mapping):
         raise InvalidArgument("parameters", given, remedy)
-    unknown = unknown_of(sheet)
+    unknown = {name: made.unknown for name, made in _mechanisms(sheet).items() if made.unknown}
     for name, values in given.items():
         sheet.question(name, "parameters")
         if name not in unknown:

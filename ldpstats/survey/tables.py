@@ -71,28 +71,9 @@ def _noted(metadata: Any) -> dict[str, Any] | None:
         return None
 
 
-def index_names(metadata: Any) -> tuple[Any, ...]:
-    """Names of the index of pandas whose levels stand in columns with names of no meaning."""
-    notes = _noted(metadata) or {"columns": [], "index_columns": []}
-    levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
-    return tuple(name for field, name in levels if field in _levels(notes) and field != name)
-
-
 def _levels(notes: Mapping[str, Any]) -> set[str]:
     """The columns that hold levels of an index of pandas; one that only counts has none."""
     return {level for level in notes["index_columns"] if isinstance(level, str)}
-
-
-def kept_notes(metadata: Any, kept: list[str], secret: bool) -> Any:
-    """Notes in a schema, without those on how pandas held columns that are replaced."""
-    rest = {key: note for key, note in (metadata or {}).items() if key != b"pandas" and not secret}
-    notes = _noted(metadata)
-    if notes is not None and _levels(notes) <= {*kept}:
-        notes["columns"] = [c for c in notes["columns"] if c["field_name"] in kept]
-        if secret:
-            notes.pop("attributes", None)
-        rest[b"pandas"] = json.dumps(notes).encode()
-    return rest or None
 
 
 # -- Columns that are not privatised, in one form whatever table they come from -------------------
@@ -351,27 +332,6 @@ def _text(code: object) -> str:
     raise InvalidArgument("na", code, "must be text or a finite number")
 
 
-def emptied(column: pd.Series[Any], codes: tuple[str, ...]) -> pd.Series[Any]:
-    """A column in which some codes are missing; they are no categories either."""
-    if not codes:
-        return column
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        categories = column.dtype.categories
-        found = categories[written_as(pd.Series(categories), codes)]
-        return column.cat.remove_categories(found) if len(found) else column
-    there = written_as(column, codes)
-    if not there.any():
-        return column
-    if column.dtype == object:
-        column = column.copy()
-        column[there] = None
-        return column
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
-        whole: Any = "UInt64" if column.dtype.kind == "u" else "Int64"
-        column = column.astype(whole)
-    return column.mask(there)
-
-
 _KINDS = "a pandas or Polars DataFrame, or an Arrow table"
 
 
@@ -453,7 +413,25 @@ class Table(ABC):
         Codes that mean missing are.
         """
         self.check_column(name)
-        return emptied(self._column(name), self.missing_codes(name))
+        column = self._column(name)
+        codes = self.missing_codes(name)
+        if not codes:
+            return column
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            categories = column.dtype.categories
+            found = categories[written_as(pd.Series(categories), codes)]
+            return column.cat.remove_categories(found) if len(found) else column
+        there = written_as(column, codes)
+        if not there.any():
+            return column
+        if column.dtype == object:
+            column = column.copy()
+            column[there] = None
+            return column
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+            whole: Any = "UInt64" if column.dtype.kind == "u" else "Int64"
+            column = column.astype(whole)
+        return column.mask(there)
 
     def missing_codes(self, name: str) -> tuple[str, ...]:
         """What means missing in a column."""
@@ -600,7 +578,15 @@ class _Arrow(Table):
     @cached_property
     def table(self) -> Any:
         """What Arrow reads of the frame."""
-        return _arrow_table(self.name, self.frame)
+        import pyarrow
+
+        try:
+            if isinstance(self.frame, pyarrow.RecordBatch):
+                return pyarrow.Table.from_batches([self.frame])
+            return pyarrow.table(self.frame)
+        except (pyarrow.ArrowException, TypeError, ValueError):
+            kind = type(self.frame).__name__
+        raise InvalidArgument(self.name, kind, f"must be {_KINDS}: Arrow reads no table from this")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -613,7 +599,9 @@ class _Arrow(Table):
         return from_arrow(self.table.column(name))
 
     def index_names(self) -> tuple[Any, ...]:
-        return index_names(self.table.schema.metadata)
+        notes = _noted(self.table.schema.metadata) or {"columns": [], "index_columns": []}
+        levels = [(c["field_name"], c["name"]) for c in notes["columns"]]
+        return tuple(name for field, name in levels if field in _levels(notes) and field != name)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return self.table.schema.field(name).metadata or {}
@@ -628,26 +616,25 @@ class _Arrow(Table):
             arrays.append(array)
             fields.append(self.table.schema.field(name) if values is None else field)
         own = [name for name, values in columns.items() if values is None]
-        schema = pyarrow.schema(fields, kept_notes(self.table.schema.metadata, own, self.secret))
+        metadata = self.table.schema.metadata
+        rest = {
+            key: note
+            for key, note in (metadata or {}).items()
+            if key != b"pandas" and not self.secret
+        }
+        notes = _noted(metadata)
+        if notes is not None and _levels(notes) <= {*own}:
+            notes["columns"] = [c for c in notes["columns"] if c["field_name"] in own]
+            if self.secret:
+                notes.pop("attributes", None)
+            rest[b"pandas"] = json.dumps(notes).encode()
+        schema = pyarrow.schema(fields, rest or None)
         table = pyarrow.Table.from_arrays(arrays, schema=schema)
         if not isinstance(self.frame, pyarrow.RecordBatch):
             return table
         return pyarrow.RecordBatch.from_arrays(
             [column.combine_chunks() for column in table.columns], schema=schema
         )
-
-
-def _arrow_table(name: str, data: object) -> Any:
-    """What Arrow reads of an object."""
-    import pyarrow
-
-    try:
-        if isinstance(data, pyarrow.RecordBatch):
-            return pyarrow.Table.from_batches([data])
-        return pyarrow.table(data)
-    except (pyarrow.ArrowException, TypeError, ValueError):
-        kind = type(data).__name__
-    raise InvalidArgument(name, kind, f"must be {_KINDS}: Arrow reads no table from this")
 
 
 def _hint(data: object) -> str:
