@@ -306,10 +306,7 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def running(name: str, shown: str) -> Iterator[None]:
-    """Turn errors of engines into one that shows the argument `name` as `shown`.
-
-    What was raised by this package, here or in a worker of Spark, says enough and stays as it is.
-    """
+    """Turn errors of engines, not of this package, into one that shows `name` as `shown`."""
     try:
         yield
     except LDPError:
@@ -318,7 +315,7 @@ def running(name: str, shown: str) -> Iterator[None]:
         panic = type(error).__module__ == _PANIC
         if not panic and not (isinstance(error, Exception) and of_engine(error)):
             raise
-        raise _named(name, shown, engine_of(error), error) from None
+        raise _failure(name, shown, engine_of(error), error) from None
 
 
 @contextmanager
@@ -334,12 +331,19 @@ def needed(engine: str, requirement: str) -> Iterator[None]:
     raise InvalidArgument("engine", engine, remedy) from None
 
 
-def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+def _failure(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+    """What the user reads where an engine stopped."""
     # without the calls of Java, which name parts of Spark that have not failed
     text = "\n".join(line for line in str(error).splitlines() if not line.startswith("\tat "))
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
-        return _again(*own[-1])
+        kind, message = own[-1]
+        made: type[LDPError] = getattr(errors, kind, LDPError)
+        if not issubclass(made, InvalidArgument):
+            return made(message)
+        argument, _, rest = message.partition("=")
+        value, _, remedy = rest.partition(": ")
+        return made(argument, _Shown(value), remedy)
     if engine == "Spark" and isinstance(error, AssertionError):  # a session that was stopped
         error = RuntimeError("there is no SparkContext")
     low = f"{reason(error)} {text}".lower()
@@ -348,16 +352,6 @@ def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError
         remedy = "out of memory: ask for fewer columns at a time"
     what = f"{engine or 'the system'} stopped ({type(error).__name__}: {reason(error)})"
     return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
-
-
-def _again(kind: str, message: str) -> LDPError:
-    """An error of this package from its name and its message."""
-    found: type[LDPError] = getattr(errors, kind, LDPError)
-    if not issubclass(found, InvalidArgument):
-        return found(message)
-    name, _, rest = message.partition("=")
-    value, _, remedy = rest.partition(": ")
-    return found(name, _Shown(value), remedy)
 
 
 class _Shown:
@@ -374,11 +368,9 @@ class _Shown:
 
 
 def plain(table: Any) -> Any:
-    """A table of Arrow with one type for each kind of value.
-
-    Whole numbers become int64 (columns with larger ones stay as they are), others double; text
-    string, bytes binary, dictionaries their values, moments timestamps in microseconds.
-    """
+    """A table of Arrow with one type for each kind of value."""
+    # whole numbers int64 (columns with larger ones stay as they are), others double; text string,
+    # bytes binary, dictionaries their values, moments timestamps in microseconds
     import pyarrow
 
     arrays = [_plain(table.column(i)) for i in range(table.num_columns)]
@@ -419,11 +411,9 @@ def _plain(column: Any) -> Any:
 
 
 def sorted_cells(table: Any) -> Any:
-    """Distinct rows of `table`, its last column their number, in the order of the columns.
-
-    Missing values come last, NaN before them. Values that engines tell apart, but one type of Arrow
-    does not (0.0 and -0.0, moments a nanosecond apart), are added up.
-    """
+    """Distinct rows in the order of the columns, missing ones last; the last is their number."""
+    # values that engines tell apart, but one type of Arrow does not, are added up: 0.0 and -0.0,
+    # moments a nanosecond apart
     import pyarrow
     from pyarrow import types
 
@@ -434,19 +424,15 @@ def sorted_cells(table: Any) -> Any:
         cells = cells.group_by(names).aggregate([("n", "sum")]).select([*names, "n_sum"])
     order = []
     for i, name in enumerate(names):
-        _check_sortable(table.column_names[i], cells.schema.field(name).type)
-        if not types.is_null(cells.schema.field(name).type):
+        kind = cells.schema.field(name).type
+        if types.is_nested(kind) or types.is_interval(kind):
+            remedy = f"is of the type {kind}, which has no order: cast it"
+            raise InvalidArgument("column", table.column_names[i], remedy)
+        if not types.is_null(kind):
             order.append((name, "ascending"))
     if order:
         cells = cells.sort_by(order)
     return cells.rename_columns([*table.column_names[:-1], "n"])
-
-
-def _check_sortable(name: str, kind: Any) -> None:
-    from pyarrow import types
-
-    if types.is_nested(kind) or types.is_interval(kind):
-        raise InvalidArgument("column", name, f"is of the type {kind}, which has no order: cast it")
 
 
 # -- How far a query has come ---------------------------------------------------------------------

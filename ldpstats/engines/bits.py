@@ -1,4 +1,9 @@
-"""Sums of bits where the reports are: partial sums of batches of rows, which add up."""
+"""Sums of bits where the reports are: partial sums of batches of rows, which add up.
+
+Groups are numbered in the order of the domains, the last column fastest; a row with a missing value
+that is not in the domain is in group -1. Partial sums have the columns group and cohort, from 0 (-1
+for rows without a group and for missing reports), reports, their number, and ones, int64 as bytes.
+"""
 
 from __future__ import annotations
 
@@ -30,34 +35,15 @@ _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 
 @dataclass(frozen=True, eq=False)
 class BitSums:
-    """What `Query.partial` runs to sum bits: a function from batches of rows to one batch of sums.
-
-    It holds no data and can be pickled.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        One whose reports are bits.
-    column, cohort : str
-        The columns of reports and, where those do not have them, of cohorts.
-    by : tuple of str
-        Columns whose combinations of values are groups.
-    domains : tuple of pyarrow.Array
-        The values of each of them. Groups are numbered in their order, the last column fastest; a
-        row with a missing value, unless that is in the domain, is in group -1.
-    count : str, optional
-        Column of whole counts, where a row stands for several equal reports.
-    where : str
-        What to call the reports in an error.
-    """
+    """What `Query.partial` runs to sum bits: from batches of rows to one of sums; it is pickled."""
 
     mechanism: Mechanism
-    column: str
-    cohort: str | None = None
-    by: tuple[str, ...] = ()
-    domains: tuple[Any, ...] = ()
-    count: str | None = None
-    where: str = "reports"
+    column: str  # of reports
+    cohort: str | None = None  # the column of cohorts, where reports do not have them
+    by: tuple[str, ...] = ()  # columns whose combinations of values are groups
+    domains: tuple[Any, ...] = ()  # arrays of Arrow, the values of each of them
+    count: str | None = None  # column of whole counts, where a row stands for several reports
+    where: str = "reports"  # what an error calls them
 
     def __post_init__(self) -> None:
         if not self.mechanism.n_bits:
@@ -92,11 +78,7 @@ class BitSums:
 
     @property
     def schema(self) -> Any:
-        """The columns of partial sums.
-
-        group and cohort, from 0, and -1 for rows without a group and for missing reports; the
-        number of reports; and the sums of bits, int64, as bytes.
-        """
+        """The columns of partial sums."""
         import pyarrow
 
         numbers = [pyarrow.field(name, pyarrow.int64()) for name in ("group", "cohort", "reports")]
@@ -130,7 +112,10 @@ class _Sums:
             if what.count is not None:
                 n = whole_counts(f"column {what.count!r}", in_pandas(batch.column(what.count)), 0)
         except InvalidArgument as error:  # rows of a batch have no number of their own
-            raise _unplaced(error) from None
+            name = _ROW.sub("", error.name)
+            error.args = (name + str(error).removeprefix(error.name),)
+            error.name = name
+            raise error from None
         cell: Any = self._groups(batch) if what.by else None
         if absent.any():
             lost = np.zeros(absent.size, dtype=np.int64) if cell is None else cell
@@ -234,14 +219,6 @@ def _codes(name: str, column: Any, domain: Any) -> npt.NDArray[np.int64]:
         raise InvalidArgument(f"column {name!r}", value, remedy)
     codes: npt.NDArray[np.int64] = found.fill_null(-1).to_numpy().astype(np.int64)
     return codes
-
-
-def _unplaced(error: InvalidArgument) -> InvalidArgument:
-    """An error without the number of a row."""
-    name = _ROW.sub("", error.name)
-    error.args = (name + str(error).removeprefix(error.name),)
-    error.name = name
-    return error
 
 
 def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:

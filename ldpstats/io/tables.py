@@ -165,13 +165,9 @@ def table_chunks(
     secret: bool = False,
     codes: Sequence[str] = (),
 ) -> Iterator[pd.DataFrame]:
-    """Read several columns, and the `optional` ones that exist, in chunks.
-
-    Text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads.
-
-    For a `secret` table, of true answers, no error shows what it holds, the first line included: it
-    may be an answer if the header is missing.
-    """
+    """Read several columns, and the `optional` ones that exist, in chunks."""
+    # text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads; of a
+    # `secret` table no error shows the first line either: it may be an answer, without a header
     chunk_rows = positive_integer("chunk_rows", chunk_rows)
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
@@ -217,10 +213,7 @@ def _csv_bytes(path: FilePath, secret: bool) -> Iterator[tuple[Any, Any]]:
 
 
 class _Lines(RawIOBase):
-    """A stream of bytes that ends in an error where a line is longer than any table has.
-
-    A few kilobytes of gzip can hold a line that no memory does.
-    """
+    """Bytes that end in an error at a line that no table has: kilobytes of gzip may hold one."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._length = stream, 0
@@ -413,11 +406,7 @@ def reports_in(
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
 ) -> tuple[Reports, Mask]:
-    """The reports of a column, which are not labels from a list, and which rows have none, (n,).
-
-    `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
-    row, from 1.
-    """
+    """The reports of a column, not labels from a list, and which rows have none, (n,)."""
     values, absent = _present(where, column)
     groups = None
     if cohort is not None:
@@ -433,10 +422,7 @@ def parsed(
     groups: Array | None,
     done: int = 0,
 ) -> Reports:
-    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts.
-
-    Errors name the row, from 1, after `done` others.
-    """
+    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts."""
     with row_named(where, done, values, absent):
         return mechanism.parse("reports", values, groups)
 
@@ -488,15 +474,19 @@ def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
-    """The columns of reports in a Parquet file, empty where a respondent is `absent`, (n,).
-
-    For reports that are not labels from a list; see the module.
-    """
+    """The columns of reports, not labels from a list, in Parquet, empty where `absent`, (n,)."""
     import pyarrow
 
     mechanism = reports.mechanism
     if mechanism.n_bits:
-        column = _fixed_size(mechanism.format.to_table(reports.y), absent)
+        packed = mechanism.format.to_table(reports.y)
+        cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
+        if absent.any():
+            cells = np.zeros((absent.size, width), dtype=np.uint8)
+            cells[~absent] = packed
+            valid = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
+        memory = [valid, pyarrow.py_buffer(cells)]
+        column = pyarrow.Array.from_buffers(pyarrow.binary(width), absent.size, memory)
     else:
         kind = pyarrow.int32() if mechanism.n_outputs <= 1 << 31 else pyarrow.int64()
         column = _numbers(reports.y, absent, kind)
@@ -513,19 +503,6 @@ def _numbers(values: Array, absent: Mask, kind: Any) -> Any:
     cells = np.zeros(absent.size, dtype=np.int64)
     cells[~absent] = values
     return pyarrow.array(cells, mask=absent if absent.any() else None).cast(kind)
-
-
-def _fixed_size(packed: npt.NDArray[np.uint8], absent: Mask) -> Any:
-    """Packed bits as an Arrow array of fixed-size binary, null where `absent`."""
-    import pyarrow
-
-    cells, width, valid = np.ascontiguousarray(packed), packed.shape[1], None
-    if absent.any():
-        cells = np.zeros((absent.size, width), dtype=np.uint8)
-        cells[~absent] = packed
-        valid = pyarrow.py_buffer(np.packbits(~absent, bitorder="little"))
-    memory = [valid, pyarrow.py_buffer(cells)]
-    return pyarrow.Array.from_buffers(pyarrow.binary(width), absent.size, memory)
 
 
 # -- CSV without quotes, read by Arrow where that cannot differ from Python's strict reader -------
@@ -561,10 +538,7 @@ def blocks(stream: Any, rows: int) -> Iterator[bytes]:
 
 
 def parsed_numbers(block: bytes, width: int, places: Iterable[int]) -> dict[int, Any] | None:
-    """Columns of a block of lines with `width` fields each, by place; None if it is not plain.
-
-    Text as dictionaries of Arrow, null where empty.
-    """
+    """Columns of a block of lines of `width` fields, dictionaries of Arrow; None if not plain."""
     if block.startswith(_MARK) or not _is_plain(block, width):
         return None
     import pyarrow.csv
@@ -673,17 +647,15 @@ def _write_csv(
         for number, frame in enumerate(frames):
             columns: list[Any] = [objects(frame[name]) for name in frame.columns]
             header = list(frame.columns)
-            if spreadsheet_safe:
-                columns = [[_guarded_cell(cell) for cell in column] for column in columns]
+            if spreadsheet_safe:  # negative numbers begin with a risky character too
+                columns = [
+                    [None if cell is None else guarded(str(cell)) for cell in column]
+                    for column in columns
+                ]
                 header = [guarded(name) for name in header]
             if number == 0:
                 lines.writerow(header)
             lines.writerows(zip(*columns, strict=True))
-
-
-def _guarded_cell(cell: Any) -> Any:
-    """The text of a cell, guarded; negative numbers begin with a risky character too."""
-    return None if cell is None else guarded(str(cell))
 
 
 def _write_parquet(
@@ -767,10 +739,7 @@ def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ())
 
 
 def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
-    """Refuse texts, (n,), of CSV that spreadsheet_safe= seems to have changed; show none.
-
-    Only for open alphabets; `named` gives the name of text i.
-    """
+    """Refuse texts, (n,), of an open alphabet that spreadsheet_safe= seems to have changed."""
     if file_format(path) == ".parquet":  # which has no spreadsheet_safe=
         return
     changed = [unguarded(text) != text for text in texts]
