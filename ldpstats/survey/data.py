@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -87,11 +87,8 @@ class Held(ABC):
     """Rows of reports and of public columns, one a respondent."""
 
     questionnaire: Questionnaire
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        """Persons who were left out when waves were matched: in the first or second only."""
-        return 0, 0
+    lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
+    ordered: bool = True  # whether rows stay in one order, however often they are read
 
     @property
     @abstractmethod
@@ -116,11 +113,6 @@ class Held(ABC):
     def respondents(self) -> int:
         """How many respondents the rows are."""
         return len(self)
-
-    @property
-    def ordered(self) -> bool:
-        """Whether rows stay in one order, however often they are read."""
-        return True
 
     def cells(
         self, names: Sequence[str], count: str | None = None
@@ -223,10 +215,9 @@ class Collected(Held):
 
     def __post_init__(self) -> None:
         sheet, there = self.questionnaire, set(self.table.columns)
-        for question in sheet.questions:
-            for column in sheet.columns(question):
-                self.table.check_column(column, "question")
-        own = self._reports()
+        own = self._reports
+        for column in own:
+            self.table.check_column(column, "question")
         beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
         self.table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in self._marks().items():
@@ -252,6 +243,7 @@ class Collected(Held):
     def missing_codes(self, name: str) -> tuple[str, ...]:
         return self.table.na.on(name)
 
+    @cached_property
     def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""
         sheet = self.questionnaire
@@ -260,7 +252,7 @@ class Collected(Held):
     @cached_property
     def _cohorts(self) -> dict[str, str]:
         """The column of cohorts beside each column of reports that has one."""
-        found, reports = dict(self.cohorts), self._reports()
+        found, reports = dict(self.cohorts), self._reports
         others = {*self.columns} - {*reports}
         for name in self.questionnaire.questions:
             for column, mechanism in self.questionnaire.question(name).mechanisms.items():
@@ -274,7 +266,7 @@ class Collected(Held):
 
     def _owned(self) -> dict[str, str]:
         """The question that each column of reports, or of their cohorts, belongs to."""
-        reports = self._reports()
+        reports = self._reports
         return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
 
     def _marks(self) -> dict[str, Any]:
@@ -361,7 +353,7 @@ class Derived(Held):
         return self.whole.questionnaire
 
     @property
-    def lost(self) -> tuple[int, int]:
+    def lost(self) -> tuple[int, int]:  # type: ignore[override]
         return self.whole.lost
 
     @property
@@ -489,9 +481,6 @@ def held_on(
 # -- A survey whose rows stay where they are: on an engine that filters, groups and joins them ----
 
 
-_NULL = "make it null first, in SQL with NULLIF(column, code)"
-
-
 @dataclass(frozen=True, eq=False)
 class OnEngine(Table):
     """The rows of a query as a table that reads a column when it is needed."""
@@ -531,9 +520,6 @@ class OnEngine(Table):
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
 
-    def _arranged(self, columns: Any) -> NoReturn:
-        raise NotAvailable("tables of an engine are not changed: read them first")
-
 
 @dataclass(frozen=True, eq=False)
 class Read(OnEngine):
@@ -561,7 +547,7 @@ class Remote(Derived):
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @property
-    def ordered(self) -> bool:
+    def ordered(self) -> bool:  # type: ignore[override]
         return self.query.ordered
 
     def __len__(self) -> int:
@@ -745,7 +731,7 @@ class Waves(Held):
 
     questionnaire: Questionnaire
     sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
-    left_out: tuple[int, int]
+    lost: tuple[int, int]
 
     @classmethod
     def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
@@ -793,10 +779,6 @@ class Waves(Held):
     def public_columns(self) -> tuple[str, ...]:
         both = self.sources.items()
         return tuple(new for new, (wave, name) in both if name in wave.public_columns)
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        return self.left_out
 
     def __len__(self) -> int:
         return len(next(iter(self.sources.values()))[0])
@@ -945,7 +927,7 @@ class Csv(Table):
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _header(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         first, *others = self.frame
         header = _header(first)
         for file in others:
@@ -954,10 +936,6 @@ class Csv(Table):
                 remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
                 raise refusal(file, f"{remedy}one table")
         return header
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._header
 
     def __len__(self) -> int:
         if not self.read:
@@ -1014,9 +992,6 @@ class Csv(Table):
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
             return _unguarded(self.column(name), set())
         return _unguarded(self.column(name), set(map(str, labels)))
-
-    def _arranged(self, columns: Mapping[str, Any]) -> NoReturn:
-        raise NotAvailable(f"{self.frame[0]}: a file is not changed: read it first")
 
 
 def _header(file: FilePath) -> tuple[str, ...]:

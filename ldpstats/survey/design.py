@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -171,8 +171,10 @@ class SampleDesign:
     @property
     def keys(self) -> list[str]:
         """The columns by which respondents are told apart, other than their weights."""
-        found = [(stage.strata, stage.units, stage.fpc) for stage in self.stages]
-        return [name for columns in found for name in columns if name is not None]
+        names: list[str | None] = []
+        for stage in self.stages:
+            names += [stage.strata, stage.units, stage.fpc]
+        return [name for name in names if name is not None]
 
     @property
     def summed(self) -> list[str]:
@@ -237,7 +239,9 @@ class SampleDesign:
             "replicate_weights": self._replicate_columns,
         }
         for argument, names in given.items():
-            yield from ((argument, name) for name in names if name is not None)
+            for name in names:
+                if name is not None:
+                    yield argument, name
 
     def __repr__(self) -> str:
         given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
@@ -293,11 +297,7 @@ class _Groups(Sequence[str]):
     def __len__(self) -> int:
         return len(self.of)
 
-    @overload
-    def __getitem__(self, i: int) -> str: ...
-    @overload
-    def __getitem__(self, i: slice) -> Sequence[str]: ...
-    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
+    def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return [self[j] for j in range(len(self))[i]]
         parts = (self.above[self.of[i]], str(self.labels[i]))
@@ -524,7 +524,14 @@ class ReplicateWeights:
                 raise InvalidArgument("rscales", self.rscales, remedy)
 
     def on(self, columns: Sequence[str], summed: bool = False) -> ReplicateWeights:
-        """With the names of a table's columns in place of a pattern; `summed` ones have no rank."""
+        """The same, with the names of columns of a table in place of a pattern.
+
+        Raises
+        ------
+        InvalidArgument
+            If fewer than two columns match it, or `rscales` are of another number; without `df` if
+            rows are `summed` by an engine, as sums do not have the rank of the columns.
+        """
         if summed and self.df is None:
             remedy = "must be given for a table on an engine, which sums the columns: in most "
             remedy += "surveys the number of sampling units less that of strata"

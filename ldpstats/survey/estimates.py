@@ -213,14 +213,6 @@ def _within(made: Weighed) -> Weighed:
     )
 
 
-def _replicated(made: Weighed, design: SampleDesign) -> Weighed:
-    """The same with replicates, if the design has some."""
-    if design.replicates is None:
-        return made
-    replication = design.replicates.replication(made.sample, made.sums)
-    return replace(made, sample=replace(made.sample, replication=replication))
-
-
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
     """Warn if replicates, (c, R), are weights taken for factors, or factors taken for weights."""
     size = float(sums.mean(axis=1).sum() / w.sum())

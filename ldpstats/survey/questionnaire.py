@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import did_you_mean
+from ldpstats.arguments import did_you_mean, positive_integer
 from ldpstats.clients.device import (
     Budget,
     Instrument,
@@ -44,11 +44,9 @@ from ldpstats.survey.questions import (
     Question,
     SheetAudit,
     as_html,
-    audited,
     by_hand,
     check_columns,
     check_whole_labels,
-    checked_ask,
     checked_mechanisms,
     checked_parameters,
     checked_refused,
@@ -193,13 +191,14 @@ class SheetClient(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be, or a question that does not exist; no sheet is spent.
         """
-        sheet: dict[str, Any] = self._budget.spend(lambda: self._sheet(answers))
-        return sheet
 
-    def _sheet(self, answers: object) -> dict[str, Any]:
-        found = _filled(self.mechanism, answers, self.asked, self._devices)
-        self._next.asked = next_asked(self.mechanism, self._words)
-        return found
+        def fill_in() -> dict[str, Any]:
+            reports = _filled(self.mechanism, answers, self.asked, self._devices)
+            self._next.asked = next_asked(self.mechanism, self._words)
+            return reports
+
+        sheet: dict[str, Any] = self._budget.spend(fill_in)
+        return sheet
 
 
 def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
@@ -337,7 +336,15 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
         check_columns(self.entries)
         check_whole_labels(self.entries)
-        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
+        ask, n_private = self.ask, len(self.private)
+        if ask is not None:
+            if not n_private:
+                raise InvalidArgument("ask", ask, "must be None: no question is private")
+            ask = positive_integer("ask", ask)
+            if ask > n_private:
+                remedy = f"must be at most {n_private}, the number of private questions"
+                raise InvalidArgument("ask", self.ask, remedy)
+        object.__setattr__(self, "ask", ask)
         refused = checked_refused(self.refused, self.private, self.question)
         object.__setattr__(self, "refused", MappingProxyType(refused))
 
@@ -426,7 +433,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         >>> audit.declared, audit.questions["ill"].declared, audit.agrees
         (1.5, 0.5, True)
         """
-        return audited(self)
+        audits = {question.name: question.audit() for question in self.entries}
+        own = [audits[name] for name in self.private or self.observed]
+        channel = largest([audit.channel for audit in own], self.ask)
+        sampler = largest([audit.sampler for audit in own], self.ask)
+        return SheetAudit(
+            str(self), self.epsilon, channel, sampler, questions=audits, observed=self.observed
+        )
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -572,14 +585,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         raise bare(failure)
 
     def _asked_document(self) -> dict[str, Any]:
-        return {"questions": [self._entry(question) for question in self.entries], "ask": self.ask}
-
-    def _entry(self, question: Question) -> dict[str, Any]:
-        """A question in the client document."""
-        name, refused = question.name, self.refused.get(question.name)
-        document: dict[str, Any] = question.made_by._question_document()
-        head = {"name": name, "private": question.private}
-        return head | document | ({} if refused is None else {"refused": str(refused)})
+        questions = []
+        for question in self.entries:
+            document: dict[str, Any] = {"name": question.name, "private": question.private}
+            document |= question.made_by._question_document()
+            refused = self.refused.get(question.name)
+            questions.append(document | ({} if refused is None else {"refused": str(refused)}))
+        return {"questions": questions, "ask": self.ask}
 
     def _spent(self) -> float:
         return self.epsilon

@@ -955,11 +955,11 @@ class Survey:
             refuse_uncrossed({"method": method} | how)
             assert self.design is not None
             asked = self._different(names)
-            model = weighted_crossing(self.data, self.design, asked, candidates, other)
-            if not model.nobs:
+            crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
+            if not crossing.nobs:
                 remedy = f"nobody of {len(self)} answered both{self._why(names)}"
                 raise InvalidArgument("names", names, remedy)
-            return model.fit()
+            return crossing.fit()
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -1252,7 +1252,7 @@ def survey_design(
         reports[name] = Given(
             (coded.reports.mechanism,),
             coded.present,
-            lambda rows, coded=coded: [coded.taken(rows).reports],
+            lambda rows, coded=coded: [coded.taken(rows).reports],  # type: ignore[misc]
         )
     return asked.design(frame, reports, extras)
 
