@@ -130,6 +130,8 @@ class Source(ABC):
     name: str  # of the argument, for errors
     engine: Engine
     ordered: bool  # whether the rows have an order
+    files: Sequence[str] = ()  # Parquet files that it reads
+    left_out: tuple[tuple[str, str], ...] = ()  # files that are not counted, and why
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -158,16 +160,6 @@ class Source(ABC):
     def levels(self, name: str) -> tuple[Any, ...] | None:
         """The values of a column of ordered categories, in order; None for any other column."""
         return None
-
-    @property
-    def files(self) -> Sequence[str]:
-        """Parquet files that it reads."""
-        return ()
-
-    @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Files that are not counted, and why."""
-        return ()
 
     @property
     @abstractmethod

@@ -151,10 +151,6 @@ class Session(DuckDB):
         names = [_literal(file) for file in files]
         return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
-    def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        """`scan`, with the columns "filename" and "file_row_number"."""
-        return self.scan(files, widths, filename=True, file_row_number=True)
-
 
 def _literal(file: str) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in file)

@@ -63,7 +63,7 @@ class Files(Source):
         return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
         return (*self.refused, *self.damaged.items())
 
     @property
@@ -71,7 +71,7 @@ class Files(Source):
         return next(iter(self.footers.values())).columns
 
     @property
-    def files(self) -> list[str]:
+    def files(self) -> list[str]:  # type: ignore[override]
         """Those that are counted."""
         return [file for file in self.footers if file not in self.damaged]
 
@@ -120,27 +120,27 @@ class Files(Source):
 
     def tried(self, action: Callable[[], T]) -> T:
         while True:
-            self._refused_changed()
+            self.refused_changed(self.files)
             try:
                 with running(self.name, self.shown):
                     found = action()
             except EngineFailure:
-                if not (self._refused_changed() or self._refused_damaged()):
+                if not (self.refused_changed(self.files) or self.refused_damaged(self.files)):
                     raise
             else:
-                if not self._refused_changed():
+                if not self.refused_changed(self.files):
                     return found
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        self._refused_changed()
+        self.refused_changed(self.files)
         if self.report:  # read whole before: what was handed on cannot be taken back
-            self._refused_damaged()
+            self.refused_damaged(self.files)
         try:
             yield from super().streamed(batches)
         except EngineFailure:
             self._check_unchanged()
             if not self.report:
-                self._refused_damaged()
+                self.refused_damaged(self.files)
             raise
         self._check_unchanged()
 
@@ -159,40 +159,37 @@ class Files(Source):
         if not self.files:
             raise refusal(file, f"{why}; no other file is left")
 
-    def _refused_changed(self) -> bool:
-        """Refuse files that are not those that were opened; return whether there are any."""
-        return any([self.refused_changed(file) for file in self.files])
+    def refused_changed(self, files: Sequence[str]) -> bool:
+        """Refuse those of some files that are not the ones that were opened; are there any?"""
+        found = False
+        for file in files:
+            if not self.footers[file].unchanged(file):
+                self._refuse(file, _CHANGED)
+                found = True
+        return found
 
-    def refused_changed(self, file: str) -> bool:
-        """Refuse a file that is not the one that was opened, and return whether it is not."""
-        if self.footers[file].unchanged(file):
-            return False
-        self._refuse(file, _CHANGED)
-        return True
-
-    def _refused_damaged(self) -> bool:
-        """Read each file alone; refuse those that fail, and return whether there are any."""
-        return any([self.refused_damaged(file) for file in self.files])
-
-    def refused_damaged(self, file: str) -> bool:
-        """Read a file alone; refuse it if that fails, and return whether it did."""
+    def refused_damaged(self, files: Sequence[str]) -> bool:
+        """Read each of some files alone; refuse those that fail; are there any?"""
         import pyarrow.parquet
 
-        session = self._checker.session()
-        try:
-            for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
-                pass
-            with pyarrow.parquet.ParquetFile(file) as opened:  # which reads bits
-                for _ in opened.iter_batches():
+        found = False
+        for file in files:
+            session = self._checker.session()
+            try:
+                for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
                     pass
-        except Exception as error:
-            if not of_engine(error):
-                raise
-            why = f"cannot be read ({reason(error)}): it may be damaged or cut off"
-        else:
-            return False
-        self._refuse(file, why)
-        return True
+                with pyarrow.parquet.ParquetFile(file) as opened:  # which reads bits
+                    for _ in opened.iter_batches():
+                        pass
+            except Exception as error:
+                if not of_engine(error):
+                    raise
+                why = f"cannot be read ({reason(error)}): it may be damaged or cut off"
+            else:
+                continue
+            self._refuse(file, why)
+            found = True
+        return found
 
     @cached_property
     def _checker(self) -> Embedded:
@@ -217,7 +214,7 @@ class Files(Source):
 
             yield from self.tried(collected)
             return
-        self._refused_changed()
+        self.refused_changed(self.files)
         yield from shares(self, frame, function, names, whole)
 
     def first(self, found: Callable[[Any], Any]) -> str | None:
@@ -228,7 +225,8 @@ class Files(Source):
 
         def run() -> Any:
             session = self._checker.session()
-            rows = found(session.located(self.files, self.widths)).select(*sorted(places))
+            table = session.scan(self.files, self.widths, **dict.fromkeys(places, True))
+            rows = found(table).select(*sorted(places))
             number = narwhals.col("file_row_number").min()
             return session.table(rows.group_by("filename").agg(number))
 
@@ -499,7 +497,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
 
 def _inside(folder: Path) -> Iterator[tuple[Path, str]]:
     """The tables in a folder."""
-    inside = sorted(file for file in folder.iterdir() if _names_table(file))
+    inside = sorted(file for file in folder.iterdir() if file.name.lower().endswith(_KINDS))
     shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
     for file in shown:
         yield from _matched(file)
@@ -511,12 +509,8 @@ def _matched(path: Path) -> Iterator[tuple[Path, str]]:
     """A file; the tables in a folder that is named like one, as Spark writes them; else nothing."""
     if not path.is_dir():
         yield path, ""
-    elif _names_table(path):
+    elif path.name.lower().endswith(_KINDS):
         yield from _inside(path)
-
-
-def _names_table(path: Path) -> bool:
-    return path.name.lower().endswith(_KINDS)
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
@@ -581,10 +575,10 @@ def shares(
                 try:
                     results = [batch for future in futures for batch in future.result()]
                 except EngineFailure:
-                    if not (source.refused_changed(file) or source.refused_damaged(file)):
+                    if not (source.refused_changed([file]) or source.refused_damaged([file])):
                         raise
                 else:
-                    if not source.refused_changed(file):  # before any of it is handed on
+                    if not source.refused_changed([file]):  # before any of it is handed on
                         yield from results
                 done += len(futures)
                 tell(done / max(1, everything))

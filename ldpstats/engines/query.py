@@ -320,7 +320,7 @@ class Joined(Source):
         return both[0]
 
     @property
-    def files(self) -> Sequence[str]:
+    def files(self) -> Sequence[str]:  # type: ignore[override]
         return [*self.left.source.files, *self.right.source.files]
 
     @property
@@ -365,7 +365,7 @@ class Joined(Source):
         return source.levels(old)
 
     @property
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
         return (*self.left.source.left_out, *self.right.source.left_out)
 
     def tried(self, action: Callable[[], T]) -> T:

@@ -148,15 +148,12 @@ class Sum:
     def add(self, part: Any) -> None:
         self.parts.append(part)
         while len(self.parts) > 1 and size_of(self.parts[-1]) >= size_of(self.parts[-2]):
-            self._merge()
+            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
         refuse_more(sum(map(size_of, self.parts)), self.most_bytes, self.remedy)
-
-    def _merge(self) -> None:
-        self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
 
     def value(self) -> Any:
         while len(self.parts) > 1:
-            self._merge()
+            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
         return self.parts[0]
 
 
@@ -273,8 +270,18 @@ def read_joint_counts(
         ReportColumn(*each, missing, na)
         for each in zip(paths, mechanisms, columns, groups, strict=True)
     ]
+    taken: set[tuple[str, str | None]] = set()
+    for part in variables:
+        key = (os.path.realpath(part.path), part.column)
+        if key in taken:
+            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
+        taken.add(key)
     for name, other in (("count", count), ("id", id)):
-        _check_roles(variables, name, other)
+        for part in variables:
+            if (os.path.realpath(part.path), part.cohort) in taken:
+                raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
+            if other is not None and names(name, [other])[0] in part.columns:
+                raise InvalidArgument(name, other, "is a column of reports or of cohorts")
     most_bytes = positive_integer("most_bytes", most_bytes)
     if id is not None:
         if count is not None:
@@ -292,21 +299,6 @@ def read_joint_counts(
         )
         raise InvalidArgument("id", None, remedy)
     return _streamed(variables, count, most_bytes, chunk_rows, advance)
-
-
-def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
-    """Refuse a column with two roles; `other` is that of counts or identifiers."""
-    taken: set[tuple[str, str | None]] = set()
-    for part in variables:
-        key = (os.path.realpath(part.path), part.column)
-        if key in taken:
-            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
-        taken.add(key)
-    for part in variables:
-        if (os.path.realpath(part.path), part.cohort) in taken:
-            raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
-        if other is not None and names(name, [other])[0] in part.columns:
-            raise InvalidArgument(name, other, "is a column of reports or of cohorts")
 
 
 def _share(advance: Advance | None, v: int, d: int) -> Advance | None:

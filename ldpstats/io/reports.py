@@ -29,7 +29,6 @@ from ldpstats.io.tables import (
     Advance,
     LabelOf,
     answers_in,
-    check_guarded,
     check_mechanism,
     check_spreadsheet_safe,
     coded,
@@ -539,8 +538,13 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
     """Refuse labels of reports that a file cannot hold or distinguish."""
     if isinstance(mechanism, Enumerated):
         label_of(path, mechanism.outputs, ())
-        if spreadsheet_safe:
-            check_guarded(mechanism.outputs)
+        if spreadsheet_safe and not isinstance(mechanism.outputs, pd.RangeIndex):
+            texts = set(map(str, mechanism.outputs))
+            for text in texts:
+                if guarded(text) != text and guarded(text) in texts:
+                    remedy = f"could not be distinguished from the label {text!r}: leave "
+                    remedy += "spreadsheet_safe out"
+                    raise InvalidArgument("labels", guarded(text), remedy)
 
 
 # -- answers ---------------------------------------------------------------------------------------
@@ -755,9 +759,20 @@ class KeptColumns:
     def of(self, frame: pd.DataFrame, done: int) -> dict[str, pd.Series[Any]]:
         """The columns of a chunk, `done` rows after the start, each with its fingerprints."""
         columns: dict[str, pd.Series[Any]] = {}
+        parquet = file_format(self.target) == ".parquet"
         for name in self.names:
-            self._refuse_guarded(frame[name], name, done)
-            if file_format(self.target) != ".parquet" and holds_bytes(frame[name]):
+            if parquet and file_format(self.source) != ".parquet":
+                # the apostrophes of `guarded` would stay
+                row = _first(frame[name], lambda field: unguarded(field) != field)
+                if row is not None:
+                    raise InvalidArgument(
+                        f"{self.source}, column {name!r}, row {done + row + 1}",
+                        HIDDEN,
+                        "begins with an apostrophe and one of =, +, - and @, as written with "
+                        "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for "
+                        "text: write a CSV file, or make the table without it",
+                    )
+            if not parquet and holds_bytes(frame[name]):
                 remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
                 raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
             columns[name] = frame[name]
@@ -796,20 +811,6 @@ class KeptColumns:
         elif kind in self.stored[name] and file_format(self.target) != ".parquet":
             digits = stored_text(self.stored[name], kind)
             columns[column] = constant(digits, len(frame))
-
-    def _refuse_guarded(self, column: pd.Series[Any], name: str, done: int) -> None:
-        """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
-        if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
-            return
-        row = _first(column, lambda field: unguarded(field) != field)
-        if row is not None:
-            raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + row + 1}",
-                HIDDEN,
-                "begins with an apostrophe and one of =, +, - and @, as written with "
-                "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
-                "a CSV file, or make the table without it",
-            )
 
 
 def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:

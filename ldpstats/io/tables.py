@@ -31,7 +31,6 @@ __all__ = [
     "Advance",
     "LabelOf",
     "answers_in",
-    "check_guarded",
     "check_mechanism",
     "check_spreadsheet_safe",
     "coded",
@@ -243,21 +242,17 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
                 columns = parsed_numbers(block, len(header), at.values())
                 if columns is None:
                     break
-                frame = _of_columns({name: columns[i] for name, i in at.items()}, wanted.codes)
+                cells: dict[str, pd.Series[Any]] = {}
+                for name, i in at.items():
+                    text = pd.Series(columns[i], dtype=pd.ArrowDtype(columns[i].type))
+                    coded_text = name in wanted.codes
+                    cells[name] = text if coded_text else pd.Series(objects(text), dtype=object)
+                frame = pd.DataFrame(cells)
                 done += len(frame)
                 yield frame, raw.tell() / size
             else:
                 return
     yield from _strict_chunks(wanted, chunk_rows, done)
-
-
-def _of_columns(columns: Mapping[str, Any], codes: Sequence[str]) -> pd.DataFrame:
-    """Columns of Arrow as a frame: those of `codes` as they are, others as objects."""
-    found: dict[str, pd.Series[Any]] = {}
-    for name, column in columns.items():
-        text = pd.Series(column, dtype=pd.ArrowDtype(column.type))
-        found[name] = text if name in codes else pd.Series(objects(text), dtype=object)
-    return pd.DataFrame(found)
 
 
 def _strict_chunks(
@@ -751,19 +746,6 @@ def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], s
             "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
             "part of the answer, use a Parquet file, which is read as it is",
         )
-
-
-def check_guarded(labels: pd.Index[Any]) -> None:
-    """Refuse labels if one, guarded against spreadsheets, looks like another."""
-    if isinstance(labels, pd.RangeIndex):
-        return
-    texts = set(map(str, labels))
-    for text in texts:
-        if guarded(text) != text and guarded(text) in texts:
-            remedy = (
-                f"could not be distinguished from the label {text!r}: leave spreadsheet_safe out"
-            )
-            raise InvalidArgument("labels", guarded(text), remedy)
 
 
 def present(

@@ -55,7 +55,6 @@ from ldpstats.survey.questionnaire import (
     as_observed,
     as_reports,
     observed_column,
-    refuse_empty_labels,
     refuse_labels,
 )
 from ldpstats.survey.questions import FINGERPRINTS
@@ -473,7 +472,14 @@ def held_on(
         return Remote(collected, rows, rows)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
-        refuse_empty_labels(sheet.entries)
+        for question in sheet.entries:
+            labels = question.labels
+            if labels is None or isinstance(labels, pd.RangeIndex):
+                continue
+            if "" in labels.tolist():
+                remedy = "is a label, but an empty field of a CSV file means a missing answer: use "
+                remedy += "a Parquet file, or name the label"
+                raise InvalidArgument(question.name, "", remedy)
     refuse_labels(rows.na, sheet.entries)
     return Collected(rows, sheet, cohorts or {}, whole)
 
@@ -927,7 +933,7 @@ class Csv(Table):
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         first, *others = self.frame
         header = _header(first)
         for file in others:

@@ -39,7 +39,7 @@ from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.groups import per_variable, prepared
 from ldpstats.models.layout import count_of
-from ldpstats.models.weighted.calibration import CalibrationReport, WeightStep, weight_step
+from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.estimates import SampleFacts
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.tables import CrossedVariable, WeightedCrossing
@@ -49,13 +49,10 @@ from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
 __all__ = [
+    "Reweighting",
     "WeightChange",
     "calibrated",
-    "check_changes",
     "poststratified",
-    "refuse_uncrossed",
-    "refuse_unweighted",
-    "report_of",
     "sample_facts",
     "svy_sample",
     "trimmed",
@@ -617,14 +614,6 @@ def weighted_crossing(
     return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
 
 
-def refuse_unweighted(how: Mapping[str, Any]) -> None:
-    """Refuse what is not known of a complex sample."""
-    asked = how.get("cov_type", "default")
-    if not (isinstance(asked, str) and str.__str__(asked) == "default"):
-        remedy = "leave it out: with weights the covariance is that of the design"
-        raise InvalidArgument("cov_type", asked, remedy)
-
-
 def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
     """A question of a table, its categories lumped where that is asked for."""
     if coded.reports.mechanism.is_open:
@@ -639,16 +628,6 @@ def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVar
         remedy = f"must be True for {name}: with weights a table is of all answers"
         raise InvalidArgument("other", other, remedy)
     return CrossedVariable(name, reports, coded.at)
-
-
-def refuse_uncrossed(how: Mapping[str, Any]) -> None:
-    """Refuse options that weighted tables do not have."""
-    known = {"method": ("inversion",), "cov_type": ("default", "linear")}
-    for name, value in how.items():
-        usual = isinstance(value, str) and str.__str__(value) in known.get(name, ())
-        if value is not None and value is not False and not usual:
-            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
-            raise InvalidArgument(name, value, remedy)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
@@ -681,21 +660,6 @@ class Reweighting:
     step: WeightStep
     nobs: int
     categories: pd.DataFrame | None = None
-
-
-def check_changes(changes: object) -> None:
-    """Refuse changes that the methods of a survey did not make."""
-    if not (isinstance(changes, tuple) and all(isinstance(one, Reweighting) for one in changes)):
-        remedy = "is set by calibrate, poststratify and trim: leave it out"
-        raise InvalidArgument("changes", changes, remedy)
-
-
-def report_of(done: Sequence[Reweighting]) -> CalibrationReport:
-    """The report of all changes."""
-    found = [one.categories for one in done if one.categories is not None]
-    return CalibrationReport(
-        tuple(one.step for one in done), done[-1].nobs, pd.concat(found) if found else None
-    )
 
 
 def calibrated(

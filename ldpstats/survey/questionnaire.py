@@ -67,7 +67,6 @@ __all__ = [
     "as_reports",
     "marks",
     "observed_column",
-    "refuse_empty_labels",
     "refuse_labels",
     "report_columns",
 ]
@@ -1029,12 +1028,3 @@ def refuse_labels(na: MissingCodes, questions: Sequence[Question]) -> None:
                 if code in na.everywhere:
                     remedy += f"; for other columns name them, na={{'COLUMN': [{code!r}]}}"
                 raise InvalidArgument("na", code, remedy)
-
-
-def refuse_empty_labels(questions: Sequence[Question]) -> None:
-    """Refuse a label that is empty text, where an empty field means a missing answer."""
-    for question in questions:
-        labels = question.labels
-        if labels is not None and not isinstance(labels, pd.RangeIndex) and "" in labels.tolist():
-            remedy = "is a label, but an empty field of a CSV file means a missing answer: use a "
-            raise InvalidArgument(question.name, "", f"{remedy}Parquet file, or name the label")

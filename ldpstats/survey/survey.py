@@ -59,12 +59,9 @@ from ldpstats.survey.data import (
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
 from ldpstats.survey.estimates import (
+    Reweighting,
     calibrated,
-    check_changes,
     poststratified,
-    refuse_uncrossed,
-    refuse_unweighted,
-    report_of,
     sample_facts,
     trimmed,
     weigh,
@@ -198,7 +195,10 @@ class Survey:
     changes: Any = ()
 
     def __post_init__(self) -> None:
-        check_changes(self.changes)
+        changes = self.changes
+        if not (isinstance(changes, tuple) and all(isinstance(c, Reweighting) for c in changes)):
+            remedy = "is set by calibrate, poststratify and trim: leave it out"
+            raise InvalidArgument("changes", changes, remedy)
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = questionnaire_of(self.questionnaire, self.data)
@@ -388,7 +388,14 @@ class Survey:
     @property
     def calibration(self) -> CalibrationReport | None:
         """What `calibrate`, `poststratify` and `trim` did to the weights; None without."""
-        return report_of(self.changes) if self.changes else None
+        if not self.changes:
+            return None
+        categories = [c.categories for c in self.changes if c.categories is not None]
+        return CalibrationReport(
+            tuple(change.step for change in self.changes),
+            self.changes[-1].nobs,
+            pd.concat(categories) if categories else None,
+        )
 
     def calibrate(
         self,
@@ -741,7 +748,10 @@ class Survey:
         columns = _grouping(by)
         self._refuse_unknown(name, columns)
         if self.design is not None:
-            refuse_unweighted(how)
+            cov_type = how.get("cov_type", "default")
+            if not (isinstance(cov_type, str) and str.__str__(cov_type) == "default"):
+                remedy = "leave it out: with weights the covariance is that of the design"
+                raise InvalidArgument("cov_type", cov_type, remedy)
             asked = name, columns, candidates, incomplete
             weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
@@ -952,8 +962,12 @@ class Survey:
         self._refuse_joint(names)
         refuse_kept(self.data, self._different(names), memoised, "association")
         if self.design is not None:
-            refuse_uncrossed({"method": method} | how)
-            assert self.design is not None
+            usual = {"method": ("inversion",), "cov_type": ("default", "linear")}
+            for name, value in ({"method": method} | how).items():
+                known = isinstance(value, str) and str.__str__(value) in usual.get(name, ())
+                if value is not None and value is not False and not known:
+                    remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+                    raise InvalidArgument(name, value, remedy)
             asked = self._different(names)
             crossing = weighted_crossing(self.data, self.design, asked, candidates, other)
             if not crossing.nobs:
