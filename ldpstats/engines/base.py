@@ -1,4 +1,4 @@
-"""What an engine does, and what a query rests on."""
+"""What an engine does, and what a query rests on; its errors, and one form of its results."""
 
 from __future__ import annotations
 
@@ -346,11 +346,11 @@ def _failure(name: str, shown: str, engine: str, error: BaseException) -> LDPErr
     return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
 
 
+@dataclass(frozen=True, repr=False)
 class _Shown:
     """Text that stands in a message without quotes."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __repr__(self) -> str:
         return self.text

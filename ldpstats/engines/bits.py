@@ -119,7 +119,8 @@ class _Sums:
         cell: Any = self._groups(batch) if what.by else None
         if absent.any():
             lost = np.zeros(absent.size, dtype=np.int64) if cell is None else cell
-            self.missing += _totals(lost[absent], _some(n, absent), self.missing.size)
+            counted = np.bincount(lost[absent], _some(n, absent), self.missing.size)
+            self.missing += counted.astype(np.int64)
             cell, n = _some(cell, ~absent), _some(n, ~absent)
         if cohort is not None:
             cell = cohort if cell is None else cell * self.shape[1] + cohort
@@ -127,7 +128,7 @@ class _Sums:
             self.bits.add(packed, cell)
         else:
             cell = np.zeros(len(packed), dtype=np.int64) if cell is None else cell
-            self.reports += _totals(cell, n, self.reports.size)
+            self.reports += np.bincount(cell, n, self.reports.size).astype(np.int64)
             table = BitFormat(what.mechanism.n_bits)  # as packed bits stand in tables
             sums = table.sum_bits(packed, n, cell, self.reports.size)
             self.repeated = sums if self.repeated is None else self.repeated + sums
@@ -194,11 +195,6 @@ def _nulls(array: Any) -> npt.NDArray[np.bool_]:
 
 def _some(n: Array | None, rows: Array) -> Array | None:
     return None if n is None else n[rows]
-
-
-def _totals(cell: Array, n: Array | None, n_cells: int) -> npt.NDArray[np.int64]:
-    """How many of n, (r,), each (None: one), are in each cell."""
-    return np.bincount(cell, n, n_cells).astype(np.int64)
 
 
 def _codes(name: str, column: Any, domain: Any) -> npt.NDArray[np.int64]:

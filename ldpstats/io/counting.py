@@ -1,4 +1,4 @@
-"""Files of reports made into counts."""
+"""Files of reports made into counts, of one variable or of several together."""
 
 from __future__ import annotations
 

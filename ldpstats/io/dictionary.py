@@ -1,4 +1,4 @@
-"""Files of a dictionary survey's reports."""
+"""Files of a dictionary survey's reports: read, written, and made from files of strings."""
 
 from __future__ import annotations
 
@@ -128,14 +128,7 @@ def read_dictionary_reports(
     table = DictionaryTable(path, survey, used, names("na", na))
     how: dict[str, Any] = {"optional": table.optional, "codes": [*used, *table.optional]}
     frames = table_chunks(path, used, chunk_rows, advance, **how)
-    chunks, done = [survey.no_reports()], 0
-    for frame in frames:
-        chunk, absent = table.read(frame, done)
-        if missing == "raise":
-            refuse_missing(os.fspath(path), done, absent)
-        chunks.append(chunk)
-        done += len(frame)
-    return _sum(chunks)
+    return table.gathered(frames, missing)
 
 
 def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
@@ -180,6 +173,17 @@ class DictionaryTable:
     def optional(self) -> list[str]:
         """Columns that are read where they exist: fingerprints, and what goes with the reports."""
         return [SURVEY_FINGERPRINTS, *(column for part in self.parts for column in part.optional)]
+
+    def gathered(self, frames: Iterable[pd.DataFrame], missing: str) -> DictionaryReports:
+        """The reports of all chunks, in their order; `missing` ones are refused or counted."""
+        chunks, done = [self.survey.no_reports()], 0
+        for frame in frames:
+            chunk, absent = self.read(frame, done)
+            if missing == "raise":
+                refuse_missing(os.fspath(self.path), done, absent)
+            chunks.append(chunk)
+            done += len(frame)
+        return _sum(chunks)
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""

@@ -293,15 +293,12 @@ def write_rappor_map(
     )
 
 
-# -- Counts and reports of google/rappor; `specification` describes its files ---------------------
+# -- counts and reports ----------------------------------------------------------------------------
 
 
 _HEADER = ("client", "cohort", "bloom", "prr", "irr")
 _REPORT_COLUMNS = ("irr", "rappor")  # what the column of reports is called, and once was
 _BLOCK_ROWS = 1 << 16
-
-
-# -- counts ----------------------------------------------------------------------------------------
 
 
 def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts | BitCounts:
@@ -397,9 +394,6 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     sums = counts.bit_counts()
     table = np.column_stack([sums.reports, sums.ones])
     write_rows(path, table.tolist(), force)
-
-
-# -- reports ---------------------------------------------------------------------------------------
 
 
 def read_rappor_reports(

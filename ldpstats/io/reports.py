@@ -1,4 +1,4 @@
-"""Files of true answers made into files of reports."""
+"""Files of reports: written, made from files of true answers, and read column by column."""
 
 from __future__ import annotations
 
@@ -277,23 +277,19 @@ class _Columns:
     def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
         parquet = file_format(self.path) == ".parquet"
-        if parquet and not isinstance(self.mechanism, Enumerated):
-            return stored_columns(self.name, reports, absent)
-        found = {self.name: self._cells(reports, absent)}
+        if parquet:
+            if not isinstance(self.mechanism, Enumerated):
+                return stored_columns(self.name, reports, absent)
+            if cell_type(self.mechanism) is str:  # from codes, not from Python's objects
+                codes = np.full(absent.size, -1, dtype=np.int64)
+                codes[~absent] = reports.y
+                column = taken(codes, self.mechanism.outputs.tolist())
+                return {self.name: pd.Series(column, dtype=pd.ArrowDtype(column.type))}
+        columns = {self.name: filled(self.mechanism.report_labels(reports), absent)}
         if not parquet:
             digits = constant(self.mechanism.fingerprint, absent.size)
-            found[fingerprint_column(self.name)] = digits
-        return found
-
-    def _cells(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> pd.Series[Any]:
-        """The column of reports; text of Parquet from its codes, not from Python's objects."""
-        mechanism = reports.mechanism
-        if file_format(self.path) != ".parquet" or cell_type(mechanism) is not str:
-            return filled(mechanism.report_labels(reports), absent)
-        codes = np.full(absent.size, -1, dtype=np.int64)
-        codes[~absent] = reports.y
-        column = taken(codes, mechanism.outputs.tolist())
-        return pd.Series(column, dtype=pd.ArrowDtype(column.type))
+            columns[fingerprint_column(self.name)] = digits
+        return columns
 
     def write(
         self,
@@ -377,7 +373,7 @@ class ReportColumn:
         if self.cohort is not None:
             if self.cohort == self.column:
                 raise InvalidArgument("cohort", self.cohort, "is the column of reports")
-            if not self._has_cohorts:
+            if not (self.mechanism.n_cohorts or self.mechanism.cohort_names):
                 remedy = f"must be left out: {self.mechanism} has no cohorts"
                 raise InvalidArgument("cohort", self.cohort, remedy)
         stored = stored_text(column_metadata(self.path, self.column), FINGERPRINT)
@@ -387,10 +383,6 @@ class ReportColumn:
                 f"not of {self.mechanism} ({self.mechanism.fingerprint}): use the specification "
                 "that the reports were made with"
             )
-
-    @property
-    def _has_cohorts(self) -> bool:
-        return bool(self.mechanism.n_cohorts or self.mechanism.cohort_names)
 
     @property
     def where(self) -> str:
@@ -405,8 +397,9 @@ class ReportColumn:
     @property
     def optional(self) -> list[str]:
         """The columns of fingerprints and of cohorts, which are read if they are there."""
-        beside = self._has_cohorts and self.cohort is None
-        return [fingerprint_column(self.column), *[cohort_column(self.column)] * bool(beside)]
+        known = self.mechanism.n_cohorts or self.mechanism.cohort_names
+        beside = [cohort_column(self.column)] if known and self.cohort is None else []
+        return [fingerprint_column(self.column), *beside]
 
     @cached_property
     def _to_label(self) -> LabelOf | None:
@@ -495,9 +488,6 @@ Array = npt.NDArray[Any]
 T = TypeVar("T")
 
 
-# -- reports ---------------------------------------------------------------------------------------
-
-
 def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
     """The one mechanism or survey that made the reports, found by `maker`, and their chunks."""
 
@@ -545,9 +535,6 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
                     remedy = f"could not be distinguished from the label {text!r}: leave "
                     remedy += "spreadsheet_safe out"
                     raise InvalidArgument("labels", guarded(text), remedy)
-
-
-# -- answers ---------------------------------------------------------------------------------------
 
 
 def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> None:

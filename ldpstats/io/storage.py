@@ -1,4 +1,4 @@
-"""Files that appear complete, together or not at all."""
+"""Files that appear complete, together or not at all, and errors that do not show answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in CSV and Parquet files, read in chunks."""
+"""Tables in CSV and Parquet files, read and written in chunks, and what their fields say."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class _Wanted:
 
     def places(self, header: list[str]) -> dict[str, int]:
         """Positions of the wanted columns that exist."""
-        there = [name for name in self.optional if _spelling(header, name) in header]
+        there = [name for name in self.optional if name in header or guarded(name) in header]
         every = dict.fromkeys([*self.columns, *there])
         return {name: _position(self.path, header, name, self.secret) for name in every}
 
@@ -334,13 +334,9 @@ def _opened_parquet(wanted: _Wanted) -> Any:
         return pyarrow.parquet.ParquetFile(wanted.path, read_dictionary=chosen)
 
 
-def _spelling(header: list[str], column: str) -> str:
-    """How a column is written in a header, perhaps with an apostrophe; see `guarded`."""
-    return guarded(column) if column not in header else column
-
-
 def _position(path: FilePath, header: list[str], column: str, secret: bool) -> int:
-    spelling = _spelling(header, column)
+    """The place of a column in a header, where it is perhaps `guarded`."""
+    spelling = column if column in header else guarded(column)
     if header.count(spelling) != 1:
         found = "no" if spelling not in header else "more than one"
         rest = f"{len(header)} columns: check the first line" if secret else header

@@ -1,4 +1,9 @@
-"""Count reports where they are: one call for files, frames and tables of an engine."""
+"""Counts of a survey's reports: of one table, of a question, of groups, of several questions.
+
+`count` is the public call for files, frames and tables of an engine. What analyses of a `Survey`
+need follows: distinct combinations of reports with their numbers where few are possible, else rows;
+sums of bits where the rows are; waves matched; groups; and files of true answers made into sheets.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Conditions on rows, such as ``age >= 18 and region == 'n'``: one grammar for every table.
 
+Read into a tree of the tests below, a condition is found true or false for the distinct values of
+columns in memory, or becomes an expression that an engine evaluates.
+
     condition  := both ("or" both)*
     both       := single ("and" single)*
     single     := "not" single | "(" condition ")" | test
@@ -699,10 +702,6 @@ class _Compared:
         kind = "number" if self.dtype.is_numeric() else "date"
         return Column(self.name, "empty" if self.rows.is_empty(self.name) else kind, _NONE, _NONE)
 
-    def read(self, value: Any) -> Any:
-        """A value of the column as conditions have it."""
-        return value if self.dtype.is_numeric() else np.datetime64(value, "us")
-
     def test(self, sign: str, value: Any) -> Any:
         """Where it is known, and a comparison with a value is true."""
         import narwhals
@@ -813,4 +812,6 @@ def _held(side: _Compared | str, values: list[Any]) -> Any:
     """Where a column holds one of some values, which are known."""
     if isinstance(side, str):
         return _among(side, values, [True] * len(values))
-    return _in_pairs([side.test("==", side.read(value)) for value in values] or [side.never], False)
+    if not side.dtype.is_numeric():
+        values = [np.datetime64(value, "us") for value in values]
+    return _in_pairs([side.test("==", value) for value in values] or [side.never], False)

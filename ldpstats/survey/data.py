@@ -1,4 +1,8 @@
-"""What a survey rests on: a collected table, some of its rows, or two waves side by side."""
+"""What a survey rests on: a collected table, some of its rows, or two waves side by side.
+
+`Held` is what analyses ask of any of them. Rows are in memory (`Collected`, `Selected`), or stay on
+an engine (`Remote`), of which `Part` is what was read; `Waves` has the columns of two of them.
+"""
 
 from __future__ import annotations
 

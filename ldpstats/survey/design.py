@@ -1,4 +1,8 @@
-"""The design of a complex sample, as the columns of a table that describe it."""
+"""The design of a complex sample, as the columns of a table that describe it.
+
+Strata and sampling units of each stage with corrections for finite populations, or replicate
+weights: in columns, or made from the design.
+"""
 
 from __future__ import annotations
 

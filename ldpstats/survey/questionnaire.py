@@ -1,4 +1,8 @@
-"""Questionnaires: what respondents answer, and what all their answers together spend."""
+"""Questionnaires: what respondents answer, and what all their answers together spend.
+
+Answer sheets of one respondent, the questionnaire itself, tables of answers made into tables of
+reports, and columns of a table read as reports.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,6 @@ from ldpstats.survey.questions import (
     as_html,
     by_hand,
     check_columns,
-    check_whole_labels,
     checked_mechanisms,
     checked_parameters,
     checked_refused,
@@ -334,7 +337,6 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
         check_columns(self.entries)
-        check_whole_labels(self.entries)
         ask, n_private = self.ask, len(self.private)
         if ask is not None:
             if not n_private:

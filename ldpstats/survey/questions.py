@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import as_array, check_slice
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import plain
 from ldpstats.devices import Device
@@ -51,14 +50,12 @@ __all__ = [
     "by_hand",
     "cells_of_text",
     "check_columns",
-    "check_whole_labels",
     "checked_mechanisms",
     "checked_parameters",
     "checked_refused",
     "draw_asked",
     "given_cohorts",
     "largest",
-    "masked",
     "question_of",
     "read_questions",
     "read_specification",
@@ -435,7 +432,7 @@ def _name(name: object) -> str:
 
 
 def check_columns(questions: tuple[Question, ...]) -> None:
-    """Refuse a column that belongs to two questions, or to the fingerprints."""
+    """Refuse columns of two questions, or of fingerprints, and labels that no column holds."""
     every = [column for question in questions for column in (question.name, *question.columns)]
     owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
     owner[FINGERPRINTS] = "the fingerprints of tables"
@@ -448,18 +445,13 @@ def check_columns(questions: tuple[Question, ...]) -> None:
                 remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
                 raise InvalidArgument("mechanisms", question.name, remedy)
             owner[column] = f"the question {question.name!r}"
-
-
-def check_whole_labels(questions: tuple[Question, ...]) -> None:
-    """Refuse reports that are whole numbers which a column of 64 bits does not hold."""
     for question in questions:
         for mechanism in question.mechanisms.values():
             if not isinstance(mechanism, Enumerated) or cell_type(mechanism) is not int:
                 continue
-            outputs = mechanism.outputs
-            if isinstance(outputs, pd.RangeIndex):
+            if isinstance(mechanism.outputs, pd.RangeIndex):
                 continue
-            for label in outputs.tolist():
+            for label in mechanism.outputs.tolist():
                 if not -(2**63) <= label < 2**63:
                     remedy = f"is a whole number beyond 64 bits: make it text, '{label}'"
                     raise InvalidArgument(f"mechanisms[{question.name!r}]", label, remedy)
@@ -525,31 +517,6 @@ def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
     if is_format(document, "ldpstats-pum"):
         return PUM.from_dict(document)
     return mechanism_from_dict(document)
-
-
-# -- Rows of a table that a mask or a slice chooses -----------------------------------------------
-
-
-def masked(mask: object, index: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Positions of the rows with these labels that a mask, True or False each, or a slice chooses.
-
-    A Series whose labels are others, or in another order, would choose other rows than it means.
-    """
-    n = len(index)
-    if isinstance(mask, slice):
-        check_slice("mask", mask, n)
-        return np.arange(n)[mask]
-    remedy = f"must be True or False for each of the {n} rows, or a slice"
-    found = as_array("mask", mask, remedy)
-    if found.dtype != bool or found.shape != (n,):
-        raise InvalidArgument("mask", mask, remedy)
-    if isinstance(mask, pd.Series) and not mask.index.equals(index):
-        remedy = "has another index than the rows of the survey, or another order: make it from "
-        remedy += (
-            "the same table, .reindex it, or pass .to_numpy() if its order is that of the rows"
-        )
-        raise InvalidArgument("mask", "Series", remedy)
-    return np.flatnonzero(found)
 
 
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----

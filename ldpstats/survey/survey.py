@@ -14,7 +14,7 @@ from typing import Any, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import listed
+from ldpstats.arguments import as_array, check_slice, listed
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.mechanisms import PUM, Mechanism
@@ -69,7 +69,6 @@ from ldpstats.survey.estimates import (
     weighted_model,
     whole_of,
 )
-from ldpstats.survey.questions import masked
 from ldpstats.survey.tables import Column
 
 __all__ = ["Survey", "survey_design"]
@@ -295,13 +294,28 @@ class Survey:
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
         if not self.data.ordered:
             raise NotAvailable("rows of this table have no order: select them by where(condition)")
-        rows = masked(mask, self.data.index)
+        n = len(self)
+        if isinstance(mask, slice):
+            check_slice("mask", mask, n)
+            rows = np.arange(n)[mask]
+        else:
+            remedy = f"must be True or False for each of the {n} rows, or a slice"
+            chosen = as_array("mask", mask, remedy)
+            if chosen.dtype != bool or chosen.shape != (n,):
+                raise InvalidArgument("mask", mask, remedy)
+            if isinstance(mask, pd.Series) and not mask.index.equals(self.data.index):
+                # it would choose other rows than it means
+                remedy = "has another index than the rows of the survey, or another order: make it "
+                remedy += "from the same table, .reindex it, or pass .to_numpy() if its order is "
+                remedy += "that of the rows"
+                raise InvalidArgument("mask", "Series", remedy)
+            rows = np.flatnonzero(chosen)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
-        chosen = Selected(self.data.read(self.columns), rows)
+        selected = Selected(self.data.read(self.columns), rows)
         if self.design is not None:
-            whole_of(chosen)  # refuses rows of which the rest of the sample is not known
-        return replace(self, data=chosen)
+            whole_of(selected)  # refuses rows of which the rest of the sample is not known
+        return replace(self, data=selected)
 
     def __contains__(self, name: object) -> bool:
         """Whether the table has a column of this name."""
@@ -863,7 +877,8 @@ class Survey:
         name = column_name("name", name)
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
-            self._check_there(name)
+            if name not in self.questionnaire:
+                self.data.unasked(name)  # which refuses one that is not there
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         self._refuse_design("personalized")
         data = tally(self.data, name)
@@ -887,7 +902,8 @@ class Survey:
         """
         name = column_name("name", name)
         if not isinstance(self._made_by(name), DictionarySurvey):
-            self._check_there(name)
+            if name not in self.questionnaire:
+                self.data.unasked(name)  # which refuses one that is not there
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
         self._refuse_design("dictionary")
@@ -1168,11 +1184,6 @@ class Survey:
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"{what} of {name!r}: it is a PUM question; {remedy}")
         self._refuse_dictionary(name, what)
-
-    def _check_there(self, name: str) -> None:
-        """Refuse the name of neither a question nor a column."""
-        if name not in self.questionnaire:
-            self.data.unasked(name)
 
     def _refuse_joint(self, names: Sequence[Any]) -> None:
         """Refuse joint tables of devices with unknown parameters."""

@@ -1,4 +1,4 @@
-"""Tables of several kinds seen alike: pandas, Polars, Arrow."""
+"""Tables of several kinds seen alike, pandas, Polars and Arrow, and their public columns."""
 
 from __future__ import annotations
 
@@ -160,11 +160,25 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
         except (TypeError, ValueError, ArithmeticError):
             raise InvalidArgument("column", name, f"must hold {_HELD}: convert it") from None
     kind = _kind(name, pd.Series(distinct) if ordered is not None else series)
-    values = _values(name, kind, distinct)
+    values: Array = np.asarray(distinct, dtype=object)
     if kind == "text":  # blanks around it are not seen in print
         values = np.array([text.strip() for text in values], dtype=object)
         if ordered is None and (dates := _dates(values)) is not None:
             kind, values = "date", dates
+    elif kind == "date":
+        if any(getattr(value, "tzinfo", None) is not None for value in values):
+            raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
+        moments = [np.datetime64(value, "us") for value in values]
+        values = np.array(moments, dtype="datetime64[us]")
+    elif kind == "number":
+        if distinct.dtype == object:  # float has fewer digits than a decimal number
+            numbers = [
+                int(v) if isinstance(v, Decimal) and v == v.to_integral_value() else v
+                for v in values
+            ]
+            values = np.array(numbers, dtype=object)
+        if not all(isinstance(value, int | np.integer) for value in values):
+            values = values.astype(np.float64)
     known, place = _numbered(kind, values, bool(ordered))
     found = np.append(place, -1)[codes].astype(np.int64)
     return Column(name, kind if len(known) else "empty", found, known, ordered)
@@ -226,28 +240,6 @@ def _kind(name: str, values: pd.Series[Any]) -> str:
         mixed = "values of several types" if found.startswith("mixed") else found
         raise InvalidArgument("column", name, f"holds {mixed}: it must hold {_HELD}; convert it")
     return _KINDS[found]
-
-
-def _values(name: str, kind: str, distinct: Any) -> Array:
-    """Distinct values as an array that numpy compares: numbers, datetimes, objects."""
-    values = np.asarray(distinct, dtype=object)
-    if kind == "date":
-        if any(getattr(value, "tzinfo", None) is not None for value in values):
-            raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
-        return np.array([np.datetime64(value, "us") for value in values], dtype="datetime64[us]")
-    if kind == "number":
-        if distinct.dtype == object:
-            # float has fewer digits than a decimal number
-            values = np.array(
-                [
-                    int(v) if isinstance(v, Decimal) and v == v.to_integral_value() else v
-                    for v in values
-                ],
-                dtype=object,
-            )
-        whole = all(isinstance(value, int | np.integer) for value in values)
-        return values if whole else values.astype(np.float64)
-    return values
 
 
 # -- Codes that mean a missing answer, in all columns of a table or in some -----------------------
