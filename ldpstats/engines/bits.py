@@ -116,7 +116,15 @@ class _Sums:
             error.args = (name + str(error).removeprefix(error.name),)
             error.name = name
             raise error from None
-        cell: Any = self._groups(batch) if what.by else None
+        cell: Any = None  # the group of each row, and its cohort
+        if what.by:
+            cell = np.zeros(batch.num_rows, dtype=np.int64)
+            nowhere = np.zeros(batch.num_rows, dtype=bool)
+            for name, domain in zip(what.by, what.domains, strict=True):
+                code = _codes(name, batch.column(name), domain)
+                nowhere |= code < 0
+                cell = cell * len(domain) + code
+            cell[nowhere] = what.n_groups
         if absent.any():
             lost = np.zeros(absent.size, dtype=np.int64) if cell is None else cell
             counted = np.bincount(lost[absent], _some(n, absent), self.missing.size)
@@ -158,17 +166,6 @@ class _Sums:
             if values.size and values.min() >= 0 and values.max() < mechanism.n_cohorts:
                 return np.asarray(values)
         return cohorts_in(f"{self.what.where}, cohort", mechanism, in_pandas(column), absent)
-
-    def _groups(self, batch: Any) -> npt.NDArray[np.int64]:
-        """The group of each row."""
-        group = np.zeros(batch.num_rows, dtype=np.int64)
-        nowhere = np.zeros(batch.num_rows, dtype=bool)
-        for name, domain in zip(self.what.by, self.what.domains, strict=True):
-            code = _codes(name, batch.column(name), domain)
-            nowhere |= code < 0
-            group = group * len(domain) + code
-        group[nowhere] = self.what.n_groups
-        return group
 
     def record(self) -> Any:
         """The sums as a record batch; see `BitSums.schema`."""

@@ -6,8 +6,8 @@ import glob
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -564,22 +564,27 @@ def shares(
         with running(source.name, file):
             return list(function(batches(file, groups)))
 
+    def results(file: str, futures: list[Future[list[Any]]]) -> list[Any]:
+        """All of a file; none if it is left out."""
+        try:
+            found = [batch for future in futures for batch in future.result()]
+        except EngineFailure:
+            if not (source.refused_changed([file]) or source.refused_damaged([file])):
+                raise
+            return []
+        return [] if source.refused_changed([file]) else found  # before any of it is handed on
+
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = []
         for file in source.files:
-            cut = _small_groups(source.footers[file]) if whole else [None]
+            cut: Iterable[list[int] | None] = [None]
+            if whole:
+                cut = _small_groups(source.footers[file])
             begun.append((file, [pool.submit(work, file, groups) for groups in cut]))
         done, everything = 0, sum(len(futures) for _, futures in begun)
         try:
             for file, futures in begun:
-                try:
-                    results = [batch for future in futures for batch in future.result()]
-                except EngineFailure:
-                    if not (source.refused_changed([file]) or source.refused_damaged([file])):
-                        raise
-                else:
-                    if not source.refused_changed([file]):  # before any of it is handed on
-                        yield from results
+                yield from results(file, futures)
                 done += len(futures)
                 tell(done / max(1, everything))
         finally:

@@ -700,36 +700,27 @@ class Part(Derived):
 
     def _located(self, name: str, error: InvalidArgument) -> InvalidArgument:
         """An error about a cell, with the place of the first such row of the whole table."""
+        import pyarrow
+        import pyarrow.compute as pc
+
         found = re.fullmatch(r"(.*), row (\d+)", error.name)
         if found is None:
             return error
-        column = self._column(name, found[1])
+        shown = column = found[1]
+        if shown not in self.columns:
+            parts = self.parts_of(name)
+            beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
+            column = beside.get(shown) or next(iter(parts))
         cells = self.table.arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
         remedy = re.sub(r"leave it empty, or give Survey na=.*", "make it NULL", remedy)
-        return type(error)(
-            found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
-        )
-
-    def _column(self, name: str, shown: str) -> str:
-        """The column of a question that an error is about, as it is `shown` there."""
-        if shown in self.columns:
-            return shown
-        parts = self.parts_of(name)
-        beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
-        return beside.get(shown) or next(iter(parts))
-
-    def _place(self, column: str, cells: Any, value: Any) -> str:
-        """How many rows hold a value, and the first of them, in words."""
-        import pyarrow
-        import pyarrow.compute as pc
-
         same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
         rows = np.flatnonzero(same == 0)
         times = rows.size if self.n is None else int(self.n[rows].sum())
         first = self.whole.query.first(column, value.as_py())
-        return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        place = f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        return type(error)(shown, value.as_py(), f"{remedy}; {place}")
 
 
 # -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---

@@ -313,16 +313,16 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
     asked = [change for change in changes if isinstance(change, Calibration)]
     if not asked:
         return Adjusted(sample, tuple(trimmings))
-    found = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
-    weights = np.bincount(found.at, sample.w)
+    crossed = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
+    weights = np.bincount(crossed.at, sample.w)
     steps = []
     for change in asked:
-        margins = found.margins(change.given)
+        margins = crossed.margins(change.given)
         solved = calibrate(weights, margins, change.distance)
         steps.append(Step(margins, change.distance, solved))
         weights = weights * solved.factors
-    made = calibrated_sample(sample, found.at, steps)
-    return Adjusted(made, tuple(trimmings), found.at, tuple(steps))
+    made = calibrated_sample(sample, crossed.at, steps)
+    return Adjusted(made, tuple(trimmings), crossed.at, tuple(steps))
 
 
 def _bounds(bounds: object) -> tuple[float, float]:
@@ -434,35 +434,35 @@ def given_margins(
     """What a user gave as margins, with columns that are there; categories not yet matched."""
     if not isinstance(given, Mapping) or not given:
         raise InvalidArgument(argument, given, _MARGINS)
-    found = []
+    margins = []
     for name in given:
         columns = _columns(held, name, argument)
         totals = dict(_totals(f"{argument}[{name!r}]", columns, given[name]))
-        found.append(Margin(columns, totals, argument))
-    names = [frozenset(margin.columns) for margin in found]
+        margins.append(Margin(columns, totals, argument))
+    names = [frozenset(margin.columns) for margin in margins]
     if len(set(names)) < len(names):
         raise InvalidArgument(argument, list(given), "hold the same columns twice")
-    sums = [sum(margin.totals.values()) for margin in found]
+    sums = [sum(margin.totals.values()) for margin in margins]
     are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
     if total is None:
         if are_shares:
-            argument = found[0].argument
+            argument = margins[0].argument
             remedy = "add up to one: multiply shares by the size of the population"
             if argument == "margins":  # post-stratification takes totals only
                 remedy += ", or give it as total="
-            raise InvalidArgument(argument, [margin.name for margin in found], remedy)
-        return found
+            raise InvalidArgument(argument, [margin.name for margin in margins], remedy)
+        return margins
     remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
     size = real_number("total", total, remedy)
     if not LEAST_WEIGHT <= size <= MOST_WEIGHT:
         raise InvalidArgument("total", total, remedy)
     if not are_shares:
-        shown = {margin.name: one for margin, one in zip(found, sums, strict=True)}
+        shown = {margin.name: one for margin, one in zip(margins, sums, strict=True)}
         remedy = f"goes with shares that add up to one, but margins add up to {shown}: leave it out"
         raise InvalidArgument("total", total, remedy)
     return [
         replace(margin, totals={key: share * (size / one) for key, share in margin.totals.items()})
-        for margin, one in zip(found, sums, strict=True)
+        for margin, one in zip(margins, sums, strict=True)
     ]
 
 
@@ -516,37 +516,37 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
         _spellings(argument, {category[i] for category in margin.totals}, {c[i] for c in known})
         for i in range(len(margin.columns))
     ]
-    found: dict[Category, float] = {}
+    totals: dict[Category, float] = {}
     for category, total in margin.totals.items():
         there = tuple(own[value] for own, value in zip(written, category, strict=True))
-        if there in found:
+        if there in totals:
             raise InvalidArgument(argument, worded(category), "the category is there twice")
         if there in known:
-            found[there] = total
+            totals[there] = total
         elif total > 0.0:
             hint = did_you_mean(worded(category), [worded(one) for one in known])
             remedy = f"nobody in the sample is in this category, whose total is {total:.12g}: join "
             remedy += f"it with another one, here and in the table{hint}"
             raise InvalidArgument(argument, worded(category), remedy)
-    lacking = [worded(category) for category in known if not found.get(category)]
+    lacking = [worded(category) for category in known if not totals.get(category)]
     if lacking:
         remedy = "have respondents, but no total or one of zero: give totals of all categories, or "
         remedy += "leave out who is not of the population"
         raise InvalidArgument(argument, lacking[:_SHOWN], remedy)
-    return replace(margin, totals=found)
+    return replace(margin, totals=totals)
 
 
 def _spellings(argument: str, given: set[Any], known: set[Any]) -> dict[Any, Any]:
     """The value of a column that each of some values is, as people write them; None if none."""
     labels = pd.Index(list(known))
-    found = {}
+    spelled = {}
     for value in given:
         try:
             place = int(matched(argument, [value], labels)[0])
         except UnknownCategory:
             place = -1
-        found[value] = labels[place] if place >= 0 else None
-    return found
+        spelled[value] = labels[place] if place >= 0 else None
+    return spelled
 
 
 # -- Weighted analyses of a survey whose sample has a design --------------------------------------
@@ -570,12 +570,12 @@ def weighted_model(
     cells, inside = weighed.cells, weighed.inside
     domain, labels = np.where(inside, 0, -1), [()]
     if by:
-        found, rows, _ = grouped_rows(cells, by, name)
+        groups, rows, _ = grouped_rows(cells, by, name)
         domain[:] = -1
         labels = []
-        for label, own in zip(found, rows, strict=True):
-            if inside[own].any():
-                domain[own[inside[own]]] = len(labels)
+        for label, members in zip(groups, rows, strict=True):
+            if inside[members].any():
+                domain[members[inside[members]]] = len(labels)
                 labels.append(label if isinstance(label, tuple) else (label,))
     coded = cells.coded(name)
     if boolean("incomplete", incomplete) and not coded.reports.mechanism.is_open:
@@ -806,13 +806,13 @@ def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
 def _whole(data: Held, design: SampleDesign, columns: Sequence[str], what: str) -> Weighed:
     """The whole sample with the weights of the design, and columns; refuse a domain of it."""
     needed = [*design.change_columns, *columns]
-    found = weigh(data, replace(design, changes=()), needed, needed)
-    if not found.inside.all():
+    whole = weigh(data, replace(design, changes=()), needed, needed)
+    if not whole.inside.all():
         raise NotAvailable(
             f"{what}: these respondents are a domain of the sample, and totals are of all: {what} "
             "the whole survey first, then select respondents"
         )
-    return found
+    return whole
 
 
 # -- A survey for the package svy: unbiased indicators of the true answers beside the design ------
@@ -856,8 +856,8 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
     sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
     columns = {}
     for name in [*held.public_columns, *held.questionnaire.observed]:
-        found = held.public(name)
-        columns[name] = pd.Series(found.values).reindex(found.codes).to_numpy()
+        public = held.public(name)
+        columns[name] = pd.Series(public.values).reindex(public.codes).to_numpy()
     given = sample.replication
     replicates: dict[str, Array] = {}
     if isinstance(given, GivenWeights):
