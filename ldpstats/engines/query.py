@@ -26,6 +26,7 @@ from ldpstats.engines.base import (
 )
 from ldpstats.engines.database import Embedded
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.tables import columns_shown
 
 __all__ = ["LEAST_WEIGHT", "MOST_BYTES", "MOST_WEIGHT", "Query", "faults"]
 
@@ -269,9 +270,7 @@ class Query:
         engine = self.source.engine
         for name in names:
             if name not in self.columns:
-                shown = ", ".join(map(repr, self.columns[:20]))
-                more = ", ..." * (len(self.columns) > 20)
-                remedy = f"no such column; the table has {shown}{more}"
+                remedy = f"no such column; the table has {columns_shown(self.columns)}"
                 raise InvalidArgument("column", name, remedy)
             if re.fullmatch(engine.misread, name, re.DOTALL):
                 remedy = f"is a pattern or a field to {engine.title}, not a name: rename it"

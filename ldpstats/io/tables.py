@@ -36,6 +36,7 @@ __all__ = [
     "coded",
     "cohorts_in",
     "column_metadata",
+    "columns_shown",
     "csv_lines",
     "csv_writer",
     "file_format",
@@ -80,6 +81,11 @@ def file_format(path: FilePath) -> str:
         if name.endswith(suffix):
             return suffix
     raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}")
+
+
+def columns_shown(columns: Sequence[str]) -> str:
+    """The names of columns for an error, twenty at most."""
+    return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
 
 
 def names(name: str, given: object) -> list[str]:

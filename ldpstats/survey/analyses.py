@@ -44,6 +44,7 @@ from ldpstats.io.tables import (
     answers_in,
     check_mechanism,
     check_spreadsheet_safe,
+    columns_shown,
     file_format,
     label_of,
     missing_texts,
@@ -231,17 +232,19 @@ def _column_of_reports(
     columns: Sequence[str], column: str | None, taken: Sequence[str | None]
 ) -> str:
     """The column of reports, which is the only one beside the `taken` if it was not named."""
-    shown = ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
     if column is not None:
         if column in columns:
             return column
-        raise InvalidArgument("column", column, f"no such column; the table has {shown}")
+        raise InvalidArgument(
+            "column", column, f"no such column; the table has {columns_shown(columns)}"
+        )
     others = [name for name in columns if name not in taken]
     beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
     free = [name for name in others if name not in beside]
     if len(free) == 1:
         return free[0]
-    raise InvalidArgument("column", None, f"name the column of reports; the table has {shown}")
+    remedy = f"name the column of reports; the table has {columns_shown(columns)}"
+    raise InvalidArgument("column", None, remedy)
 
 
 @contextmanager

@@ -267,6 +267,7 @@ class Collected(Held):
                         found[column] = cohort
         return found
 
+    @cached_property
     def _owned(self) -> dict[str, str]:
         """The question that each column of reports, or of their cohorts, belongs to."""
         reports = self._reports
@@ -284,7 +285,7 @@ class Collected(Held):
 
     @property
     def public_columns(self) -> tuple[str, ...]:
-        other = {*self._owned(), *self._marks(), FINGERPRINTS}
+        other = {*self._owned, *self._marks(), FINGERPRINTS}
         return tuple(name for name in self.columns if name not in other)
 
     def __len__(self) -> int:
@@ -298,7 +299,7 @@ class Collected(Held):
         self.table.prepare(names)
 
     def owner(self, name: str) -> str | None:
-        return name if name in self.questionnaire else self._owned().get(name)
+        return name if name in self.questionnaire else self._owned.get(name)
 
     def unasked(self, name: str) -> Column:
         self.table.check_column(name)
@@ -324,20 +325,18 @@ class Collected(Held):
 
 def coded_reports(table: Table, held: Held, name: str) -> Coded:
     """The reports of a question in the columns of a table."""
-    sheet, parts = held.questionnaire, held.parts_of(name)
-    made_by, made = sheet[name], sheet.question(name).mechanisms
-    kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
-    outputs = {
-        c: m.outputs if parts[c] is None else cohort_labels(m)
-        for c, m in kinds.items()
-        if isinstance(m, Enumerated)
-    }
-    given = [(c, table.reports(c, outputs.get(c))) for c in parts]
+    question, parts = held.questionnaire.question(name), held.parts_of(name)
+    columns = []
+    for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
+        mechanism, labels = question.mechanisms.get(own), None
+        if isinstance(mechanism, Enumerated):
+            labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
+        columns.append((column, table.reports(column, labels)))
     cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
-    if isinstance(made_by, DictionarySurvey):
-        return as_dictionary(name, made_by, given, cohorts)
-    ((column, reports),) = given
-    return as_reports(name, maker_of(made_by), reports, cohorts.get(column))
+    if isinstance(question.made_by, DictionarySurvey):
+        return as_dictionary(name, question.made_by, columns, cohorts)
+    ((column, reports),) = columns
+    return as_reports(name, maker_of(question.made_by), reports, cohorts.get(column))
 
 
 def maker_of(made_by: Any) -> Any:

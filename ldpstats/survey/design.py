@@ -33,6 +33,7 @@ from ldpstats.inference.designs.replicates import (
     jackknife,
     scales_of,
 )
+from ldpstats.io.tables import columns_shown
 from ldpstats.models.layout import count_of
 from ldpstats.survey.data import Held
 from ldpstats.survey.tables import Column
@@ -110,13 +111,13 @@ class SampleDesign:
         if not isinstance(replicates, Replicates | None):
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)
-        units = _by_stage("clusters", clusters)
+        units: Any = _by_stage("clusters", clusters)
         if None in units:
             raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
         strata_names = _without_last(_by_stage("strata", strata))
         if isinstance(fpc, str) and not fpc:
             raise InvalidArgument("fpc", fpc, _BY_STAGE)
-        corrections = _without_last(_by_stage("fpc", fpc))
+        corrections: Any = _without_last(_by_stage("fpc", fpc))
         if None in corrections:
             remedy = f"has none for stage {corrections.index(None) + 1}, where all later ones are "
             remedy += "without effect: give it, or leave the later ones out"
@@ -124,8 +125,8 @@ class SampleDesign:
         made = cls(
             None if weights is None else str.__str__(weights),
             strata_names,
-            tuple(name for name in units if name is not None),
-            tuple(name for name in corrections if name is not None),
+            units,
+            corrections,
             boolean("nested", nested),
             one_of("single_unit", single_unit, SINGLE_UNIT),
             replicates,
@@ -202,8 +203,8 @@ class SampleDesign:
     @property
     def in_words(self) -> str:
         """What was sampled, for a summary: "strata region; clusters school, pupil; fpc"."""
-        strata = [name for name in self.strata if name]
-        parts = [f"strata {', '.join(strata)}"] * bool(strata)
+        strata = ", ".join(filter(None, self.strata))
+        parts = [f"strata {strata}"] * bool(strata)
         parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
@@ -219,8 +220,7 @@ class SampleDesign:
         for argument, name in self._columns():
             if name not in held.columns:
                 hint = did_you_mean(name, held.columns)
-                shown = ", ".join(map(repr, held.columns[:20])) + ", ..." * (len(held.columns) > 20)
-                remedy = f"no such column; the table has {shown}{hint}"
+                remedy = f"no such column; the table has {columns_shown(held.columns)}{hint}"
                 raise InvalidArgument(argument, name, remedy)
             labels = argument in ("strata", "clusters")
             if name not in public and not (labels and name in held.questionnaire.observed):
@@ -265,10 +265,12 @@ def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
     """Names of columns by stage, None where a stage has none."""
     if given is None:
         return ()
-    names = [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE)
-    if not all(name is None or isinstance(name, str) for name in names):
-        raise InvalidArgument(argument, given, _BY_STAGE)
-    return tuple(str.__str__(name) if name else None for name in names)
+    names = []
+    for name in [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE):
+        if not (name is None or isinstance(name, str)):
+            raise InvalidArgument(argument, given, _BY_STAGE)
+        names.append(str.__str__(name) if name else None)
+    return tuple(names)
 
 
 def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
@@ -378,7 +380,7 @@ def _population(
     if np.any(given > 1.0):
         words = "is a fraction, but other rows hold numbers of units: use one of them throughout"
         refuse_rows("fpc", name, given < 1.0, given, words, n)
-    found = np.empty(len(strata))
+    found = np.empty(len(strata))  # the last of each stratum
     found[strata.at] = given
     other = np.flatnonzero(given != found[strata.at])
     if other.size:

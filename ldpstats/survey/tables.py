@@ -18,6 +18,7 @@ import pandas as pd
 
 from ldpstats.arguments import did_you_mean, listed
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.io.tables import columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
 
@@ -180,8 +181,8 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
         if not all(isinstance(value, int | np.integer) for value in values):
             values = values.astype(np.float64)
     known, place = _numbered(kind, values, bool(ordered))
-    found = np.append(place, -1)[codes].astype(np.int64)
-    return Column(name, kind if len(known) else "empty", found, known, ordered)
+    at = np.append(place, -1)[codes].astype(np.int64)
+    return Column(name, kind if len(known) else "empty", at, known, ordered)
 
 
 def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
@@ -203,18 +204,18 @@ def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
     """Distinct values in order, and the place of each value among them, -1 where it is missing."""
     # those that one type does not tell apart, such as moments within a microsecond, become one
     if kind == "text":
-        texts = list(dict.fromkeys(text for text in values.tolist() if text))
+        texts = list(dict.fromkeys(filter(None, values.tolist())))
         texts = texts if ordered else sorted(texts)
-        places = {text: place for place, text in enumerate(texts)}
+        places = dict(zip(texts, range(len(texts)), strict=True))
         return np.array(texts, dtype=object), np.array([places.get(text, -1) for text in values])
     there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
     known, first, place = np.unique(values[there], return_index=True, return_inverse=True)
     if ordered:
         order = np.argsort(first)
         known, place = known[order], np.argsort(order)[place]
-    found = np.full(len(values), -1)
-    found[there] = place
-    return known, found
+    places_of = np.full(len(values), -1)
+    places_of[there] = place
+    return known, places_of
 
 
 def _dates(texts: Array) -> Array | None:
@@ -429,7 +430,7 @@ class Table(ABC):
             if self.secret:
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
-            shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
+            shown = columns_shown(self.columns)
             hint = did_you_mean(name, self.columns)
             if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
                 hint = "; if this is a file, its fields must be separated by commas: pass the "
@@ -590,7 +591,7 @@ def check_names(name: str, columns: list[Any], secret: bool = False) -> None:
         if not isinstance(column, str):
             remedy = "is the name of a column, and must be text: rename the column"
             raise InvalidArgument(name, HIDDEN if secret else column, remedy)
-    twice = next((column for column in columns if columns.count(column) > 1), None)
-    if twice is not None:
+    if len({*columns}) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
         remedy = "is the name of two columns: rename one"
         raise InvalidArgument(name, HIDDEN if secret else twice, remedy)
