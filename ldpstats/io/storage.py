@@ -551,34 +551,30 @@ class Permissions:
             os.fchmod(handle, mode)
 
 
-if sys.platform == "linux":
-
-    def _acl(file: str | int) -> bytes | None:
-        try:
-            return os.getxattr(file, _ACL)
-        except OSError as error:
-            if error.errno in _NO_ACL:
-                return None
-            raise
-
-    def _set_acl(handle: int, acl: bytes | None) -> bool:
-        """Give an open file an access control list, or none; return whether it worked."""
-        try:
-            if acl is not None:
-                os.setxattr(handle, _ACL, acl)
-            elif _acl(handle) is not None:  # that of its directory
-                os.removexattr(handle, _ACL)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _acl(file: str | int) -> bytes | None:
+def _acl(file: str | int) -> bytes | None:
+    """The access control list of a file, if it has one; on Linux alone."""
+    if sys.platform != "linux":
         return None
+    try:
+        return os.getxattr(file, _ACL)
+    except OSError as error:
+        if error.errno in _NO_ACL:
+            return None
+        raise
 
-    def _set_acl(handle: int, acl: bytes | None) -> bool:
+
+def _set_acl(handle: int, acl: bytes | None) -> bool:
+    """Give an open file an access control list, or none; return whether it worked."""
+    if sys.platform != "linux":
         return True
+    try:
+        if acl is not None:
+            os.setxattr(handle, _ACL, acl)
+        elif _acl(handle) is not None:  # that of its directory
+            os.removexattr(handle, _ACL)
+    except OSError:
+        return False
+    return True
 
 
 # -- Errors that do not show true answers: neither their words nor the frames they passed ---------

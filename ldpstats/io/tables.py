@@ -310,34 +310,27 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
 
 
 def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Batches of rows, and the fraction of the file that is read."""
     import pyarrow
     import pyarrow.parquet
 
     path = wanted.path
-    safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
-    with safely, _opened_parquet(wanted) as file:
-        header = file.schema_arrow.names
-        stored = {header[i]: name for name, i in wanted.places(header).items()}
-        done = 0
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
-            done += batch.num_rows
-            plain = batch.replace_schema_metadata(None)  # pandas's is not used, and may be damaged
-            frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-            yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
-
-
-def _opened_parquet(wanted: _Wanted) -> Any:
-    """A Parquet file whose text comes as dictionaries, where it is wanted so."""
-    import pyarrow.parquet
-    from pyarrow import types
-
-    file = pyarrow.parquet.ParquetFile(wanted.path)
-    if not wanted.codes:
-        return file
-    with file:
-        text = [field.name for field in file.schema_arrow if types.is_string(field.type)]
-        chosen = [name for name in text if name in wanted.codes]
-        return pyarrow.parquet.ParquetFile(wanted.path, read_dictionary=chosen)
+    with reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True):
+        file = pyarrow.parquet.ParquetFile(path)
+        if wanted.codes:  # text comes as dictionaries, where it is wanted so
+            with file:
+                text = [c.name for c in file.schema_arrow if pyarrow.types.is_string(c.type)]
+                chosen = [name for name in text if name in wanted.codes]
+                file = pyarrow.parquet.ParquetFile(path, read_dictionary=chosen)
+        with file:
+            header = file.schema_arrow.names
+            stored = {header[i]: name for name, i in wanted.places(header).items()}
+            done = 0
+            for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
+                done += batch.num_rows
+                plain = batch.replace_schema_metadata(None)  # is not used, and may be damaged
+                frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+                yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
 
 
 def _position(path: FilePath, header: list[str], column: str, secret: bool) -> int:

@@ -266,16 +266,6 @@ class Trimming(WeightChange):
     def __str__(self) -> str:
         return f"trimmed to {self.lower:g} to {self.upper:g}"
 
-    def factors(self, sample: Sample) -> Array:
-        """What the weight of each cell is multiplied by, shape (c,)."""
-        one = sample.w / sample.n
-        if np.any(np.abs(sample.w2 - sample.w * one) > 1e-9 * sample.w2):
-            raise NotAvailable(
-                "trim: cells of this table hold respondents of several weights: read it into "
-                "memory, or trim the column of weights before"
-            )
-        return trimmed_calibration(one, sample.n, self.lower, self.upper, self.strict) / one
-
 
 @dataclass(frozen=True)
 class Calibration(WeightChange):
@@ -308,7 +298,14 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
     trimmings = []
     for change in changes:
         if isinstance(change, Trimming):
-            trimmings.append(change.factors(sample))
+            one = sample.w / sample.n
+            if np.any(np.abs(sample.w2 - sample.w * one) > 1e-9 * sample.w2):
+                raise NotAvailable(
+                    "trim: cells of this table hold respondents of several weights: read it into "
+                    "memory, or trim the column of weights before"
+                )
+            cut = trimmed_calibration(one, sample.n, change.lower, change.upper, change.strict)
+            trimmings.append(cut / one)
             sample = sample.times(trimmings[-1])
     asked = [change for change in changes if isinstance(change, Calibration)]
     if not asked:

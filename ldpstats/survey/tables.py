@@ -275,6 +275,7 @@ NO_CODES = MissingCodes()
 
 
 def _codes(given: object, whole: object) -> tuple[str, ...]:
+    """Codes of a list as text; `whole` is the argument, which they may be a part of."""
     single = isinstance(given, str)
     if whole is given:
         example = f", for example [{given!r}]" if single else ""
@@ -296,6 +297,9 @@ def _codes(given: object, whole: object) -> tuple[str, ...]:
         else:
             raise InvalidArgument("na", code, "must be text or a finite number")
     return tuple(texts)
+
+
+# -- Tables of any kind ---------------------------------------------------------------------------
 
 
 _FRAMES = "a pandas or Polars DataFrame, or an Arrow table"
