@@ -1,4 +1,4 @@
-"""Priors: what a caller says of labelled categories, and the laws of arrays that a sampler needs.
+"""Prior laws: of frequencies, tables, coefficients and unknown parameters.
 
 A `SimplexPrior` (`Dirichlet`, `LogisticNormal`) becomes a `LogitLaw` once the categories are known;
 so do priors of joint tables (`Margins`) and of groups (`Pooling`). `Beta` and `Normal` are priors
