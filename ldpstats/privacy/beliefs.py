@@ -151,8 +151,7 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     if reports is None:
         rows, labels = _all_reports(mechanisms, law.size)
     else:
-        columns = _columns(names, reports) if several else [reports]
-        rows, labels = _likelihoods(mechanisms, names, columns, candidates, law.size, several)
+        rows, labels = _likelihoods(mechanisms, names, reports, candidates, law.size, several)
     joint = rows * law
     total = joint.sum(axis=1)
     places = np.flatnonzero(~(total > 0.0))
@@ -188,51 +187,46 @@ def _all_reports(mechanisms: list[Mechanism], size: int) -> tuple[Array, list[An
 def _likelihoods(
     mechanisms: list[Mechanism],
     names: list[Any],
-    columns: list[Any],
+    reports: Any,
     candidates: Any,
     size: int,
     several: bool,
 ) -> tuple[Array, Any]:
     """Rows proportional to P(report | answer), (n, size), of a respondent each, and labels."""
+    columns = [reports]
+    if several:
+        remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
+        if isinstance(reports, pd.DataFrame | Mapping):
+            order = list(reports)
+            if None not in names and (set(order) != set(names) or len(order) != len(names)):
+                raise InvalidArgument("reports", order, f"must be of the questions {names}")
+            columns = [reports[name] for name in (order if None in names else names)]
+        elif isinstance(reports, list | tuple):
+            columns = list(reports)
+        else:
+            raise InvalidArgument("reports", reports, remedy)
+        if len(columns) != len(names):
+            raise InvalidArgument("reports", f"{len(columns)} columns", remedy)
     rows, labels = np.ones((1, 1)), []
-    for i, (mechanism, reports) in enumerate(zip(mechanisms, columns, strict=True)):
+    for i, (mechanism, column) in enumerate(zip(mechanisms, columns, strict=True)):
         name = f"reports[{names[i] or i!r}]" if several else "reports"
-        if not isinstance(reports, Reports):
-            reports = mechanism.parse(name, reports)
-        elif reports.mechanism != mechanism:
+        if not isinstance(column, Reports):
+            column = mechanism.parse(name, column)
+        elif column.mechanism != mechanism:
             remedy = f"must be reports of {mechanism}: check the parameters"
-            raise InvalidArgument(name, str(reports.mechanism), remedy)
-        n = len(reports)
+            raise InvalidArgument(name, str(column.mechanism), remedy)
+        n = len(column)
         if not n:
             raise InvalidArgument(name, 0, "hold no report: there is nothing to judge")
         if i and n != len(rows):
             remedy = f"must be {len(rows)}, as of the first: pass reports of the same respondents"
             raise InvalidArgument(f"len({name})", n, remedy)
         _check_size(float(n) * size)
-        counts = Counts(reports.y, np.ones(n, dtype=np.int64), mechanism, cohort=reports.cohort)
+        counts = Counts(column.y, np.ones(n, dtype=np.int64), mechanism, cohort=column.cohort)
         likelihood = mechanism.likelihood(counts, candidates if mechanism.is_open else None)
         rows = (rows[:, :, None] * likelihood.W.dense()[:, None, :]).reshape(n, -1)
-        labels.append(mechanism.report_labels(reports))
+        labels.append(mechanism.report_labels(column))
     return rows, list(zip(*labels, strict=True)) if len(labels) > 1 else labels[0]
-
-
-def _columns(names: list[Any], reports: Any) -> list[Any]:
-    """The reports to each of several questions."""
-    remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
-    if isinstance(reports, pd.DataFrame | Mapping):
-        order = list(reports)
-        if None not in names:
-            if set(order) != set(names) or len(order) != len(names):
-                raise InvalidArgument("reports", order, f"must be of the questions {names}")
-            order = names
-        columns = [reports[name] for name in order]
-    elif isinstance(reports, list | tuple):
-        columns = list(reports)
-    else:
-        raise InvalidArgument("reports", reports, remedy)
-    if len(columns) != len(names):
-        raise InvalidArgument("reports", f"{len(columns)} columns", remedy)
-    return columns
 
 
 def _check_size(size: float) -> None:
@@ -244,11 +238,14 @@ def _check_size(size: float) -> None:
 
 def _index(labels: Any, names: list[Any], default: str, every: bool = False) -> pd.Index[Any]:
     """Labels of rows or columns, with the names of the questions."""
+    index: pd.Index[Any]
     if len(names) == 1:
-        return pd.Index(labels[0] if every else labels, name=names[0] or default)
-    if every:
-        return pd.MultiIndex.from_product(labels, names=names)
-    return pd.MultiIndex.from_tuples(list(labels), names=names)
+        index = pd.Index(labels[0] if every else labels, name=names[0] or default)
+    elif every:
+        index = pd.MultiIndex.from_product(labels, names=names)
+    else:
+        index = pd.MultiIndex.from_tuples(list(labels), names=names)
+    return index
 
 
 # -- the picture ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -322,11 +322,13 @@ class Ledger(Specified):
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
         """
-        if not (isinstance(questionnaire, Instrument) and isinstance(questionnaire, _Sheet)):
+        is_sheet = all(hasattr(questionnaire, name) for name in ("private", "ask", "mechanisms"))
+        if not (isinstance(questionnaire, Instrument) and is_sheet):
             raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
-        private, mechanisms = questionnaire.private, questionnaire.mechanisms
-        if asked is None and questionnaire.ask not in (None, len(private)):
-            remedy = f"is needed: only {questionnaire.ask} of {len(private)} questions are asked"
+        sheet: Any = questionnaire
+        private, mechanisms = sheet.private, sheet.mechanisms
+        if asked is None and sheet.ask not in (None, len(private)):
+            remedy = f"is needed: only {sheet.ask} of {len(private)} questions are asked"
             raise InvalidArgument("asked", None, remedy)
         names = (
             list(private) if asked is None else listed("asked", asked, "must be a list of names")
@@ -646,18 +648,6 @@ def _spending_from_dict(place: int, document: object) -> Spending:
         return Spending(**given)
     except InvalidArgument as error:
         raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
-
-
-@runtime_checkable
-class _Sheet(Protocol):
-    """What `Ledger.spend_sheet` needs to know of a questionnaire."""
-
-    @property
-    def private(self) -> tuple[str, ...]: ...
-    @property
-    def ask(self) -> int | None: ...
-    @property
-    def mechanisms(self) -> Mapping[str, Any]: ...
 
 
 class _LedgerFile(StateFile):

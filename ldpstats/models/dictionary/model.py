@@ -178,11 +178,10 @@ class DictionaryModel:
             a frequency.
         search : {"likelihood", "cliques"}
             "likelihood" grows strings by their log odds over all pairs (see
-            `candidates` in `search.evidence`), of which none is decisive: edges are only
+            `ldpstats.models.dictionary.search`), of which none is decisive: edges are only
             counted. Where there are more strings than can be tested it searches twice: first for
-            frequent strings, then for what these cannot explain (see
-            `search_again` in `search.explained`). "cliques" takes the strings all of whose
-            pairs are edges (FPE16 IV-A, step 7).
+            frequent strings, then for what these cannot explain. "cliques" takes the strings all of
+            whose pairs are edges (FPE16 IV-A, step 7).
         false_grams : float
             Expected number of grams that are kept at a position though they are absent; .05 is
             Bonferroni's bound, as FPE16 has it.

@@ -231,13 +231,6 @@ class OwnedCells:
     mechanism: Any
     strings: Array
 
-    @staticmethod
-    def most(mechanism: Any) -> int:
-        """Strings to take at a time."""
-        if mechanism.answer_hash.is_compiled:
-            return _STRINGS
-        return max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
-
     def sums(self, v: Array) -> Array:
         """Sums of K vectors of cells: ``H' v`` of a `HashDesign`."""
         mechanism = self.mechanism
@@ -362,6 +355,8 @@ def pair_tables(
     reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = silent
 ) -> dict[tuple[int, int], PairTable]:
     """Joint frequencies of the kept grams for every pair of positions."""
+    from scipy.sparse import csr_array
+
     layout, pairs = reports.survey.layout, list(enumerate(reports.survey.layout.pairs))
     variables = [
         _variable(reports, kept) if kept.grams.size else None
@@ -377,8 +372,14 @@ def pair_tables(
         n, cross = len(parts[0]), np.zeros((sizes[a], sizes[b]))
         if first is None or second is None:
             pass
-        elif first.table is not None and second.table is not None:
-            cross = _listed_covariance(first, second, parts) if n else cross
+        elif n and first.table is not None and second.table is not None:
+            # scores that are looked up: reports that are alike count together
+            assert first.number and second.number
+            A, B = first.table, second.table
+            i, j = first.number(parts[0]), second.number(parts[1])
+            both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
+            mean = np.bincount(i, minlength=len(A)) @ A / n
+            cross = A.T @ (both @ B) / n - np.outer(mean, np.bincount(j, minlength=len(B)) @ B / n)
         elif n:
             means = np.zeros(sizes[a]), np.zeros(sizes[b])
             for start in range(0, n, _CHUNK):
@@ -393,8 +394,8 @@ def pair_tables(
             cross = cross / n - np.outer(means[0] / n, means[1] / n)
         products[a, b] = n, cross
     inverses = [
-        None if variable is None else _inverse(variable, *sums)
-        for variable, *sums in zip(variables, squares, n_scored, strict=True)
+        None if variable is None else _inverse(variable, total, n)
+        for variable, total, n in zip(variables, squares, n_scored, strict=True)
     ]
     tables = {}
     for a, b in counted(layout.pairs, between(advance, 0.9, 1.0)):
@@ -413,20 +414,6 @@ def pair_tables(
             se = np.sqrt(np.outer(*variances) / n)
         tables[a, b] = PairTable(estimate, se, n)
     return tables
-
-
-def _listed_covariance(
-    first: _Variable, second: _Variable, parts: tuple[Reports, Reports]
-) -> Array:
-    """Covariance of scores that are looked up: reports that are alike count together."""
-    from scipy.sparse import csr_array
-
-    A, B, n = first.table, second.table, len(parts[0])
-    assert A is not None and B is not None and first.number and second.number
-    i, j = first.number(parts[0]), second.number(parts[1])
-    both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
-    means = np.bincount(i, minlength=len(A)) @ A / n, np.bincount(j, minlength=len(B)) @ B / n
-    return np.asarray(A.T @ (both @ B) / n - np.outer(*means))
 
 
 def _rows(reports: Reports, start: int, stop: int) -> Reports:
@@ -996,7 +983,8 @@ class _Position:
 
     def test(self, residual: Array) -> Array:
         """z of `grams`, each alone on what is left."""
-        return self.scaled(self.owned.sums(_by_cohort([self], [residual]))[0], residual)
+        by_cohort = residual.reshape(1, self.mechanism.n_cohorts, self.mechanism.n_cells)
+        return self.scaled(self.owned.sums(by_cohort)[0], residual)
 
     def scaled(self, owned: Array, residual: Array) -> Array:
         """z of grams from the sums of what is left over the cells that they own."""
@@ -1065,12 +1053,6 @@ class _Position:
         return best_grams(grams, np.append(self.z_together(self.heavy), z), critical, most)
 
 
-def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Array:
-    """What is left at each position, shape (K, C, m)."""
-    mechanism = positions[0].mechanism
-    return np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
-
-
 def _scan(
     positions: Sequence[_Position],
     layout: GramLayout,
@@ -1082,9 +1064,12 @@ def _scan(
     residuals = [position.residual() for position in positions]
     names: list[list[Array]] = [[] for _ in positions]
     values: list[list[Array]] = [[] for _ in positions]
-    mechanism, left = positions[0].mechanism, _by_cohort(positions, residuals)
-    done = 0
-    for block in layout.gram_blocks(OwnedCells.most(mechanism)):
+    mechanism, done = positions[0].mechanism, 0
+    left = np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
+    size = _STRINGS
+    if not mechanism.answer_hash.is_compiled:
+        size = max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
+    for block in layout.gram_blocks(size):
         owned = OwnedCells(mechanism, block).sums(left)
         for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
             z = position.scaled(owned[i], residual)

@@ -708,7 +708,8 @@ class DictionaryReports:
             if cohort is not None and other.cohort is not None:
                 cohort = np.where(swap, other.cohort, cohort)
             in_order.append(replace(one, y=y, cohort=cohort))
-        return cls(survey, pair, *in_order, string, n_missing)
+        first, second = in_order
+        return cls(survey, pair, first, second, string, n_missing)
 
     def __len__(self) -> int:
         return int(self.pair.size)

@@ -1,7 +1,8 @@
 """Log posterior densities, each in coordinates in which chains move well.
 
 Of the frequencies of one variable or of the cells of a table; of the parameters of a regression, of
-the coefficients behind a least squares estimate, of a regression whose devices have unknown
+the coefficients behind a least squares estimate (which takes the place of the data and needs no law
+of the responses; in standard errors, rotated), of a regression whose devices have unknown
 parameters; of frequencies and unknown parameters together; and of several groups with partial
 pooling. Beta priors of parameters add ``a log theta + b log(1 - theta)``, which is the beta density
 with the Jacobian of the logit.
@@ -84,13 +85,9 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class FrequencyDensity(LogDensity):
-    """Log posterior of p by additive log ratios ``z_j = log p_j - log p_r``, shape (k - 1,).
+    """Log posterior of p by additive log ratios ``z_j = log p_j - log p_r``, shape (k - 1,)."""
 
-    ``sum_i n_i log (W p)_i`` and the prior's log density of log ratios. The reference r is the
-    category with the largest frequency at the start. Rows are `Likelihood.prepared`.
-    """
-
-    likelihood: Likelihood
+    likelihood: Likelihood  # rows as `Likelihood.prepared` has them
     prior: LogitLaw
 
     @classmethod
@@ -117,6 +114,7 @@ class FrequencyDensity(LogDensity):
 
     @cached_property
     def _reference(self) -> int:
+        """The category with the largest frequency at the start."""
         return int(np.argmax(self._start))
 
     def log_frequencies(self, z: Array) -> Array:
@@ -164,11 +162,7 @@ class FrequencyDensity(LogDensity):
 
 
 def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
-    """The law of the cells, row-major, of a table over these categories.
-
-    A concentration by cell is a Series with a level a variable, in any order of the cells, or an
-    array in row-major order.
-    """
+    """The law of the cells of a table, row-major, whatever the order of a Series by cell."""
     if prior is None:
         return DirichletLaw(np.ones(prod(map(len, labels))))
     if isinstance(prior, Margins):
@@ -193,7 +187,8 @@ def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
             )
             raise InvalidArgument("concentration", list(index[:5]), remedy)
         prior = Dirichlet(concentration.to_numpy()[places])
-    return prior.law(pd.RangeIndex(len(cells)))
+    law: LogitLaw = prior.law(pd.RangeIndex(len(cells)))
+    return law
 
 
 # -- priors of the parameters of a regression: normal laws of combinations, and even levels --------
@@ -208,21 +203,13 @@ SPREAD = 1.0  # and of the logarithm of the standard deviation of a number
 
 @dataclass(frozen=True, eq=False)
 class CoefficientPrior:
-    """A prior of the parameters theta of a regression, shape (d,).
+    """A prior of the parameters theta of a regression, (d,): normal combinations, even levels."""
 
-    Combinations `rows` of parameters are normal and independent. Levels whose probabilities are
-    uniform come with the place of the first parameter of their design.
-    """
-
-    rows: Array  # (r, d)
+    rows: Array  # combinations of parameters that are normal and independent, (r, d)
     mean: Array  # (r,)
     sd: Array  # (r,)
+    # levels whose probabilities are uniform, each with the place of its design among parameters
     even: tuple[tuple[int, EvenLevel], ...] = ()
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return int(self.rows.shape[1])
 
     def evaluate(self, thetas: Array) -> tuple[Array, Array]:
         """Log densities, (c,), up to a constant, and gradients, (c, d), at points (c, d)."""
@@ -249,7 +236,7 @@ class CoefficientPrior:
         """What `evaluate` leaves out of the logarithm of the density."""
         linear, total = [self.rows], float(-np.log(self.sd * np.sqrt(2.0 * np.pi)).sum())
         for at, level in self.even:
-            place = np.zeros((level.design.q, self.size))
+            place = np.zeros((level.design.q, self.rows.shape[1]))
             place[:, at : at + level.design.size] = level.linear
             linear.append(place)
             total += level.log_scale
@@ -456,11 +443,7 @@ class _Objective:
 
 @dataclass(frozen=True, eq=False)
 class EstimateDensity(LogDensity):
-    """Log posterior of coefficients given their estimate, which is normal about them.
-
-    The estimate takes the place of the data, as in a posterior with limited information: it needs
-    no law of the responses. The coordinates are the coefficients in standard errors, rotated.
-    """
+    """Log posterior of coefficients given their estimate, which is normal about them."""
 
     estimate: Array  # (p,)
     covariance: Array  # (p, p), positive definite
@@ -808,7 +791,7 @@ class PooledDensity(LogDensity):
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         e, m, t, h, shrink, spread, w, keeps = self._effects(z)
-        f = self.frames
+        f = self._fit[0]  # the normal approximations that coordinates rest on
         p = np.exp(softmax_log(e @ self.basis.T))
         values, slopes = self.reports.evaluate(p)
         by_e = _by_logs(p, slopes) @ self.basis
@@ -870,7 +853,7 @@ class PooledDensity(LogDensity):
 
     def _effects(self, z: Array) -> tuple[Array, ...]:
         """The e of all groups, (c, g, k - 1), and what they are made of, from m, t to w."""
-        d, f = self.reports.k - 1, self.frames
+        d, f = self.reports.k - 1, self._fit[0]
         m, t = z[:, :d], np.exp(np.clip(z[:, d], -300.0, 300.0))
         half = 0.5 * t[:, None, None] ** 2
         keeps = 1.0 / (1.0 + half * f.precision)
@@ -900,8 +883,3 @@ class PooledDensity(LogDensity):
                 break
         frames = Frames.at(self.reports, e, self.basis)
         return frames, np.append(m, 0.5 * np.log(2.0 * variance))
-
-    @property
-    def frames(self) -> Frames:
-        """The normal approximations that coordinates rest on."""
-        return self._fit[0]

@@ -57,7 +57,7 @@ def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Ch
     package("pymc", _NEED)
     if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
         trace = _run(frequency_model(density), rng, draws)
-        return _chains(trace, density.coordinates(_values(trace, "p")))
+        return _chains(trace, density.coordinates(np.stack(trace.get_values("p", combine=False))))
     return density_chains(density, rng, draws)
 
 
@@ -65,7 +65,8 @@ def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) ->
     """Draw from any log density, in the coordinates of its Laplace approximation."""
     centre, scale = laplace(density)
     trace = _run(density_model(density, centre, scale), rng, draws)
-    return _chains(trace, _values(trace, "u") @ scale.T + centre)
+    u = np.stack(trace.get_values("u", combine=False))
+    return _chains(trace, u @ scale.T + centre)
 
 
 def frequency_model(density: FrequencyDensity) -> Any:
@@ -143,11 +144,6 @@ def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
         return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
     finally:
         logger.setLevel(level)
-
-
-def _values(trace: Any, name: str) -> Array:
-    """Draws of a vector, shape (c, n, d)."""
-    return np.stack(trace.get_values(name, combine=False))
 
 
 def _chains(trace: Any, z: Array) -> Chains:
@@ -265,7 +261,7 @@ def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
 
 
 def _sums(law: Array) -> Array:
-    """The sums of probabilities, which are one."""
+    """The sums of probabilities, which are one but for rounding."""
     total = law.sum(axis=-1, keepdims=True)
     away = np.abs(total - 1.0)
     if not np.all(away < 1e-6):
@@ -293,8 +289,9 @@ def _counted(name: str, law: Any, group: Group) -> Any:
         y = (y << (8 * np.arange(y.shape[1]))).sum(axis=1)
     if collected.cohort is not None:
         y = y + collected.cohort * group.n_listed
-    counts = np.bincount(y, collected.n, int(np.prod(group.shape))).astype(np.int64)
-    counts = counts.reshape(group.shape)
+    cohorts, n_listed = group.mechanism.n_cohorts, group.n_listed
+    shape = (cohorts, n_listed) if cohorts else (n_listed,)
+    counts = np.bincount(y, collected.n, int(np.prod(shape))).astype(np.int64).reshape(shape)
     outputs = group.mechanism.format.text(group.coded(np.arange(group.n_listed))).tolist()
     totals = counts.sum(axis=-1)
     model = pymc.modelcontext(None)
@@ -312,16 +309,11 @@ def _counted(name: str, law: Any, group: Group) -> Any:
         batch = None if size is None or not len(tuple(size)) else tuple(size)
         if batch is not None and counts.ndim == 2:
             batch = (*batch, law.shape[-2])
-        return np.asarray(rng.multinomial(totals, _law(law), batch))
+        return np.asarray(rng.multinomial(totals, law / _sums(law), batch))
 
     core = "(c,l)" if counts.ndim == 2 else "(l)"
     how = {"logp": logp, "random": random, "signature": f"{core}->{core}", "dtype": "int64"}
-    return pymc.CustomDist(name, law.reshape(group.shape), **how, dims=dims, observed=counts)
-
-
-def _law(law: Array) -> Array:
-    """Probabilities that sum to one to the last digit, as numpy wants them."""
-    return np.asarray(law / _sums(law))
+    return pymc.CustomDist(name, law.reshape(shape), **how, dims=dims, observed=counts)
 
 
 def _each(name: str, p: Any, group: Group) -> Any:
@@ -345,14 +337,15 @@ def _each(name: str, p: Any, group: Group) -> Any:
         return pt.log(m) + W.log_scale
 
     def random(p: Array, *width: Any, rng: Any = None, size: Any = None) -> Array:
-        law = np.cumsum(np.broadcast_to(_law(p), (n, p.shape[-1])), axis=1)
+        law = np.cumsum(np.broadcast_to(p / _sums(p), (n, p.shape[-1])), axis=1)
         codes = (rng.random((n, 1)) * law[:, -1:] >= law).sum(axis=1)
         if cohort is None:
             return group.shown(mechanism.sample(codes, simulation_words(rng)))
         return group.shown(mechanism.privatize(labels.take(codes), rng, cohort=cohort).y)
 
     bits = (np.zeros(values.shape[1]),) if values.ndim == 2 else ()  # they say how many
-    how = {"logp": logp, "random": random, "signature": "(k),(b)->(b)" if bits else "(k)->()"}
+    how: dict[str, Any] = {"logp": logp, "random": random}
+    how |= {"signature": "(k),(b)->(b)" if bits else "(k)->()"}
     how |= {"dtype": str(values.dtype), "shape": values.shape}
     return package("pymc", _OBSERVE).CustomDist(name, p, *bits, **how, observed=values)
 
@@ -438,12 +431,6 @@ class Group:
         plain = bits <= _WIDEST_LISTED and type(self.mechanism.format) is BitFormat
         listed = self.n_listed * max(self.mechanism.n_cohorts, 1)
         return (not bits or plain) and listed <= _MOST_LISTED
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(l,) possible reports, or (C, l) with cohorts."""
-        cohorts = self.mechanism.n_cohorts
-        return (cohorts, self.n_listed) if cohorts else (self.n_listed,)
 
     def coded(self, numbers: Array) -> Array:
         """Possible reports in the form of `Reports.y`, by their numbers."""

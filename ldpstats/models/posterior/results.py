@@ -294,7 +294,8 @@ class Draws:
         """Names of the parameters in hypotheses; labels of several variables joined by colons."""
         if not isinstance(self.index, pd.MultiIndex):
             return self.index
-        return pd.Index(_joined(self.index, ":"))
+        terms: pd.Index[Any] = pd.Index(_joined(self.index, ":"))
+        return terms
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
         return pd.Series(values, index=self.index, name=name)
