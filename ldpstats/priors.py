@@ -521,8 +521,8 @@ class Margins:
             remedy = f"has a law for a third margin, and the table has {len(labels)} variables"
             raise InvalidArgument("prior", self, remedy)
         laws = [
-            np.ones(len(own)) if prior is None else prior.law(own).alpha
-            for prior, own in zip(given, labels, strict=False)
+            np.ones(len(categories)) if prior is None else prior.law(categories).alpha
+            for prior, categories in zip(given, labels, strict=False)
         ]
         for total in (float(a.sum()) for a in laws):
             if total > _MOST:
@@ -599,7 +599,7 @@ class MarginsLaw(LogitLaw):
     def start(self) -> Array:
         """Independence, with the mean of each margin."""
         logs = [np.log(a / a.sum())[None] for a in self.concentrations]
-        table = sum((self._spread(own, v) for v, own in enumerate(logs)), np.zeros(1))
+        table = sum((self._spread(values, v) for v, values in enumerate(logs)), np.zeros(1))
         return np.asarray(table.reshape(-1))
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
@@ -650,14 +650,14 @@ class MarginsLaw(LogitLaw):
     def _jacobian(self, P: Array, margins: list[Array]) -> tuple[Array, Array]:
         """Log determinant of the covariance of the indicators, less last ones; gradient by P."""
         c, d = len(P), len(self.sizes)
-        free, part = self._free, self._slices
+        free, block = self._free, self._slices
         whole = np.concatenate(margins, axis=1)
         V = -whole[:, :, None] * whole[:, None, :]
         V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
         for v, w in combinations(range(d), 2):
             both = P.sum(axis=self._but(v, w))
-            V[:, part[v], part[w]] += both
-            V[:, part[w], part[v]] += both.transpose(0, 2, 1)
+            V[:, block[v], block[w]] += both
+            V[:, block[w], block[v]] += both.transpose(0, 2, 1)
         V = V[:, free[:, None], free]
         sign, values = np.linalg.slogdet(V)
         good = (sign > 0) & np.isfinite(values)
@@ -669,9 +669,9 @@ class MarginsLaw(LogitLaw):
         )
         slope = np.zeros_like(P)
         for v in range(d):
-            slope += self._spread(single[:, part[v]], v)
+            slope += self._spread(single[:, block[v]], v)
         for v, w in combinations(range(d), 2):
-            slope += self._spread(2.0 * inverse[:, part[v], part[w]], v, w)
+            slope += self._spread(2.0 * inverse[:, block[v], block[w]], v, w)
         return np.where(good, values, -np.inf), slope
 
 

@@ -661,13 +661,13 @@ class _LedgerFile(StateFile):
                 raise self.refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
-            found, kept = self._parsed(self._read())
+            written, kept = self._parsed(self._read())
             self.refuse_shared()
         if entries and kept[: len(entries)] != entries:
             raise self.refusal("has other entries: give entries only for a file that is new")
-        if limit is not None and found != limit:
-            raise self.refusal(f"has the limit {found}: give this one, or none")
-        return found
+        if limit is not None and written != limit:
+            raise self.refusal(f"has the limit {written}: give this one, or none")
+        return written
 
     def entries(self) -> tuple[Spending, ...]:
         """All that are in the file now."""
@@ -719,15 +719,15 @@ def _text(name: str, value: object, empty: bool) -> str:
 def _costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
     """What each entry added to the total: less where a permanent answer was paid for."""
     paid: dict[Any, float] = {}
-    found = []
+    costs = []
     for entry in entries:
         cost = entry.reports * entry.epsilon
         if entry.permanent is not None:
             before = paid.get(entry.answer, 0.0)
             paid[entry.answer] = min(before + cost, entry.lifetime)
             cost = 0.0 if before == paid[entry.answer] else paid[entry.answer] - before
-        found.append((entry, cost))
-    return found
+        costs.append((entry, cost))
+    return costs
 
 
 def _entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
@@ -857,8 +857,8 @@ def _optimal_epsilon(epsilons: Sequence[float], delta: float) -> float:
         first = int(np.searchsorted(np.maximum.accumulate(deltas), delta, side="right"))
         # between sums first - 1 and first, delta is above - e^eps below
         last = max(first - 1, 0)
-        found = np.log(max(above[last] - delta, 0.0)) - np.log(below[last])
-    epsilon = float(np.clip(found, 0.0, total))
+        bound = np.log(max(above[last] - delta, 0.0)) - np.log(below[last])
+    epsilon = float(np.clip(bound, 0.0, total))
     return min(epsilon * (1.0 + _ROUNDING) + _ROUNDING, total) if epsilon > 0.0 else 0.0
 
 

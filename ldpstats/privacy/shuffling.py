@@ -377,15 +377,15 @@ def near(laws: ReportLaws, n: int, delta: float) -> float:
     for _ in range(50):
         z = (low + high) / 2.0
         density = np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
-        found = scale * (density - z * np.exp(log_ndtr(-z)))
-        low, high = (z, high) if found > delta else (low, z)
+        delta_there = scale * (density - z * np.exp(log_ndtr(-z)))
+        low, high = (z, high) if delta_there > delta else (low, z)
     return float(np.log1p(scale * low))
 
 
 def _largest(bound: Bound, delta: float, start: float, top: float, near: float) -> float:
     """The largest epsilon, nearly, at which a decreasing lower bound is above delta; or `start`."""
-    found = smallest(bound, delta, start, top, near)
-    return max(start, found * (1.0 - 1.1 * _TOLERANCE)) if found > start else start
+    largest = smallest(bound, delta, start, top, near)
+    return max(start, largest * (1.0 - 1.1 * _TOLERANCE)) if largest > start else start
 
 
 def _worst_epsilon(laws: Sequence[ReportLaws], n: int, delta: float, local: float) -> float:
@@ -436,8 +436,8 @@ def clones(epsilon: float) -> ReportLaws:
     Each of the others sends a copy of either report with probability ``e^-eps / 2`` (Theorem 3.2).
     """
     copy, less = np.exp(-epsilon) / 2.0, np.exp(-epsilon)
-    own = np.array([1.0, less, 0.0]) / (1.0 + less)
-    return ReportLaws(np.array([copy, copy, 1.0 - 2.0 * copy]), own, own[[1, 0, 2]])
+    law = np.array([1.0, less, 0.0]) / (1.0 + less)
+    return ReportLaws(np.array([copy, copy, 1.0 - 2.0 * copy]), law, law[[1, 0, 2]])
 
 
 def shuffled_pairs(mechanism: Any) -> ShuffledPairs:
@@ -755,15 +755,15 @@ def _three_kinds(
     more, fewer = np.maximum(t - 1.0, 0.0), t
 
     def tail(start: Array, size: Array) -> Array:
-        found = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
-        return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, found))
+        above = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
+        return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, above))
 
     gain = slope * t * ratio * tail(least - 1.0, more)
     gain = np.where(t > 0.0, gain, 0.0)
     loss = base * tail(least, fewer)
-    found = float(mass @ np.maximum(gain + loss, 0.0)) / n
+    divergence = float(mass @ np.maximum(gain + loss, 0.0)) / n
     error = _ROUNDING_OF_TAILS * float(mass @ (np.abs(gain) + np.abs(loss))) / n
-    return found, cut, error
+    return divergence, cut, error
 
 
 # -- Shuffled reports of two kinds, exactly: the number of reports of one kind is all there is ----
@@ -814,10 +814,10 @@ class TwoReports:
         terms = gain * np.append(0.0, mass), loss * np.append(mass, 0.0)
         moved, stayed = np.append(terms[0], 0.0), np.append(terms[1], 0.0)
         sums = moved[:-1] + stayed[:-1]
-        found = float(np.maximum(sums, 0.0).sum())
+        divergence = float(np.maximum(sums, 0.0).sum())
         error = _ROUNDING_OF_TWO * float((np.abs(terms[0]) - terms[1]) @ (sums > 0.0))
         scale = gain - loss
-        return found, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
+        return divergence, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
 
     def delta_below(self, epsilon: float, target: float) -> float:
         """A lower bound of the divergence: the largest of some numbers m; of all for small n."""

@@ -64,7 +64,6 @@ __all__ = [
     "STAGES",
     "THRESHOLDS",
     "Advance",
-    "Grown",
     "OwnedCells",
     "Pair",
     "PairTable",
@@ -484,9 +483,9 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
     even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)
 
     def rows(part: Reports) -> Array:
-        own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
-        W = seen.likelihood(own, candidates).W.take(0, len(part))
-        return np.column_stack([W, rows_of_law(even, own)])
+        counts = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
+        W = seen.likelihood(counts, candidates).W.take(0, len(part))
+        return np.column_stack([W, rows_of_law(even, counts)])
 
     if mechanism.n_bits or even.size * reference.size > _LISTED:
         return _Variable(rows, reference)
@@ -501,10 +500,10 @@ def position_counts(reports: DictionaryReports, position: int) -> Counts:
     """Counts of the reports of the grams at a position."""
     pairs = np.array(reports.survey.layout.pairs)
     counts: Counts = reports.survey.gram_mechanism.no_counts()
-    for side, part in enumerate((reports.first, reports.second)):
+    for side, reported in enumerate((reports.first, reports.second)):
         here = np.flatnonzero(pairs[reports.pair, side] == position)
-        cohort = None if part.cohort is None else part.cohort[here]
-        counts = counts + Reports(part.y[here], part.mechanism, 0, cohort).tally()
+        cohort = None if reported.cohort is None else reported.cohort[here]
+        counts = counts + Reports(reported.y[here], reported.mechanism, 0, cohort).tally()
     return counts
 
 
@@ -536,17 +535,17 @@ def grow(
     # Strings grow position by position. A beginning that a pair forbids is dropped at once; where
     # more than `width` are left, those with the highest scores so far go on.
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
-    for i, own in counted(list(enumerate(scores)), advance):
-        possible = np.ones((len(members), own.size), dtype=bool)
+    for i, gram_scores in counted(list(enumerate(scores)), advance):
+        possible = np.ones((len(members), gram_scores.size), dtype=bool)
         for a in range(i):
             possible &= allowed[a, i][members[:, a]]
         row, gram = np.nonzero(possible)
         if row.size < _SPARSE * possible.size:
-            value = total[row] + own[gram]
+            value = total[row] + gram_scores[gram]
             for a in range(i):
                 value += pair_scores[a, i][members[row, a], gram]
         else:
-            sums = total[:, None] + own[None, :]
+            sums = total[:, None] + gram_scores[None, :]
             for a in range(i):
                 sums += pair_scores[a, i][members[:, a]]
             value = sums[row, gram]
@@ -896,8 +895,8 @@ def candidates(
             noise = np.hypot(table.se[block], _TOLERANCE * level)
             fits[a, b] = possible[a, b][block]
             pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
-        own = [values[at] for values, at in zip(prior, here, strict=True)]
-        grown = grow(fits, own, pairs, width, between(step, 0.5, 1.0))
+        gram_scores = [values[at] for values, at in zip(prior, here, strict=True)]
+        grown = grow(fits, gram_scores, pairs, width, between(step, 0.5, 1.0))
         cut = max(cut, grown.n_cut)
         finite = np.isfinite(grown.score)
         kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]

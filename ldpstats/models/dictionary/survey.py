@@ -660,17 +660,17 @@ class DictionaryReports:
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         survey = self.survey
         for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
-            part = getattr(self, name)
-            if not isinstance(part, Reports):
-                raise InvalidArgument(name, part, "must be Reports")
-            if part.mechanism != mechanism:
+            reports = getattr(self, name)
+            if not isinstance(reports, Reports):
+                raise InvalidArgument(name, reports, "must be Reports")
+            if reports.mechanism != mechanism:
                 raise MechanismMismatch(
-                    f"reports of {part.mechanism} (fingerprint {part.mechanism.fingerprint}) are "
-                    f"not of the survey's {mechanism} ({mechanism.fingerprint})"
+                    f"reports of {reports.mechanism} (fingerprint "
+                    f"{reports.mechanism.fingerprint}) are not of the survey's {mechanism} ({mechanism.fingerprint})"
                 )
-            if len(part) != pair.size:
+            if len(reports) != pair.size:
                 remedy = f"must be {pair.size}: one of each respondent"
-                raise InvalidArgument(name, f"{len(part)} reports", remedy)
+                raise InvalidArgument(name, f"{len(reports)} reports", remedy)
 
     @classmethod
     def at_positions(
@@ -807,9 +807,9 @@ def starts_of(reports: DictionaryReports) -> tuple[Array, Array]:
     return starts[:, 0], starts[:, 1]
 
 
-def _text(part: Reports) -> pd.Series[Any]:
+def _text(reports: Reports) -> pd.Series[Any]:
     """Reports as a column of text, also where there is none."""
-    return pd.Series(part.mechanism.report_labels(part), dtype=str)
+    return pd.Series(reports.mechanism.report_labels(reports), dtype=str)
 
 
 def _concatenated(left: Reports, right: Reports) -> Reports:
@@ -820,9 +820,9 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
     return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
 
 
-def _selected(part: Reports, keep: Array) -> Reports:
-    cohort = None if part.cohort is None else part.cohort[keep]
-    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)
+def _selected(reports: Reports, keep: Array) -> Reports:
+    cohort = None if reports.cohort is None else reports.cohort[keep]
+    return Reports(reports.y[keep], reports.mechanism, 0, cohort, reports.name)
 
 
 # -- strings of a fixed length over an alphabet, cut into n-grams ---------------------------------
@@ -969,8 +969,8 @@ class GramLayout:
         """The gram of each padded string, (n,), at a position from 0 to K - 1."""
         characters = np.ascontiguousarray(strings).view("<U1").reshape(len(strings), self.length)
         start = self.starts[position]
-        part = np.ascontiguousarray(characters[:, start : start + self.gram])
-        return np.asarray(part.view(f"<U{self.gram}")[:, 0])
+        grams = np.ascontiguousarray(characters[:, start : start + self.gram])
+        return np.asarray(grams.view(f"<U{self.gram}")[:, 0])
 
     def joined(self, grams: list[Array]) -> npt.NDArray[Any]:
         """Padded strings from their grams, K arrays of shape (n,): inverse of `grams_at`.

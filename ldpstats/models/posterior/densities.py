@@ -395,14 +395,14 @@ class RegressionDensity(LogDensity):
 
     @cached_property
     def _peak(self) -> Array:
-        found = search(
+        peak = search(
             _Objective(self.likelihood, self.prior),
             start(self.likelihood),
             self.units,
             n_random=2,
             enough=_CONCAVE_ENOUGH,
         )
-        return np.asarray(np.linalg.solve(self.units, found.maximum.theta))
+        return np.asarray(np.linalg.solve(self.units, peak.maximum.theta))
 
     def curvature(self, z: Array) -> Array:
         theta = self.parameters(z)
@@ -429,8 +429,8 @@ class _Objective:
 
     def value(self, theta: Array) -> float:
         with np.errstate(all="ignore"):
-            found = self.likelihood.value(theta) + float(self.prior.evaluate(theta[None])[0][0])
-        return found if np.isfinite(found) else -np.inf
+            value = self.likelihood.value(theta) + float(self.prior.evaluate(theta[None])[0][0])
+        return value if np.isfinite(value) else -np.inf
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         value, score, hessian = self.likelihood.evaluate(theta)
@@ -577,9 +577,9 @@ class _DevicesObjective:
         if np.any((theta < 0.0) | (theta > 1.0)):
             return -np.inf
         with np.errstate(all="ignore"):
-            found = self.likelihood.value(x) + float(self.prior.evaluate(x[None, : self.p])[0][0])
-            found += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
-        return found if np.isfinite(found) else -np.inf
+            value = self.likelihood.value(x) + float(self.prior.evaluate(x[None, : self.p])[0][0])
+            value += float((xlogy(self.a, theta) + xlog1py(self.b, -theta)).sum())
+        return value if np.isfinite(value) else -np.inf
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array]:
         p, theta = self.p, x[self.p :]

@@ -639,7 +639,7 @@ class PosteriorResults(Draws, Stored, Presented):
             sorts(sort, self.index if shares else None) if plain or sort is not None else False
         )
         shown = shown_rows(params, params, by_size, most)
-        own = ax is None
+        new = ax is None
         ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < self.k)))
         at = np.arange(len(shown))[::-1]
         outer, core = ends.iloc[shown], inner.iloc[shown]
@@ -653,7 +653,7 @@ class PosteriorResults(Draws, Stored, Presented):
         name_rows(ax, axis_labels(labels, LONGEST_TICK), self.k - len(shown))
         if shares:
             ax.set_xlabel("frequency")
-            finish_rows(ax, words, own)
+            finish_rows(ax, words, new)
         else:
             ax.spines[["top", "right"]].set_visible(False)
             set_title(ax, words)
@@ -712,18 +712,18 @@ class PosteriorResults(Draws, Stored, Presented):
         groups = {"posterior": samples}
         if prior is not None and prior.shape[-1] == samples.shape[-1]:
             groups["prior"] = prior[None]
-        coords = {dim: labels for _, _, own in variables for dim, labels in own.items()}
+        coords = {dim: labels for _, _, dims_of in variables for dim, labels in dims_of.items()}
         data: dict[str, Any] = {
             group: {
-                name: values[..., places].reshape(*values.shape[:2], *map(len, own.values()))
-                for name, places, own in variables
+                name: values[..., places].reshape(*values.shape[:2], *map(len, dims_of.values()))
+                for name, places, dims_of in variables
             }
             for group, values in groups.items()
         }
         data["sample_stats"] = {"step_size": np.full(samples.shape[:2], run.step_size)}
         observed = {"nobs": np.array(origin.nobs), "n_missing": np.array(origin.n_missing)}
         data["observed_data"] = observed
-        dims = {name: list(own) for name, _, own in variables}
+        dims = {name: list(dims_of) for name, _, dims_of in variables}
         inference = arviz.from_dict(**data, coords=coords, dims=dims)
         inference.posterior.attrs |= {
             "inference_library": "ldpstats",
@@ -1075,21 +1075,21 @@ def _arviz_variables(
     variables: list[tuple[str, Array, dict[str, list[Any]]]] = []
     for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
         places = np.flatnonzero(chosen)
-        own = index[places]
+        terms = index[places]
         if not places.size:
             continue
-        if not isinstance(own, pd.MultiIndex):
+        if not isinstance(terms, pd.MultiIndex):
             default = "category" if name == "p" else "coefficient"
-            dim = _free(str(own.name)) if own.name else default
-            variables.append((name, places, {dim: own.tolist()}))
+            dim = _free(str(terms.name)) if terms.name else default
+            variables.append((name, places, {dim: terms.tolist()}))
             continue
-        levels = [own.unique(i) for i in range(own.nlevels)]
+        levels = [terms.unique(i) for i in range(terms.nlevels)]
         whole = pd.MultiIndex.from_product(levels)
-        order = own.get_indexer(whole)
-        if len(whole) != len(own) or (order < 0).any():
-            variables.append((name, places, {"cell": _joined(own, ":")}))
+        order = terms.get_indexer(whole)
+        if len(whole) != len(terms) or (order < 0).any():
+            variables.append((name, places, {"cell": _joined(terms, ":")}))
             continue
-        dims = [_free(str(label)) if label else f"level_{i}" for i, label in enumerate(own.names)]
+        dims = [_free(str(label)) if label else f"level_{i}" for i, label in enumerate(terms.names)]
         dims = [dim if dims.count(dim) == 1 else f"{dim}_{i}" for i, dim in enumerate(dims)]
         coords = {dim: level.tolist() for dim, level in zip(dims, levels, strict=True)}
         variables.append((name, places[order], coords))
