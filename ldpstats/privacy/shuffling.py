@@ -557,10 +557,8 @@ def positive_part_bound(
 ) -> float:
     """An upper bound of ``E[max(X_1 + ... + X_n, 0)] / n``, X_i independent with `weights`, (m,).
 
-    Values are split between neighbouring points of a lattice so that means stay as they are. By
-    Jensen's inequality that increases the mean of a convex function, so that the result is an upper
-    bound whatever the step. Tails that are cut are bounded by their mass and the largest value, and
-    add about 1e-4 of `target` at most. Fewer `points` are faster, and the bound is larger.
+    Values are split between lattice points so that means stay, which increases the mean of a convex
+    function (Jensen). Tails that are cut add about 1e-4 of `target`; fewer `points` are faster.
     """
     span = float(values.max() - values.min())
     if span == 0.0:

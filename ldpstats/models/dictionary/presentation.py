@@ -253,11 +253,7 @@ def plot_dictionary(
     sort: Any = True,
     title: str | None = None,
 ) -> Axes:
-    """Draw the frequencies of the strings that were found, and of those that were not.
-
-    The figure is that of FPE16 (6 and 10), with intervals. Where the `truth` is known the most
-    frequent strings are drawn, and any that were accepted though nobody holds them.
-    """
+    """Draw frequencies of strings that were found and, by the `truth`, missed (FPE16 6 and 10)."""
     true = None if truth is None else _truth(survey, truth)
     words = title_text(title, _figure_title(fit, tested))
     if true is None:
@@ -329,11 +325,8 @@ def plot_graph(
 ) -> Axes:
     """Draw the graph of grams, with the accepted strings as paths through it.
 
-    Positions are columns, grams are nodes whose area is their frequency, lines are edges as wide as
-    their joint frequency. A string's path has its colour, dark grey where it shares an edge with
-    another, dashed where a pair is no edge. Beside the grams of the strings the most frequent
-    others are drawn, and in light grey the most frequent edges (of neighbouring positions alone, if
-    there are more than five); how many are left out is written below.
+    Nodes are as large, and lines as wide, as their frequency. A path is dark grey where it shares
+    an edge, dashed where a pair is no edge. The most frequent other grams and edges are drawn, too.
     """
     from matplotlib.collections import LineCollection
 

@@ -121,11 +121,9 @@ def tested_strings(
     support: npt.NDArray[np.int64],
     alpha: float,
 ) -> tuple[Tested, Uncertain]:
-    """The tests of the c candidates, and the estimate of those that were accepted.
+    """Tests of the c candidates, of this evidence and support, (c,); estimates of those accepted.
 
-    `fits` is the fit of all candidates to the reports of whole strings, if there are any; those
-    beyond c were fitted with them, and are not tested. `evidence` and `support`, (c,), are scores
-    and numbers of edges.
+    `fits` is the fit of all, if any, to reports of whole strings; those beyond c are not tested.
     """
     if fits is None:
         none = np.empty(0)

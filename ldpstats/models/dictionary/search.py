@@ -10,19 +10,29 @@
 4. `grow`: strings grown gram by gram along the edges, the best first.
 5. `search_again`: a second search, for strings that a few frequent ones hide.
 
-Stages say how frequent a string must be to pass all steps; plans and results use them. Every step
-sees the reports of the grams alone: those of whole strings are kept for the test of the candidates.
+Stages say how frequent a string must be to pass all steps; plans and results use them. Of N strings
+that the kept grams can make, n are tested: those that nobody holds have a standard normal z over
+all their pairs, so that n are beyond the z that has the tail n / N. Strings of other grams count by
+their prior odds, the product of the ratios of the frequencies of their grams to that of the string.
+Every step sees the reports of the grams alone: those of whole strings are kept for the test of the
+candidates.
 
-Pairs. Products of the scores of the two reports, at the marginal estimates, have the mean
-``J_a P J_b`` whatever the joint distribution P is, with J the information of a report (the dual
-estimator of an association, fully efficient where P is near independence). Their covariance is
-taken over the respondents of the pair, the margins over all reports of a position; so is J, unless
-the reports are answers of a known channel. Where these are too few to tell the kept grams apart,
-the tables say so by standard errors that are infinite.
+Pairs. Products of the scores of the two reports, at the marginal estimates, have the mean ``J_a P
+J_b`` whatever the joint distribution P is, with J the information of a report (the dual estimator
+of an association, fully efficient where P is near independence). Their covariance is taken over the
+respondents of the pair, the margins over all reports of a position; so is J, unless the reports are
+answers of a known channel. Where these are too few to tell the kept grams apart, the tables say so
+by standard errors that are infinite.
 
 Scores. The log odds of a string, up to a constant, against grams that met by chance: the log of the
 product of its grams' frequencies, and the log likelihood ratios of all its pairs (`log_ratio`), at
 the frequency of the string for which that is largest.
+
+The printed threshold of FPE16 has p2 and q2, the probabilities of a bit that the gram does not own,
+and that it owns. The standard error of a frequency from one bit has the square of ``q2 - p2``, and
+a pair has fewer than N reports and the noise of two: the formula is not a pair's noise. The number
+that the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``:
+with its noise 3.8 times what the formula gives.
 
 The second search. Where a few strings are frequent, mixtures of their grams score higher than rare
 strings do: their grams are frequent, and pairs from the same string say nothing against them. A
@@ -150,13 +160,7 @@ def gram_stage(se: Any, critical: Any, n_positions: int) -> Stage:
 
 
 def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
-    """A string scores higher than chance, over all pairs of its grams.
-
-    Of N = exp(`log_strings`) strings that the kept grams can make, `n_tested` are tested. Those
-    that nobody holds have a standard normal z over all their pairs, so that as many as are tested
-    are beyond the z that has the tail `n_tested` / N. Strings of other grams count by their prior
-    odds against this one: the product of the ratios of the frequencies of their grams to its own.
-    """
+    """A string scores above chance, over all pairs; `n_tested` of exp(`log_strings`) are tested."""
     from scipy.special import ndtri_exp
 
     def bound(frequency: Any) -> Array:
@@ -815,14 +819,7 @@ def least_frequency(threshold: str | float, mechanism: Mechanism, nobs: int) -> 
 
 
 def printed_threshold(mechanism: Any, nobs: int) -> float:
-    """The threshold delta of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``.
-
-    p2 and q2 are the probabilities of a bit that the gram does not own, and that it owns. The
-    standard error of a frequency from one bit has the square of ``q2 - p2``, and a pair has fewer
-    than N reports and the noise of two: the formula is not a pair's noise. The number that
-    the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
-    its noise 3.8 times what the formula gives.
-    """
+    """The threshold of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``; see above."""
     if not mechanism.n_bits:
         raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
     p2, q2 = mechanism.p0, mechanism.p1
@@ -832,9 +829,8 @@ def printed_threshold(mechanism: Any, nobs: int) -> float:
 def log_ratio(z: Array, shift: Array) -> Array:
     """Log likelihood ratio of a pair: that a string adds `shift` to it, or nothing.
 
-    z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
-    the pair, or else anything from there on, of density `_SHARED`. Values far above are
-    uninformative, since other strings may explain them. Values below count against the string.
+    ``z - shift`` is standard normal if no other string has the pair, or else anything from there
+    on, of density `_SHARED`: values far above are uninformative, those below count against it.
     """
     from scipy.special import log_ndtr
 

@@ -664,9 +664,10 @@ class DictionaryReports:
             if not isinstance(reports, Reports):
                 raise InvalidArgument(name, reports, "must be Reports")
             if reports.mechanism != mechanism:
+                other = reports.mechanism
                 raise MechanismMismatch(
-                    f"reports of {reports.mechanism} (fingerprint "
-                    f"{reports.mechanism.fingerprint}) are not of the survey's {mechanism} ({mechanism.fingerprint})"
+                    f"reports of {other} (fingerprint {other.fingerprint}) are not of the survey's "
+                    f"{mechanism} ({mechanism.fingerprint})"
                 )
             if len(reports) != pair.size:
                 remedy = f"must be {pair.size}: one of each respondent"

@@ -259,15 +259,11 @@ def coefficient_prior(
     own: Mapping[int, tuple[float, float]],
     scale: tuple[float, float] | None = None,
 ) -> CoefficientPrior:
-    """The default prior of a regression, with normal laws of one's own (mean, sd) by place.
-
-    Slopes are normal with mean 0 and standard deviation 2.5 over that of the covariate; category
-    probabilities at the means of the covariates are uniform. Slopes of a number are in standard
-    deviations of the response; its mean has a standard deviation of 10 such, and the logarithm of
-    sigma one of 1. `scale` is the unit of a numeric response, and its expected level; by default
-    its standard deviation and its mean. A ValueError names the constants of a design of which some
-    are given and some are not.
-    """
+    """The default prior of a regression, with normal laws of one's own, (mean, sd), by place."""
+    # Slopes are normal with mean 0 and standard deviation 2.5 over that of the covariate; category
+    # probabilities at the means of the covariates are uniform. Slopes of a number are in `scale`,
+    # its standard deviation, about its mean, which has a standard deviation of 10 such; the
+    # logarithm of sigma has one of 1. A ValueError names constants that are given in part.
     rows, mean, sd = [], [], []
     even: list[tuple[int, EvenLevel]] = []
     d = likelihood.size
@@ -766,11 +762,9 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class PooledDensity(LogDensity):
-    """Log posterior of groups with partial pooling.
+    """Log posterior of pooled groups: of m, (k - 1,), log t, and (g, k - 1) row by row.
 
-    Coordinates are the common m, (k - 1,), log t, and those of each group, (g, k - 1), row by row.
-    Reported are the groups' distributions, (g, k), the distribution of a group without effect,
-    softmax(H m), and t: g k + k + 1 numbers.
+    Reported are the groups' distributions, (g, k), softmax(H m) of a group without effect, and t.
     """
 
     reports: GroupReports

@@ -105,10 +105,9 @@ def bayes_factor(
     bounds: tuple[float, float],
     exact: float | None = None,
 ) -> BayesFactor:
-    """The Bayes factor for ``contrast = value`` from posterior draws (c, n) and prior draws (s,).
+    """The Bayes factor for ``contrast = value`` from posterior draws, (c, n), and prior ones, (s,).
 
-    Densities are those of kernels on the scale ``log((x - low) / (high - x))``, on which draws have
-    no edges; the prior's is `exact` where it is known. Beyond nearly all draws: `_fitted`.
+    Densities are those of kernels on a scale without edges; `exact` the prior's where it is known.
     """
     low, high = bounds
     if not low < high:
@@ -297,12 +296,10 @@ def predictive_check(
     counts: Sequence[Array],
     rng: np.random.Generator,
 ) -> TestResult:
-    """Posterior predictive check by the chi-square discrepancy of the reports.
+    """Posterior predictive check of draws (s, ...) by the chi-square discrepancy of the reports.
 
-    Of draws (s, ...), some 1,000 of them evenly chosen, the share for which surveys simulated from
-    the `laws` of a draw, (t, l) in each group, have a larger ``sum (n_y - N P_y)^2 / (N P_y)`` than
-    the `counts`, (l,), of each group. It leans towards one half: the draws have seen the reports
-    (Gelman, Meng and Stern 1996).
+    How often surveys from the `laws` of draws, (t, l) a group, have a larger discrepancy than the
+    `counts`, (l,): near one half, as draws have seen the reports (Gelman, Meng and Stern 1996).
     """
     draws = draws[:: -(-len(draws) // _REPLICATES)]
     observed, replicated = np.zeros(len(draws)), np.zeros(len(draws))

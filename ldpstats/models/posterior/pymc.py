@@ -1,6 +1,9 @@
 """PyMC: its No-U-Turn sampler for our posteriors, and our likelihoods inside its models.
 
-Groups of reports are observed as counts of listed reports where these are few, else one by one.
+Frequencies with a Dirichlet prior are a model of PyMC's own distributions and of our likelihood.
+Other posteriors enter as they are, value and gradient, in the coordinates in which their Laplace
+approximation is standard normal. Groups of reports are observed as counts of listed reports where
+these are few, else one by one.
 """
 
 from __future__ import annotations
@@ -48,12 +51,7 @@ _CHAINS, _WARMUP = 4, 1000
 
 
 def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
-    """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up.
-
-    Frequencies with a Dirichlet prior are a model of PyMC's own distributions and of our
-    likelihood. Other posteriors enter as they are, value and gradient, in the coordinates in which
-    their Laplace approximation is standard normal.
-    """
+    """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up."""
     package("pymc", _NEED)
     if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
         trace = _run(frequency_model(density), rng, draws)
@@ -487,11 +485,7 @@ def _groups(reports: object, candidates: Any) -> list[Group]:
 
 
 def mixed(rows: Rows, p: Any) -> Any:
-    """W p, shape (u,), for a tensor p, shape (k,).
-
-    Channels a I + 1 b' take O(k) operations of PyTensor itself, small matrices one product; an Op
-    calls the products of other forms, and its gradient the transposed ones.
-    """
+    """W p, (u,), for a tensor p, (k,): by an Op where the rows are neither a I + 1 b' nor small."""
     from pytensor import tensor as pt
 
     if isinstance(rows, UniformRows):

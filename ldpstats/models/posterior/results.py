@@ -1067,11 +1067,9 @@ def _free(name: str) -> str:
 def _arviz_variables(
     index: pd.Index[Any], simplex: Array
 ) -> list[tuple[str, Array, dict[str, list[Any]]]]:
-    """Variables of ArviZ: name, places of the parameters in order, labels by dimension.
-
-    Frequencies and coefficients are a variable each: with a dimension for each variable of a whole
-    table, else one list. A probability by itself is its own variable.
-    """
+    """Variables of ArviZ: name, places of the parameters in order, labels by dimension."""
+    # frequencies and coefficients are a variable each, with a dimension for each variable of a
+    # whole table, else one list; a probability by itself is its own
     variables: list[tuple[str, Array, dict[str, list[Any]]]] = []
     for name, chosen in (("p", simplex >= 0), ("coefficients", simplex < PROBABILITY)):
         places = np.flatnonzero(chosen)
