@@ -1,14 +1,18 @@
-"""The likelihood of a regression whose devices have unknown parameters.
+"""Around the likelihood of a regression: devices with unknown parameters, many points, starts.
 
 Respondent i of group g makes the report y with probability ``f_i = pi_i(beta) Q_g(theta)[:, y]``;
 theta are probabilities, and beta the parameters of the law pi of the true answer. With private
 predictors beta are those of their law too, and ``f_i = sum_c B_ic rho_ic(beta) pi_ic(beta)
-Q_g(theta)[:, y]`` as in `likelihood`.
+Q_g(theta)[:, y]`` as in `ldpstats.likelihood.regression`.
+
+Then: values and scores at many parameter vectors at once; the law of linear predictors under which
+probabilities are uniform; unbiased indicators of the true category, which estimating equations take
+for the answer; where iterations start, and in which units parameters are measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lgamma
@@ -55,13 +59,8 @@ Codes = npt.NDArray[np.int64]
 class ParametricRegression:
     """Log-likelihood of x, shape (p + m,): the parameters beta of the regression, then theta.
 
-    Parameters
-    ----------
-    base : RegressionLikelihood
-        Of u distinct rows. The table of `seen` is not used: ``seen.at`` is the report of each row,
-        among those of all groups one after the other.
-    matrices : tuple of PolynomialMatrix
-        The channel of each group, in the same m parameters.
+    `base` is of u distinct rows. Its table is not used: ``seen.at`` is the report of each row,
+    among those of all groups one after the other. `matrices` are the channels of the groups.
     """
 
     base: RegressionLikelihood
@@ -167,7 +166,17 @@ class ParametricRegression:
         values, by_beta = scores_at(known, betas)
         by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
         for part in known.blocks():
-            h = _answers_at(part, betas)
+            q, outcome = part.n_outcome, part.outcome
+            u = np.ones((len(betas), part.n, 1))
+            if part.marginal is not None:
+                assert part.B is not None
+                law = Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, q:]))
+                u = part.B[:] * law
+            h: Any = 0.0  # P(category and reports on predictors), (c, n, k)
+            for c, design in enumerate(part.designs):
+                eta = design.etas(betas[:, :q])
+                mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
+                h = h + u[:, :, c : c + 1] * mean
             ratio = h * (part.weights / (part.seen[:] * h).sum(axis=2))[:, :, None]
             which = np.zeros((part.n, by_report.shape[1]))
             which[np.arange(part.n), part.seen.at] = 1.0
@@ -235,21 +244,6 @@ class _Answers:
         return np.concatenate([found, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
 
 
-def _answers_at(part: RegressionLikelihood, betas: Array) -> Array:
-    """P(category and reports on predictors) of each row at c points, (c, n, k)."""
-    m, outcome = part.n_outcome, part.outcome
-    u = np.ones((len(betas), part.n, 1))
-    if part.marginal is not None:
-        assert part.B is not None
-        u = part.B[:] * Multinomial(len(part.designs)).mean(part.marginal.etas(betas[:, m:]))
-    found: Any = 0.0
-    for c, design in enumerate(part.designs):
-        eta = design.etas(betas[:, :m])
-        mean = outcome.mean(eta.reshape(-1, eta.shape[2])).reshape(*eta.shape[:2], -1)
-        found = found + u[:, :, c : c + 1] * mean
-    return np.asarray(found)
-
-
 def _slope(Q: PolynomialMatrix, a: int) -> PolynomialMatrix:
     """The derivative of a matrix by parameter a, as polynomials."""
     lower = Q.exponents.copy()
@@ -264,61 +258,27 @@ _BLOCK = 1 << 17  # numbers of the largest array that is made at a time: it stay
 
 
 def scores_at(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """Log-likelihood and score at c parameter vectors.
+    """Log-likelihood, (c,), and score, (c, size), at c parameter vectors, (c, size).
 
-    Parameters
-    ----------
-    likelihood : RegressionLikelihood
-    thetas : array, shape (c, size)
-
-    Returns
-    -------
-    values : array, shape (c,)
-        Minus infinity, or nan, where the likelihood is not defined.
-    scores : array, shape (c, size)
-
-    Examples
-    --------
-    >>> from ldpstats.likelihood.regression import Seen
-    >>> from ldpstats.likelihood.regression import Binary
-    >>> from ldpstats.likelihood.regression import Separate
-    >>> warner = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> seen = Seen(warner, np.array([0, 1, 1]))
-    >>> plain = RegressionLikelihood(Binary(), (Separate(np.ones((3, 1)), 1),), seen, np.ones(3))
-    >>> values, scores = scores_at(plain, np.array([[0.0], [1.0]]))
-    >>> values.round(3)
-    array([-2.079, -1.926])
+    Values are minus infinity, or nan, where the likelihood is not defined.
     """
     values = np.full(len(thetas), likelihood.constant)
     scores = np.zeros((len(thetas), likelihood.size))
-    mixed = likelihood.marginal is not None
-    for part in _blocks(likelihood, len(thetas)):
-        value, score = (_mixed if mixed else _plain)(part, thetas)
-        values += value
-        scores += score
+    width = len(thetas) * len(likelihood.designs) * (likelihood.outcome.q + 1)
+    for part in likelihood.blocks(max(256, _BLOCK // width)):
+        if part.marginal is not None:
+            value, score = _mixed(part, thetas)
+            values, scores = values + value, scores + score
+            continue
+        design, w = part.designs[0], part.weights
+        logarithms, first = part.outcome.slopes(design.etas(thetas), part.seen[:])
+        values += logarithms @ w
+        scores += design.adjoints(thetas, first * w[:, None])
     return values, scores
 
 
-def _blocks(likelihood: RegressionLikelihood, chains: int) -> Iterator[RegressionLikelihood]:
-    """Parts of the rows that fit in the cache."""
-    width = chains * len(likelihood.designs) * (likelihood.outcome.q + 1)
-    step = max(256, _BLOCK // width)
-    if step >= likelihood.n:
-        yield likelihood
-        return
-    for start in range(0, likelihood.n, step):
-        yield likelihood.take(slice(start, start + step))
-
-
-def _plain(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """Values (c,) and scores (c, size) where no predictor is private."""
-    design, w = likelihood.designs[0], likelihood.weights
-    value, first = likelihood.outcome.slopes(design.etas(thetas), likelihood.seen[:])
-    return value @ w, design.adjoints(thetas, first * w[:, None])
-
-
 def _mixed(likelihood: RegressionLikelihood, thetas: Array) -> tuple[Array, Array]:
-    """The same, summed over the configurations of private predictors."""
+    """`scores_at` over the configurations of private predictors, without the constant."""
     marginal, w, m = likelihood.marginal, likelihood.weights, likelihood.n_outcome
     assert marginal is not None
     assert likelihood.B is not None
@@ -352,15 +312,8 @@ class EvenLevel:
     covariates. The density is that of the parameters: the Jacobian from the probabilities to the
     linear predictors, and from these to the parameters, is included. It is `slope` for two
     categories, the product of the probabilities for a multinomial logit, and the product of
-    logistic densities at the thresholds for ordered categories.
-
-    Parameters
-    ----------
-    outcome : Categorical
-    design : Predictors
-        Of one row: the covariates of the place, such as their means.
-    constant : int, optional
-        The covariate that is the constant; none where thresholds stand for it.
+    logistic densities at the thresholds for ordered categories. `design` has the covariates of the
+    place in one row; `constant` is the one that is constant, None where thresholds stand for it.
     """
 
     outcome: Categorical
@@ -469,19 +422,10 @@ _FREE = 1e-9  # variance of a sum of indicators, relative to theirs, from which 
 class Indicators:
     """Decoded reports of one variable.
 
-    Parameters
-    ----------
-    phi : array, shape (u, k)
-        The estimate that each distinct report is on its own; each row sums to one.
-    place : array of int64, shape (n,)
-        Row of `phi` of each report.
-    noise : array, shape (k, k)
-        Estimate of the weighted sum over the reports of the covariances that the randomisation
-        gives to their rows.
-    is_open : bool
-        Whether other answers than those listed are possible. The listed ones are taken to be all.
-    unlisted : float
-        Estimated weighted share of other answers, over its standard error.
+    `phi`, (u, k), is the estimate that each distinct report is on its own, rows summing to one, and
+    `place`, (n,), the row of each report. `noise`, (k, k), estimates the weighted sum over reports
+    of the covariances by randomisation. `is_open` says whether other answers than those listed are
+    possible, which are taken to be all; `unlisted` is their share over its standard error.
     """
 
     phi: Array
@@ -498,53 +442,28 @@ class Indicators:
 def unbiased_indicators(
     reports: Reports, weights: Array | None = None, candidates: Any = None
 ) -> Indicators:
-    """Decode reports of one mechanism.
+    """Decode reports of one mechanism; the `weights`, (n,), are not all zero.
 
     Indicators of a true category sum to one, while those of bits do so on average only. What the
     sum lacks of one is handed out by the covariance of the indicators with their sum: this is the
     unbiased estimate of smallest variance that sums to one, for every score of the categories.
-
-    Parameters
-    ----------
-    reports : Reports
-    weights : array, shape (n,), optional
-        Weights of the reports, not all zero.
-    candidates : sequence of str, optional
-        For mechanisms with an open alphabet; they are taken to be all answers.
-
-    Raises
-    ------
-    NotIdentified
-        If the reports do not determine the answers.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> reports = ldp.KRR(("a", "b", "c"), epsilon=1.0).parse("answer", ["b", "a", "b"])
-    >>> unbiased_indicators(reports).rows()[0].round(3).tolist()
-    [-0.582, 2.164, -0.582]
     """
-    given = np.ones(len(reports)) if weights is None else weights
-    decoded = decode(reports, given, candidates)
-    seen = np.bincount(decoded.place, given, len(decoded.phi))
-    spread: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
+    w = np.ones(len(reports)) if weights is None else weights
+    decoded = decode(reports, w, candidates)
+    seen = np.bincount(decoded.place, w, len(decoded.phi))
+    noise: Any = sum(law.noise(seen[rows] @ decoded.phi[rows]) for rows, law in decoded.laws)
     lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
-    share = float(given @ lacking / given.sum())
-    se = float(np.sqrt(given**2 @ (lacking - share) ** 2) / given.sum())
-    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), spread)
-    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
-    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
-
-
-def _summed_to_one(phi: Array, noise: Array) -> tuple[Array, Array]:
-    """Indicators whose rows sum to one, and their covariance."""
+    share = float(w @ lacking / w.sum())
+    se = float(np.sqrt(w**2 @ (lacking - share) ** 2) / w.sum())
+    phi = np.asarray(decoded.phi, dtype=np.float64)
     with_sum = noise.sum(axis=1)
     size = float(with_sum.sum())
-    if size <= _FREE * float(np.trace(noise)):
-        return phi, noise  # they do
-    share = with_sum / size
-    found = phi + np.outer(1.0 - phi.sum(axis=1), share)
-    return found, noise - size * np.outer(share, share)
+    if size > _FREE * float(np.trace(noise)):  # rows do not sum to one
+        load = with_sum / size
+        phi = phi + np.outer(1.0 - phi.sum(axis=1), load)
+        noise = noise - size * np.outer(load, load)
+    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
+    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
 
 
 def stacked_indicators(
@@ -567,24 +486,6 @@ def stacked_indicators(
         else:
             parts.append(np.zeros((len(group), len(group.mechanism.labels(candidates)))))
     return np.concatenate(parts), np.asarray(noise), is_open
-
-
-def crossed_indicators(each: Sequence[Array]) -> Array:
-    """Indicators of the combinations of variables that were randomised independently.
-
-    Parameters
-    ----------
-    each : sequence of arrays, shape (n, k_v)
-
-    Returns
-    -------
-    array, shape (n, C)
-        Products, the last variable fastest, as `answers.crossed` has them.
-    """
-    found = each[0]
-    for other in each[1:]:
-        found = (found[:, :, None] * other[:, None, :]).reshape(len(found), -1)
-    return found
 
 
 # -- Parameters of a regression: where iterations start, and in which units they are measured -----
