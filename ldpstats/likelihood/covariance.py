@@ -28,7 +28,6 @@ __all__ = [
     "subset_bits",
     "uniformised",
     "uniformised_fpe16",
-    "variances_multinomial",
 ]
 
 
@@ -264,17 +263,6 @@ def multinomial(m: npt.ArrayLike, n: float) -> Covariance:
     m = probabilities("m", m)
     n = positive("n", n)
     return Covariance(m / n, np.array([[-1.0 / n]]), m[:, None])
-
-
-def variances_multinomial(m: npt.ArrayLike, n: npt.ArrayLike) -> Array:
-    """Variances m (1 - m)/n of frequencies, or of bit means, for many surveys at once."""
-    m = np.asarray(m, dtype=np.float64)
-    n = np.asarray(n, dtype=np.float64)
-    if not np.all((m >= 0) & (m <= 1)):
-        raise InvalidArgument("m", m, "must hold probabilities in [0, 1]")
-    if not np.all(n > 0):
-        raise InvalidArgument("n", n, "must be positive")
-    return np.asarray(m * (1 - m) / n, dtype=np.float64)
 
 
 def independent_bits(

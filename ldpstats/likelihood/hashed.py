@@ -496,7 +496,7 @@ class CohortMoments(Moments):
         return int(sum(source.reports.sum() for source in self.sources))
 
     @property
-    def condition(self) -> float:
+    def condition(self) -> float:  # type: ignore[override]
         """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
         found = []
         for source in self.sources:
@@ -520,7 +520,7 @@ class CohortMoments(Moments):
         return replace(self, sources=tuple(source.take(index) for source in self.sources))
 
     @property
-    def has_errors(self) -> bool:
+    def has_errors(self) -> bool:  # type: ignore[override]
         return self.k <= LARGEST_DENSE
 
     def merged(self, others: Sequence[Moments]) -> CohortMoments | None:
@@ -707,7 +707,7 @@ class CohortMoments(Moments):
     # -- what can be tested ------------------------------------------------------------------
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[Check, ...]:  # type: ignore[override]
         return (Check.CELLS,)
 
     def cell_bounds(self) -> tuple[CellBounds, ...]:
@@ -830,7 +830,7 @@ class CohortMoments(Moments):
         return problem
 
     @cached_property
-    def collisions(self) -> float:
+    def collisions(self) -> float:  # type: ignore[override]
         """Sum of the squared frequencies of the answers that are not listed, from the residuals.
 
         The moment estimate: squared residuals are on average those of noise and, in proportion to
@@ -846,7 +846,7 @@ class CohortMoments(Moments):
         return max(0.0, float((statistic - mean) / rate))
 
     @property
-    def dispersion(self) -> float:
+    def dispersion(self) -> float:  # type: ignore[override]
         """How much larger variances are, on average, than those of the reports alone."""
         return self.dispersion_by(self.collisions)
 

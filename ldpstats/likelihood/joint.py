@@ -773,7 +773,7 @@ class PooledEquations(Equations):
         return self.equations
 
     @property
-    def condition(self) -> float:
+    def condition(self) -> float:  # type: ignore[override]
         """That of the best source, or of all together, whichever is smaller."""
         best = min(problem.condition for problem in self.given)
         return min(best, super().condition) if self.is_dense else best
