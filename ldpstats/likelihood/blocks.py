@@ -1,6 +1,7 @@
 """Designs of blocks: which categories each label of a report stands for.
 
-`base` says what every design answers, `hadamard`, `projective` and `single` are the designs.
+Hadamard response takes its blocks from the rows of Hadamard matrices, projective geometry response
+from points and hyperplanes over a field of q elements; of k-RR each label stands for one category.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = ["BlockDesign", "HadamardDesign", "ProjectiveDesign", "SingleDesign"]
-
-
-# -- What every design of blocks answers ----------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -232,13 +230,7 @@ class ProjectiveDesign(BlockDesign):
     vectors are orthogonal, ``x_1 y_1 + ... + x_t y_t = 0 mod q`` (Feldman, Nelson, Nguyen and
     Talwar 2022, section 3). A point is the vector whose last entry other than zero is 1; with
     that at place j, its number is ``(q^j - 1) / (q - 1) + sum_i x_i q^i`` over i < j, from j = 0.
-
-    Parameters
-    ----------
-    k : int
-        Number of categories, at most ``(q^t - 1) / (q - 1)``.
-    q, t : int
-        A prime, and the length of the vectors, at least 2.
+    There are at most ``(q^t - 1) / (q - 1)`` categories.
 
     Examples
     --------
@@ -295,18 +287,15 @@ class ProjectiveDesign(BlockDesign):
             one += twice * (turned * np.exp(-2j * np.pi * a / q)).real
         inner = self._orthogonal(c[:split], t - 1)
         every = np.append(inner, c[:split].sum())[self._point_of[: q ** (t - 1)]]
-        within = zero.reshape(-1)[self._vectors(t - 1)] / q + inner
+        # numbers sum_i x_i q^i of the vectors of all points of length t - 1
+        vectors = np.concatenate([q**j + np.arange(q**j) for j in range(t - 1)])
+        within = zero.reshape(-1)[vectors] / q + inner
         return np.concatenate([within, one.reshape(-1) / q + every])
 
     @cached_property
     def _times(self) -> Array:
         """Multiplication table of the field, shape (q, q)."""
         return np.asarray(np.outer(np.arange(self.q), np.arange(self.q)) % self.q)
-
-    def _vectors(self, t: int) -> Array:
-        """Numbers ``sum_i x_i q^i`` of the vectors of all points of length t."""
-        q = self.q
-        return np.concatenate([q**j + np.arange(q**j) for j in range(t)])
 
     @cached_property
     def _point_of(self) -> Array:
@@ -351,15 +340,12 @@ class ProjectiveDesign(BlockDesign):
 
     def own_label(self, codes: Array, number: Array) -> Array:
         # number points of x's hyperplane by those of the space without x's last place
-        return self._label(codes, self._coordinates_of_space(number, self.t - 1), 0)
+        return self._label(codes, ProjectiveDesign(1, self.q, self.t - 1).coordinates(number), 0)
 
     def other_label(self, codes: Array, number: Array) -> Array:
         # a point off the hyperplane has one multiple whose product with x is one
         digits = number[:, None] // self.q ** np.arange(self.t - 1) % self.q
         return self._label(codes, digits, 1)
-
-    def _coordinates_of_space(self, points: Array, t: int) -> Array:
-        return ProjectiveDesign(1, self.q, t).coordinates(points)
 
     def _label(self, codes: Array, free: Array, product: int) -> Array:
         """The point whose product with x is given, from its entries but that at x's last place."""
@@ -382,13 +368,7 @@ def _points(q: int, t: int) -> int:
 
 @dataclass(frozen=True)
 class SingleDesign(BlockDesign):
-    """A label for each of k categories, its only own one.
-
-    Examples
-    --------
-    >>> SingleDesign(3).tallies(np.array([5, 2, 3]))
-    array([5, 2, 3])
-    """
+    """A label for each of k categories, its only own one."""
 
     k: int
     size = 1

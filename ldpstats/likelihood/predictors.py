@@ -117,8 +117,8 @@ class ParametricRegression:
     @cached_property
     def _bends(self) -> list[list[PolynomialMatrix]]:
         """Its second derivatives, by pairs of parameters."""
-        first = [_slope(self._whole, a) for a in range(self.m)]
-        return [[_slope(own, b) for b in range(self.m)] for own in first]
+        first = [self._whole.derivative(a) for a in range(self.m)]
+        return [[by_a.derivative(b) for b in range(self.m)] for by_a in first]
 
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
@@ -242,13 +242,6 @@ class _Answers:
         each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
         away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
         return np.concatenate([found, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
-
-
-def _slope(Q: PolynomialMatrix, a: int) -> PolynomialMatrix:
-    """The derivative of a matrix by parameter a, as polynomials."""
-    lower = Q.exponents.copy()
-    lower[:, a] = np.maximum(lower[:, a] - 1, 0)
-    return PolynomialMatrix(lower, Q.coefficients * Q.exponents[:, a, None, None])
 
 
 # -- The likelihood of a regression and its score at many parameter vectors at once ---------------
