@@ -203,35 +203,6 @@ def test_gap_is_the_certificate_it_says(z: float) -> None:
     assert loose.converged and fit.gap < loose.gap <= 1e-3
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"weights": np.ones(5)}, r"weights=.*shape \(6,\)"),
-        ({"weights": np.zeros(6)}, "weights=.*at least one"),
-        ({"weights": np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])}, "weights=.*negative"),
-        ({"rhs": np.ones(95)}, r"rhs=.*shape \(96,\)"),
-        ({"rhs": np.full(96, np.nan)}, "rhs=.*finite"),
-        ({"penalty": np.ones(39)}, r"penalty=.*shape \(40,\)"),
-        ({"penalty": np.full(40, -1.0)}, "penalty=.*negative"),
-        ({"penalty": np.inf}, "penalty=.*finite"),
-    ],
-)
-def test_bad_problems(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        replace(case(), **change).fit()
-
-
-def test_bad_options() -> None:
-    for options, message in [
-        ({"start": np.zeros(41)}, "start=.*shape"),
-        ({"start": np.full(40, -0.1)}, "start=.*negative"),
-        ({"tol": np.nan}, "tol=nan.*positive"),
-        ({"max_iter": -1}, "max_iter=-1"),
-    ]:
-        with pytest.raises(InvalidArgument, match=message):
-            case().fit(**options)
-
-
 def test_penalty_levels() -> None:
     assert penalty_level("universal", 500) == pytest.approx(np.sqrt(2.0 * np.log(500)))
     assert penalty_level("universal", 1) == 0.0
