@@ -89,8 +89,8 @@ class Covariance:
     @classmethod
     def dense(cls, matrix: npt.ArrayLike) -> Covariance:
         """Wrap a symmetric (k, k) matrix."""
-        core = finite_array("matrix", matrix, 2)
-        return cls(np.zeros(core.shape[0]), core)
+        core = np.asarray(matrix, dtype=np.float64)
+        return cls(np.zeros(len(core)), core)
 
     @property
     def size(self) -> int:

@@ -71,7 +71,6 @@ __all__ = [
     "HashDesign",
     "LabelNoise",
     "Noise",
-    "is_identified",
     "least_squares",
     "undetermined",
 ]
@@ -218,18 +217,13 @@ class HashDesign:
             return mirrored(out)
         out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
         for start in range(0, C, step):
-            part = slice(start, start + step)
-            H = self._incidence(part)
-            out += (H * weights[part].reshape(-1, 1)).T @ H
+            H = self.incidence(start, step)
+            out += (H * weights[start : start + step].reshape(-1, 1)).T @ H
         return mirrored(out)
 
-    def incidence(self, c: int) -> Array:
-        """H_c, shape (m, S): the rows of H that belong to cohort c."""
-        return self._incidence(slice(c, c + 1))
-
-    def _incidence(self, part: slice) -> Array:
-        """The rows of H that belong to some cohorts, m of each."""
-        cells, m = self.cells[part], self.n_cells
+    def incidence(self, c: int, count: int = 1) -> Array:
+        """The rows of H, (count m, S), of cohort c, or of `count` cohorts from there on."""
+        cells, m = self.cells[c : c + count], self.n_cells
         C, S, _ = cells.shape
         out = np.zeros((C, m + 1, S))
         out[np.arange(C)[:, None, None], cells, np.arange(S)[:, None]] = 1.0
@@ -420,11 +414,6 @@ def undetermined(
     return np.flatnonzero(np.abs(found.p - probe) > _APART)
 
 
-def is_identified(design: HashDesign, weights: Array) -> bool:
-    """Whether the equations determine every candidate; see `undetermined`."""
-    return undetermined(design, weights).size == 0
-
-
 def inverted(M: Array) -> Array | None:
     """Inverse by Cholesky of M, shape (S, S), which is overwritten; None where it is singular."""
     from scipy.linalg import lapack
@@ -578,7 +567,7 @@ class CohortMoments(Moments):
             _ = self.inverse
             return
         source = self.single("inversion")
-        if self.k > self.n_equations or not is_identified(source.design, source.weights):
+        if self.k > self.n_equations or undetermined(source.design, source.weights).size:
             raise NotIdentified(self.describe())
 
     @cached_property
@@ -966,16 +955,32 @@ class Noise(ABC):
     is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
 
     @abstractmethod
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        """The d and l, (C, m), of the covariance diag(d) - l l' of one report's cells."""
 
     @abstractmethod
     def gradient_variances(self, source: CohortSource) -> Array:
         """Variance, shape (S,), of each entry of ``A' D t``, from the cells as observed."""
 
-    @abstractmethod
+    def spread(self, source: CohortSource, p: Array) -> Array:
+        """``A' D V D A`` of shape (S, S): the covariance of the right-hand side ``A' D t``."""
+        diagonal, loading = self.cells(source, source.cell_means(p))
+        scale = source.noise_weights
+        total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
+        mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
+        total -= mean.T @ mean
+        return total
+
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
         """Mean and variance of ``(t - E t)' D (t - E t)`` when the frequencies are p."""
+        means = source.cell_means(p)
+        diagonal, loading = self.cells(source, means)
+        square, tilt = loading**2, 1.0 - 2.0 * means
+        variances = diagonal - square
+        # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
+        single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
+        pairs = _pairs(square) + (variances**2).sum(axis=1)
+        return _moments(source, variances, single, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1141,17 +1146,12 @@ class LabelNoise(Noise):
     shared: float = 0.0
     is_labels: ClassVar[bool] = True
 
-    def spread(self, source: CohortSource, p: Array) -> Array:
-        m = source.cell_means(p)
-        return _spread(source, m, m)
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        return means, means
 
     def gradient_variances(self, source: CohortSource) -> Array:
         # the centring is the same whichever label is reported
         return np.asarray(source.design.slope**2 * source.cell_noise()[0])
-
-    def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        m = source.cell_means(p)
-        return _misfit(source, m, m, m)
 
 
 @dataclass(frozen=True)
@@ -1164,11 +1164,16 @@ class BitNoise(Noise):
         """The probability that an answer that is not listed is held and owns two given cells."""
         return max(1.0 - float(p.sum()), 0.0) * self.shared
 
+    def cells(self, source: CohortSource, means: Array) -> tuple[Array, Array]:
+        """Of bits of which an answer owns one."""
+        loading = source.design.slope * _shares(source, means)
+        return means * (1.0 - means) + loading**2, loading
+
     def spread(self, source: CohortSource, p: Array) -> Array:
         """From the covariance of two bits, ``slope^2 (P(both owned) - P(j owned) P(k owned))``."""
+        if source.design.cells.shape[2] == 1:
+            return super().spread(source, p)
         design, means = source.design, source.cell_means(p)
-        if design.cells.shape[2] == 1:
-            return _spread(source, *_single_bits(source, means))
         gain, rest, scale = design.slope**2, self._rest(p), source.noise_weights
         own = _shares(source, means)
         diagonal = means * (1.0 - means) + gain * (own**2 - rest)
@@ -1188,14 +1193,13 @@ class BitNoise(Noise):
         return np.asarray(source.design.slope**2 * ((1.0 - 2.0 * r) * own + r**2 * every))
 
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        means = source.cell_means(p)
         if source.design.cells.shape[2] == 1:
-            return _misfit(source, means, *_single_bits(source, means))
+            return super().misfit(source, p)
         # With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
         # reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
         # entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
         # `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
-        design, rest = source.design, self._rest(p)
+        design, rest, means = source.design, self._rest(p), source.cell_means(p)
         own, tilt = _shares(source, means), 1.0 - 2.0 * means
         variances = means * (1.0 - means)
         every = np.ones_like(own)
@@ -1212,33 +1216,6 @@ class BitNoise(Noise):
 def _shares(source: CohortSource, m: Array) -> Array:
     """Share of the answers that own each cell, from the means of the cells."""
     return np.asarray((m - source.offset) / source.design.slope + source.design.background)
-
-
-def _single_bits(source: CohortSource, means: Array) -> tuple[Array, Array]:
-    """Diagonal and loading, see `_spread`, of bits of which an answer owns one."""
-    loading = source.design.slope * _shares(source, means)
-    return means * (1.0 - means) + loading**2, loading
-
-
-def _spread(source: CohortSource, diagonal: Array, loading: Array) -> Array:
-    """`Noise.spread` if one report's cells have the covariance diag(d) - l l', (C, m) both."""
-    scale = source.noise_weights
-    total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
-    mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
-    total -= mean.T @ mean
-    return total
-
-
-def _misfit(
-    source: CohortSource, means: Array, diagonal: Array, loading: Array
-) -> tuple[float, float]:
-    """`Noise.misfit` where one report's cells have the covariance diag(d) - l l'; see `_spread`."""
-    square, tilt = loading**2, 1.0 - 2.0 * means
-    variances = diagonal - square
-    # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
-    single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
-    pairs = _pairs(square) + (variances**2).sum(axis=1)
-    return _moments(source, variances, single, pairs)
 
 
 def _moments(

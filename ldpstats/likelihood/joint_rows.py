@@ -666,9 +666,7 @@ class BloomRows(Rows):
     def mix(self, p: Array) -> Array:
         out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])
         if out.size * p.size < _LARGE:
-            for part, block in self.blocks():
-                out[part] = block @ p
-            return out
+            return super().mix(p)
         from ldpstats.kernels.cells import bloom_mix, bloom_two_mix
 
         held = np.flatnonzero(p)  # most candidates are absent where a maximum is

@@ -100,13 +100,19 @@ class Rows(ABC):
         """Natural logarithm, shape (u,), of the factor taken out of each row."""
         return np.zeros(self.shape[0])
 
-    @abstractmethod
     def mix(self, p: Array) -> Array:
         """W p, shape (u,): the scaled probability of each report under p."""
+        out = np.empty(self.shape[0])
+        for part, block in self.blocks():
+            out[part] = block @ p
+        return out
 
-    @abstractmethod
     def adjoint(self, v: Array) -> Array:
         """W' v, shape (k,)."""
+        out = np.zeros(self.shape[1])
+        for part, block in self.blocks():
+            out += v[part] @ block
+        return out
 
     def mix_each(self, p: Array) -> Array:
         """`mix` of several p, shape (c, k), at once: shape (c, u)."""
@@ -381,18 +387,6 @@ class UnaryRows(Rows):
     @cached_property
     def log_scale(self) -> Array:
         return log_noise(self.packed, self.p0, self.k)
-
-    def mix(self, p: Array) -> Array:
-        out = np.empty(self.shape[0])
-        for part, block in self.blocks():
-            out[part] = block @ p
-        return out
-
-    def adjoint(self, v: Array) -> Array:
-        out = np.zeros(self.k)
-        for part, block in self.blocks():
-            out += v[part] @ block
-        return out
 
     def take(self, start: int, stop: int) -> Array:
         bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
