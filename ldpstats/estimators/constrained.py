@@ -112,9 +112,9 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
                 problem.status,
                 "no distribution meets them all, with p >= 0 and sum(p) = 1; relax or remove some",
             )
-        found = np.maximum(p.value, 0.0)
-        if W.mix(found).min() > 0.0:
-            return np.asarray(found)
+        point = np.maximum(p.value, 0.0)
+        if W.mix(point).min() > 0.0:
+            return np.asarray(point)
     raise InvalidArgument(
         "constraints",
         "too tight",

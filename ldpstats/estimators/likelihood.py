@@ -128,13 +128,13 @@ class MLE(LikelihoodEstimator):
         W, n = observed(problem)
         target = gap_target(problem.nobs, self.tol)
         if self.constraints is None:
-            found, how = maximise(W, n, target, self.tol is None, self.max_iter)
+            ascent, how = maximise(W, n, target, self.tol is None, self.max_iter)
         else:
             from ldpstats.estimators.constrained import constrained_maximum
 
-            found = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
-            how = f"sequential quadratic programming, {found.n_iter} iterations"
-        return report(found, problem.nobs, how, target)
+            ascent = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
+            how = f"sequential quadratic programming, {ascent.n_iter} iterations"
+        return report(ascent, problem.nobs, how, target)
 
 
 def refitted(W: Rows, n: Array, start: Array | None, model: DenseModel | None = None) -> Solution:
@@ -147,13 +147,13 @@ def refitted(W: Rows, n: Array, start: Array | None, model: DenseModel | None = 
     target = gap_target(nobs, None)
     if start is not None and model is not None:
         rows, shared = W.prepared(), lambda *_: model
-        found = proximal_newton(rows, n, start, target, STEP, _PROXIMAL, shared, np.inf)
-        if found.converged:
-            how = f"Newton with the Hessian of other reports, {found.n_iter} iterations"
-            return report(found, nobs, how, target)
-        start = found.p
-    found, how = maximise(W, n, target, True, start=start)
-    return report(found, nobs, how, target)
+        ascent = proximal_newton(rows, n, start, target, STEP, _PROXIMAL, shared, np.inf)
+        if ascent.converged:
+            how = f"Newton with the Hessian of other reports, {ascent.n_iter} iterations"
+            return report(ascent, nobs, how, target)
+        start = ascent.p
+    ascent, how = maximise(W, n, target, True, start=start)
+    return report(ascent, nobs, how, target)
 
 
 def model_of_refits(W: Rows, n: Array, p: Array) -> DenseModel | None:
@@ -186,16 +186,16 @@ def maximise(
         last = LAST_STEP if by_step else np.inf
         goal = min(target, 1e-12) if small else target
         if not W.is_structured or (_is_sampled(W) and has_few_reports(W)):
-            found = newton(W, n, goal, start, last, max_iter)
-            how = f"Newton, {found.n_iter} iterations"
-            return replace(found, converged=found.gap <= target), how
+            ascent = newton(W, n, goal, start, last, max_iter)
+            how = f"Newton, {ascent.n_iter} iterations"
+            return replace(ascent, converged=ascent.gap <= target), how
         W = W.prepared()
         first, how = _by_products(W, n, target, by_step, max_iter, start)
         if (first.converged and not small) or k > _DENSE_K:
             return first, how
-        found = newton(W, n, goal, first.p, last, max_iter)
-        how += f"; Newton, {found.n_iter} iterations"
-        return Ascent(found.p, found.gap, first.n_iter + found.n_iter, found.gap <= target), how
+        ascent = newton(W, n, goal, first.p, last, max_iter)
+        how += f"; Newton, {ascent.n_iter} iterations"
+        return Ascent(ascent.p, ascent.gap, first.n_iter + ascent.n_iter, ascent.gap <= target), how
 
     if start is not None:
         return solve(W, n)
@@ -220,14 +220,14 @@ def _by_products(
         model_at = LowRankModel.at
     stale = np.inf if joint or table else STALE  # models of joint reports are costly
     begin = starting_point(W, n) if begin is None else begin
-    found = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
+    ascent = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
     name = "Newton with a sampled Hessian" if joint else "proximal Newton"
-    how = f"{name}, {found.n_iter} iterations"
-    if not table or found.converged:
-        return found, how
-    inner = interior_newton(W, n, found.p, target, last, max_iter)
+    how = f"{name}, {ascent.n_iter} iterations"
+    if not table or ascent.converged:
+        return ascent, how
+    inner = interior_newton(W, n, ascent.p, target, last, max_iter)
     how += f"; interior point method, {inner.n_iter} iterations"
-    return replace(inner, n_iter=found.n_iter + inner.n_iter), how
+    return replace(inner, n_iter=ascent.n_iter + inner.n_iter), how
 
 
 def _is_large_table(W: Rows) -> bool:
@@ -306,11 +306,11 @@ class EM(LikelihoodEstimator):
         last = STEP if self.tol is None else np.inf
 
         def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-            found = squarem(rows.prepared(), counts, target, self.max_iter, last)
-            return found, f"EM, {found.n_iter} steps"
+            ascent = squarem(rows.prepared(), counts, target, self.max_iter, last)
+            return ascent, f"EM, {ascent.n_iter} steps"
 
-        found, how = maximise_reduced(W, n, target, solve)
-        return report(found, problem.nobs, how, target)
+        ascent, how = maximise_reduced(W, n, target, solve)
+        return report(ascent, problem.nobs, how, target)
 
 
 def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = np.inf) -> Ascent:
@@ -469,12 +469,12 @@ class CvxpyMLE(LikelihoodEstimator):
         p, status, n_iter = _by_cones(W, n)
         gap = certified_gap(W, n, p) if W.mix(p).min() > 0.0 else np.inf
         how = f"CLARABEL, {status}, gap {gap:.1e}"
-        found = Ascent(p, gap, n_iter, gap <= target)
-        if self.tol is None or not found.converged:
+        ascent = Ascent(p, gap, n_iter, gap <= target)
+        if self.tol is None or not ascent.converged:
             polished, steps = maximise(W, n, target, self.tol is None, start=p)
-            found = Ascent(polished.p, polished.gap, n_iter + polished.n_iter, polished.converged)
+            ascent = Ascent(polished.p, polished.gap, n_iter + polished.n_iter, polished.converged)
             how += f"; polished by {steps}"
-        return report(found, problem.nobs, how, target)
+        return report(ascent, problem.nobs, how, target)
 
 
 def _by_cones(W: Rows, n: Array) -> tuple[Array, str, int]:
@@ -612,10 +612,10 @@ class Smoothed(LikelihoodEstimator):
             raise InvalidArgument("edges", self.edges, remedy)
         W = W.prepared()
         penalty = self._chosen(W, n, edges) if self.penalty is None else float(self.penalty)
-        found, df, target = self._at(W, n, edges, penalty)
+        ascent, df, target = self._at(W, n, edges, penalty)
         how = f"penalty {penalty:.3g}" + (" (chosen)" if self.penalty is None else "")
-        how = f"likelihood with {how}, {df:.1f} effective parameters, {found.n_iter} Newton steps"
-        return report(found, problem.nobs, how, target)
+        how = f"likelihood with {how}, {df:.1f} effective parameters, {ascent.n_iter} Newton steps"
+        return report(ascent, problem.nobs, how, target)
 
     def _at(self, W: Rows, n: Array, edges: Array, penalty: float) -> tuple[Ascent, float, float]:
         f = Penalised(W, n, penalty * roughness(edges))
@@ -631,9 +631,9 @@ class Smoothed(LikelihoodEstimator):
             W, edges = DenseRows(merged / np.diff(edges[starts]), W.log_scale), edges[starts]
         best, chosen = -np.inf, 0.0
         for penalty in _PENALTIES:
-            found, df, _ = self._at(W, n, edges, penalty)
-            value = float(n @ np.log(W.mix(found.p))) - _COST * df
-            if found.converged and value >= best:
+            ascent, df, _ = self._at(W, n, edges, penalty)
+            value = float(n @ np.log(W.mix(ascent.p))) - _COST * df
+            if ascent.converged and value >= best:
                 best, chosen = value, penalty
         return chosen
 

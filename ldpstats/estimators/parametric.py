@@ -147,9 +147,9 @@ def continued(likelihood: ParametricLikelihood, x: Array) -> tuple[Array, bool]:
     it is the same; beyond, its distances keep the law that they have inside.
     """
     lower, upper = wide_bounds(likelihood.k, likelihood.m)
-    found = climb(likelihood, x[None], lower, upper, barrier=1e-6).x[0]
-    inside = bool(np.all((found > lower + 1e-3) & (found < upper - 1e-3)))
-    return found, inside
+    x_max = climb(likelihood, x[None], lower, upper, barrier=1e-6).x[0]
+    inside = bool(np.all((x_max > lower + 1e-3) & (x_max < upper - 1e-3)))
+    return x_max, inside
 
 
 # -- An interior-point method for many small likelihoods at once, with bounds and fixed entries ---

@@ -254,40 +254,40 @@ def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
 
 
 def flat_direction(
-    objective: Objective, found: Maximum, units: Array, free: Mask | None = None
+    objective: Objective, maximum: Maximum, units: Array, free: Mask | None = None
 ) -> Array | None:
     """How much each parameter takes part in maxima at infinity, see `Found`; None if it is finite.
 
     Directions in which the objective is nearly flat, and that of an estimate that is far out, are
     followed further out: it does not fall where the maximum is at infinity.
     """
-    free = np.ones(found.theta.shape, dtype=bool) if free is None else free
+    free = np.ones(maximum.theta.shape, dtype=bool) if free is None else free
     if not free.any():
         return None
     own = units[np.ix_(free, free)]
-    toward = np.linalg.solve(own, found.theta[free])
-    curved = -own.T @ found.hessian[np.ix_(free, free)] @ own
-    is_far = _size(found.theta, units) >= _SUSPECT
+    toward = np.linalg.solve(own, maximum.theta[free])
+    curved = -own.T @ maximum.hessian[np.ix_(free, free)] @ own
+    is_far = _size(maximum.theta, units) >= _SUSPECT
     axes = [toward] if is_far else []
     if np.isfinite(curved).all():
         size, vectors = np.linalg.eigh(curved)
         # of a rare covariate, one unit is many standardised ones: nothing may look far out
-        if not is_far and (size[0] >= _CURVED or not found.converged):
+        if not is_far and (size[0] >= _CURVED or not maximum.converged):
             return None
         axes += list(vectors[:, (size < _CURVED) | (size == size[0])].T)
     flat = np.zeros((2, int(free.sum())))
     for axis in axes:
         axis = axis / np.linalg.norm(axis)
         for side in (1.0, -1.0) if axis @ toward >= 0.0 else (-1.0, 1.0):
-            move = np.zeros(found.theta.shape)
+            move = np.zeros(maximum.theta.shape)
             move[free] = own @ axis * side
-            if objective.value(found.theta + _OUT * move) > found.value - _FALL:
+            if objective.value(maximum.theta + _OUT * move) > maximum.value - _FALL:
                 goes = np.abs(own @ axis) / np.abs(np.diagonal(own))
                 flat = np.maximum(flat, [np.minimum(np.abs(axis), goes), goes])
                 break
     if not flat.any():
         return None
-    whole = np.zeros((2, len(found.theta)))
+    whole = np.zeros((2, len(maximum.theta)))
     whole[:, free] = flat
     return whole
 
@@ -802,14 +802,16 @@ def _end_of_path(target: CorrectedLikelihood, begin: Array) -> tuple[Array | Non
     at, t, step, total = begin, 0.0, _FIRST, 0
     while t < 1.0:
         ahead = min(1.0, t + step)
-        found, n_iter = _local_maximum(target.smoothed(ahead) if ahead < 1.0 else target, at, begin)
+        maximum, n_iter = _local_maximum(
+            target.smoothed(ahead) if ahead < 1.0 else target, at, begin
+        )
         total += n_iter
-        if found is None or target.moved(at, found) > 8.0 * _LONGEST_CHANGE * step / _FIRST:
+        if maximum is None or target.moved(at, maximum) > 8.0 * _LONGEST_CHANGE * step / _FIRST:
             step /= 2.0
             if step < _LEAST:
                 return None, total
             continue
-        at, t, step = found, ahead, 2.0 * step
+        at, t, step = maximum, ahead, 2.0 * step
     return at, total
 
 
@@ -877,7 +879,7 @@ class Penalised:
     bend: Array | None = None
 
     def bent_at(self, theta: Array) -> Penalised:
-        """The same with second derivatives of the penalty that were taken at theta."""
+        """This objective with second derivatives of the penalty that were taken at theta."""
         m = self.information.size
         if m <= _MOST:
             return self

@@ -119,10 +119,10 @@ def maximise_reduced(
     if small.W.shape[1] == 1:
         p = small.expanded(np.ones(1))
         return Ascent(p, certified_gap(small.whole, n, p), 0, True), "counts of revealed answers"
-    found, how = solve(small.W, small.n)
-    p = small.expanded(found.p)
+    ascent, how = solve(small.W, small.n)
+    p = small.expanded(ascent.p)
     gap = certified_gap(small.whole, n, p)
-    return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how
+    return replace(ascent, p=p, gap=gap, converged=ascent.converged and gap <= target), how
 
 
 def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) -> float:
@@ -163,14 +163,14 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
     return line_search(d, change, n, float(step.sum()), longest), change
 
 
-def report(found: Ascent, nobs: int, how: str, wanted: float) -> Solution:
+def report(ascent: Ascent, nobs: int, how: str, wanted: float) -> Solution:
     """Turn an `Ascent` into a `Solution`; warn where its gap was not reached."""
-    nats = nats_to_gain(nobs, found.gap)
-    message = f"{how}: gap {found.gap:.1e} per report, {nats:.1e} nats in all"
-    if not found.converged:
+    nats = nats_to_gain(nobs, ascent.gap)
+    message = f"{how}: gap {ascent.gap:.1e} per report, {nats:.1e} nats in all"
+    if not ascent.converged:
         message += f"; not converged, {wanted:.1e} per report was wanted"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return Solution(found.p, found.gap, found.n_iter, found.converged, message)
+    return Solution(ascent.p, ascent.gap, ascent.n_iter, ascent.converged, message)
 
 
 # -- Quadratic models of a likelihood, minimised exactly over p >= 0 -----------------------------
@@ -228,11 +228,11 @@ class DenseModel(Model):
             x = self._solved(p, g, free)
             slope = g + self.H @ x
             wrong = np.where(free, x < -p, slope < -1e-12 * np.abs(g).max())
-            found = int(wrong.sum())
-            if found == 0:
+            n_wrong = int(wrong.sum())
+            if n_wrong == 0:
                 return x
-            if found < fewest:
-                fewest, patience = found, _PIVOTS
+            if n_wrong < fewest:
+                fewest, patience = n_wrong, _PIVOTS
             else:
                 patience -= 1
             if patience < 0:  # the last of them alone
@@ -497,10 +497,10 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], DenseModel]:
         D = np.maximum(D, _LEAST_CURVATURE * D.max())
         share = v * W.mix_squares(1.0 / D)
         chance = _EVEN * n / n.sum() + (1.0 - _EVEN) * share / share.sum()
-        found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
+        drawn, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
         keep = np.zeros(n.size, dtype=bool)
-        keep[found] = True
-        H = W.select(keep).rough_gram(times * v[found] / (SAMPLE * chance[found]))
+        keep[drawn] = True
+        H = W.select(keep).rough_gram(times * v[drawn] / (SAMPLE * chance[drawn]))
         H[np.diag_indices_from(H)] += _LEAST_CURVATURE * D
         scale = np.sqrt(D / H.diagonal())
         H *= scale
@@ -517,8 +517,8 @@ def spread_out(weights: Array, m: int) -> Array:
     """
     ends = np.cumsum(weights)
     place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]
-    found = np.searchsorted(ends, place * (ends[-1] / m), side="right")
-    return np.asarray(np.minimum(found, weights.size - 1))
+    places = np.searchsorted(ends, place * (ends[-1] / m), side="right")
+    return np.asarray(np.minimum(places, weights.size - 1))
 
 
 def starting_point(W: Rows, n: Array) -> Array:

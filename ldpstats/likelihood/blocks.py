@@ -132,9 +132,9 @@ class HadamardDesign(BlockDesign):
         full.reshape(-1)[: self.k] = p
         return np.pad(full, ((0, 0), (1, 0)))
 
-    def _rows(self, found: Array) -> Array:
+    def _rows(self, values: Array) -> Array:
         """Inverse of `_spread`."""
-        return np.ascontiguousarray(found[:, 1:]).reshape(-1)[: self.k]
+        return np.ascontiguousarray(values[:, 1:]).reshape(-1)[: self.k]
 
     def document(self) -> dict[str, Any]:
         return {"kind": "hadamard", "order": self.order}
@@ -263,8 +263,8 @@ class ProjectiveDesign(BlockDesign):
         return self._orthogonal(full, self.t)
 
     def tallies(self, c: Array) -> Array:
-        found = self._orthogonal(np.asarray(c, dtype=np.float64), self.t)[: self.k]
-        return np.rint(found) if np.asarray(c).dtype.kind in "iu" else found
+        sums = self._orthogonal(np.asarray(c, dtype=np.float64), self.t)[: self.k]
+        return np.rint(sums) if np.asarray(c).dtype.kind in "iu" else sums
 
     def _orthogonal(self, c: Array, t: int) -> Array:
         """Sums of c over the points orthogonal to each point, of vectors of length t.
@@ -300,15 +300,15 @@ class ProjectiveDesign(BlockDesign):
     @cached_property
     def _point_of(self) -> Array:
         """The point that each vector of length t - 1 is a multiple of, by number; -1 for zero."""
-        q, found = self.q, [np.array([-1])]
+        q, points = self.q, [np.array([-1])]
         inverse = np.array([0] + [pow(d, -1, q) for d in range(1, q)])
         scaled = np.zeros((q, 1), dtype=np.int64)  # numbers of a times each vector of length j
         for j in range(self.t - 1):
-            found += [_points(q, j) + scaled[inverse[d]] for d in range(1, q)]
+            points += [_points(q, j) + scaled[inverse[d]] for d in range(1, q)]
             if j < self.t - 2:
                 top = self._times[:, :, None] * q**j
                 scaled = (top + scaled[:, None, :]).reshape(q, -1)
-        return np.concatenate(found)
+        return np.concatenate(points)
 
     def coordinates(self, points: Array) -> Array:
         """The vectors of points, int64 of shape (n, t)."""

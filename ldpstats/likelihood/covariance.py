@@ -146,9 +146,9 @@ class Covariance:
     def forms(self, R: npt.ArrayLike) -> Array:
         """Diagonal of R V R', shape (q,), for R of shape (q, k), in O(q k r)."""
         rows = self._contrasts(R)
-        found = _forms(rows if self.factors is None else rows @ self.factors, self.core)
-        found += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
-        return found
+        forms = _forms(rows if self.factors is None else rows @ self.factors, self.core)
+        forms += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
+        return forms
 
     def times(self, x: npt.ArrayLike) -> Array:
         """V x, shape (k,), for x of shape (k,), in O(k r)."""

@@ -410,8 +410,8 @@ def undetermined(
     """
     golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
     probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
-    found = least_squares(design, weights, design.times(probe), tol, max_iter)
-    return np.flatnonzero(np.abs(found.p - probe) > _APART)
+    fit = least_squares(design, weights, design.times(probe), tol, max_iter)
+    return np.flatnonzero(np.abs(fit.p - probe) > _APART)
 
 
 def inverted(M: Array) -> Array | None:
@@ -486,13 +486,13 @@ class CohortMoments(Moments):
 
     @property
     def condition(self) -> float:  # type: ignore[override]
-        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
-        found = []
+        """Of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        each = []
         for source in self.sources:
             slope, cells = abs(source.design.slope), source.design.n_cells
             low = source.offset - source.design.slope * source.design.background
-            found.append((slope + cells * low) / slope)
-        return float(min(found))
+            each.append((slope + cells * low) / slope)
+        return float(min(each))
 
     def single(self, what: str) -> CohortSource:
         """The only source; several are refused where an algorithm is not made for them."""
@@ -703,7 +703,7 @@ class CohortMoments(Moments):
         return tuple(source.bounds() for source in self.sources) if self.is_open else ()
 
     def information(self, p: Array) -> Array | None:
-        """That of labels at p, if nobody holds anything but the candidates; None for bits."""
+        """Of labels at p, if nobody holds anything but the candidates; None for bits."""
         if not all(source.is_labels for source in self.sources):
             return None
         return np.asarray(sum(source.information(p) for source in self.sources))
@@ -717,15 +717,15 @@ class CohortMoments(Moments):
         size = self.k * sum(source.ones.size for source in self.sources)
         if self.is_open or size > LARGEST_LIST or not all(s.is_labels for s in self.sources):
             return None
-        found = []
+        influences = []
         for source in self.sources:
             design, n = source.design, source.reports
             rows = (design.matrix() @ self.inverse).reshape(*source.ones.shape, self.k)
             law = np.maximum(source.cell_means(p), 0.0)  # of rounding
             for c in np.flatnonzero(n):
                 each = rows[c] * (source.cohort_weights[c] / n[c])
-                found.append((int(n[c]), each, law[c] / law[c].sum()))
-        return found
+                influences.append((int(n[c]), each, law[c] / law[c].sum()))
+        return influences
 
     def labels_under(self, p: Array) -> tuple[Array, Array] | None:
         own = self.own_counts()
@@ -752,8 +752,8 @@ class CohortMoments(Moments):
     def wald_law(self) -> tuple[float, float] | None:
         if not self.collisions:
             return None
-        found = self.misfit()
-        return np.inf if found is None else found.df, self.wald_variance() / (2.0 * self.k)
+        misfit = self.misfit()
+        return np.inf if misfit is None else misfit.df, self.wald_variance() / (2.0 * self.k)
 
     # -- lists that are not complete ---------------------------------------------------------
 
@@ -798,7 +798,7 @@ class CohortMoments(Moments):
         return ""
 
     def open_ended(self) -> CohortMoments:
-        """The same equations for a list that is known not to be complete.
+        """These equations for a list that is known not to be complete.
 
         Chance collisions with unlisted answers do not shrink as a cohort grows, as noise does.
         They are a second component of variance (`collisions`), and weights are one over the sum of
@@ -840,7 +840,7 @@ class CohortMoments(Moments):
         return self.dispersion_by(self.collisions)
 
     def dispersion_by(self, collisions: float) -> float:
-        """The same with the weights of these equations, for collisions that are known."""
+        """`dispersion` with the weights of these equations, for collisions that are known."""
         if not collisions:
             return 1.0
         noise = float(np.vdot(self.inverse, self._plug_in_noise))
@@ -864,12 +864,12 @@ class CohortMoments(Moments):
 
         It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
         """
-        found = self.misfit()
-        if found is None:
+        misfit = self.misfit()
+        if misfit is None:
             return True
         w = np.concatenate([source.weights for source in self.sources])
         uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
-        return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
+        return bool(2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND)
 
     @cached_property
     def _collided(self) -> tuple[Array, Array, float]:
@@ -1266,17 +1266,17 @@ def collided(
     """
     cubes, squares = np.zeros(p.size), np.zeros(p.size)
     thirds = [source.noise_third(p) for source in sources]
-    found = expected = 0.0
+    observed = expected = 0.0
     for number, c, leverage, L in _influences(sources, inverse):
         source = sources[number]
         r = residuals[number].reshape(source.ones.shape)[c]
         left = 1.0 - np.minimum(leverage, 1.0)
         g = float(source.cohort_weights[c]) ** 1.5
-        found += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
+        observed += g * float((_cube(r) - _cube(left) * thirds[number][c]).sum())
         expected += g * source.collision_third * float(_cube(left).sum())
         cubes += source.collision_third * (L * L * L).sum(axis=0)
         squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-    third = _skewed(found, expected, collisions)
+    third = _skewed(observed, expected, collisions)
     return third * cubes, squares, third
 
 
@@ -1298,22 +1298,22 @@ def roughly_collided(
         low, high = (q, high) if (w / (1.0 + w)).sum() < p.size else (low, q)
     pulls = [s.design.owners(w) for s, w in zip(sources, weights, strict=True)]
     total = np.sum(pulls, axis=0)
-    cubes, squares, found, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
+    cubes, squares, observed, expected = np.zeros(p.size), np.zeros(p.size), 0.0, 0.0
     for source, w, slope, r in zip(sources, weights, slopes, residuals, strict=True):
         left = 1.0 / (1.0 + w / every.max() * high)
         g, owners = source.weights**1.5, source.design.owners
         noise = source.noise_third(p).reshape(-1)
-        found += float((g * (_cube(r) - _cube(left) * noise)).sum())
+        observed += float((g * (_cube(r) - _cube(left) * noise)).sum())
         expected += source.collision_third * float((g * _cube(left)).sum())
         cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
         squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-    third = _skewed(found, expected, collisions)
+    third = _skewed(observed, expected, collisions)
     return third * cubes, squares, third
 
 
-def _skewed(found: float, expected: float, collisions: float) -> float:
+def _skewed(observed: float, expected: float, collisions: float) -> float:
     """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
-    ratio = found / expected if expected > 0.0 else 0.0
+    ratio = observed / expected if expected > 0.0 else 0.0
     return float(min(max(ratio, 0.0), collisions**1.5))
 
 

@@ -149,7 +149,7 @@ class JointMoments(Moments):
         return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
 
     def summing_to_one(self) -> JointMoments:
-        """The same moments from features that sum to one over the categories of their variable.
+        """These moments from features that sum to one over the categories of their variable.
 
         What a feature x has too much is taken off along a = S 1 / 1'S 1, with S the covariance of
         the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
@@ -719,9 +719,9 @@ def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
         totals[cells + a : -1],
     )
     every = float(totals[-1])
-    found = np.zeros((totals.size, totals.size))
-    whole = found[:cells, :cells].reshape(a, b, a, b)
-    of_rows, of_columns = found[:cells, cells : cells + a], found[:cells, cells + a : -1]
+    noise = np.zeros((totals.size, totals.size))
+    whole = noise[:cells, :cells].reshape(a, b, a, b)
+    of_rows, of_columns = noise[:cells, cells : cells + a], noise[:cells, cells + a : -1]
     crossed, beside = of_rows.reshape(a, b, a), of_columns.reshape(a, b, b)
     for y in range(b):
         own = first.noise(T[:, y], float(columns[y]))
@@ -734,11 +734,11 @@ def pair_noise(totals: Array, first: Decoding, second: Decoding) -> Array:
         if x < a:
             whole[x, :, x, :] += own
             beside[x] = own
-    found[cells : cells + a, :cells] = of_rows.T
-    found[cells + a : -1, :cells] = of_columns.T
-    found[cells : cells + a, cells : cells + a] = first.noise(rows, every)
-    found[cells + a : -1, cells + a : -1] = second.noise(columns, every)
-    return found
+    noise[cells : cells + a, :cells] = of_rows.T
+    noise[cells + a : -1, :cells] = of_columns.T
+    noise[cells : cells + a, cells : cells + a] = first.noise(rows, every)
+    noise[cells + a : -1, cells + a : -1] = second.noise(columns, every)
+    return noise
 
 
 def report_covariance(decoding: Decoding, p: Array) -> Array:
@@ -774,7 +774,7 @@ class PooledEquations(Equations):
 
     @property
     def condition(self) -> float:  # type: ignore[override]
-        """That of the best source, or of all together, whichever is smaller."""
+        """Of the best source, or of all together, whichever is smaller."""
         best = min(problem.condition for problem in self.given)
         return min(best, super().condition) if self.is_dense else best
 
@@ -937,13 +937,13 @@ class Decoding(ABC):
         v_i; what t lacks of it is the share of answers that are not listed, by default none.
         """
         rest = total - float(np.sum(t)) if self.is_open and total is not None else 0.0
-        every, found = np.append(t, rest), np.zeros((self.k, self.k))
+        every, noise = np.append(t, rest), np.zeros((self.k, self.k))
         for sign in (1.0, -1.0):
             part = np.maximum(sign * every, 0.0)
             size = float(part.sum())
             if size > 0.0:
-                found += sign * size * self.noise_at(part[:-1] / size)
-        return found
+                noise += sign * size * self.noise_at(part[:-1] / size)
+        return noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -955,10 +955,10 @@ class LinearDecoding(Decoding):
     def noise_at(self, q: Array) -> Array:
         # the covariance of phi is that of the truth, diag(q) - q q', and the noise
         whole = self.equations.covariance(q).matrix() * self.equations.nobs
-        found = whole - np.diag(q) + np.outer(q, q)
+        noise = whole - np.diag(q) + np.outer(q, q)
         # without noise only rounding is left, which may be negative
         least = _RESIDUE * np.abs(whole).max(initial=0.0)
-        return np.where(np.abs(found) <= least, 0.0, found)
+        return np.where(np.abs(noise) <= least, 0.0, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -1014,8 +1014,8 @@ class GroupedDecoding(Decoding):
         return self.parts
 
     def noise_at(self, q: Array) -> Array:
-        found = zip(self.shares, self.parts, strict=True)
-        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in found))
+        pairs = zip(self.shares, self.parts, strict=True)
+        return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in pairs))
 
 
 @dataclass(frozen=True, eq=False)

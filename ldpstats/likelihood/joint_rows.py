@@ -383,15 +383,15 @@ class StackedRows(Rows):
 
     def adjoint_each(self, v: Array) -> Array:
         pieces = np.split(v, self._ends[1:-1], axis=1)
-        found = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
-        return np.asarray(np.sum(found, axis=0))
+        sums = [part.adjoint_each(w) for part, w in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(sums, axis=0))
 
     def take(self, start: int, stop: int) -> Array:
-        found = []
+        blocks = []
         for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):
             if first < stop and last > start:
-                found.append(part.take(max(start - first, 0), min(stop, last) - first))
-        return np.concatenate(found) if found else np.empty((0, self.shape[1]))
+                blocks.append(part.take(max(start - first, 0), min(stop, last) - first))
+        return np.concatenate(blocks) if blocks else np.empty((0, self.shape[1]))
 
     def select(self, keep: Array) -> StackedRows:
         return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))

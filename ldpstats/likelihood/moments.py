@@ -430,11 +430,11 @@ class Equations(Moments):
         G, V = self.inverse, self.V(self.plug_in() if p is None else p)
         if np.ndim(G) < 2:
             return V.stretched(G)
-        G, found = np.asarray(G), V.transform(np.asarray(G))
+        G, spread = np.asarray(G), V.transform(np.asarray(G))
         size = np.abs(G) @ np.sqrt(V.variances())  # standard errors if nothing cancelled
-        known = np.diagonal(found) <= 1e-13 * size**2
-        found[known] = found[:, known] = 0.0  # what is left of them is rounding
-        return Covariance.dense(found)
+        known = np.diagonal(spread) <= 1e-13 * size**2
+        spread[known] = spread[:, known] = 0.0  # what is left of them is rounding
+        return Covariance.dense(spread)
 
     def null_standard_errors(self) -> Array:
         """With one equation a category, variance j depends on p_j alone, so a vertex gives it.
@@ -447,7 +447,7 @@ class Equations(Moments):
             variances = self.V(vertex).variances()
             variances[0] = self.V(np.roll(vertex, 1)).variances()[0]
             return np.asarray(np.sqrt(variances) * np.abs(G))
-        p, found = self.plug_in(), np.empty(k)
+        p, variances = self.plug_in(), np.empty(k)
         for j in range(k):
             absent = np.arange(k) == j
             others = np.where(absent, 0.0, p)
@@ -456,8 +456,8 @@ class Equations(Moments):
             g, V = np.asarray(G)[j], self.V(others / others.sum())
             without_cancellation = float(np.abs(g) @ np.sqrt(V.variances())) ** 2
             variance = float(V.transform(g[None])[0, 0])
-            found[j] = variance if variance > 1e-13 * without_cancellation else 0.0
-        return np.sqrt(found)
+            variances[j] = variance if variance > 1e-13 * without_cancellation else 0.0
+        return np.sqrt(variances)
 
     @property
     def features(self) -> tuple[float, float]:
@@ -528,11 +528,11 @@ class Equations(Moments):
         if A.ndim < 2 or len(A) < _LARGE or A.shape[1] != len(A) or not np.all(self._root > 0.0):
             return None
         try:
-            found = np.linalg.inv(A)
+            inverse = np.linalg.inv(A)
         except np.linalg.LinAlgError:
             return None
-        bound = np.linalg.norm(self._root[:, None] * A) * np.linalg.norm(found / self._root)
-        return found if bound < _CLEAR else None
+        bound = np.linalg.norm(self._root[:, None] * A) * np.linalg.norm(inverse / self._root)
+        return inverse if bound < _CLEAR else None
 
     # -- what can be tested --------------------------------------------------------------------
 
@@ -621,15 +621,15 @@ class Equations(Moments):
         return ReportLaw(tuple(parts))
 
     def influences(self, p: Array) -> list[tuple[int, Array, Array]] | None:
-        found = []
+        influences = []
         for q, weights in zip(self.sources, self._weights(), strict=True):
             kinds = q.kinds_of_reports(p)
             if kinds is None:
                 return None
             t, law = kinds
             each = t * weights if weights.ndim == 1 else t @ weights.T
-            found.append((q.nobs, np.asarray(each / q.nobs), law))
-        return found
+            influences.append((q.nobs, np.asarray(each / q.nobs), law))
+        return influences
 
     def kinds_of_reports(self, p: Array) -> tuple[Array, Array] | None:
         """The t that one report of each kind makes, (u, d), and their law at p; None if too many.

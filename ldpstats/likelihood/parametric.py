@@ -84,11 +84,11 @@ class ParametricLikelihood:
     def jacobians(self, x: npt.ArrayLike) -> list[Array]:
         """Derivatives of the laws by p and theta, each of shape (..., k + m, l_g)."""
         p, theta = self._parts(x)
-        found = []
+        jacobians = []
         for Q in self.matrices:
             by_theta = np.einsum("...k,...jkl->...jl", p, Q.derivatives(theta))
-            found.append(np.concatenate([Q.at(theta), by_theta], axis=-2))
-        return found
+            jacobians.append(np.concatenate([Q.at(theta), by_theta], axis=-2))
+        return jacobians
 
     def bends(self, x: npt.ArrayLike, weights: Sequence[Array]) -> Array:
         """Second derivatives of the laws, weighted, (..., l_g), and summed: (..., k + m, k + m).
@@ -96,14 +96,14 @@ class ParametricLikelihood:
         A law is linear in the frequencies, and not in frequencies and parameters together.
         """
         p, theta = self._parts(x)
-        found, k = np.zeros((*p.shape[:-1], self.size, self.size)), self.k
+        bends, k = np.zeros((*p.shape[:-1], self.size, self.size)), self.k
         for w, Q in zip(weights, self.matrices, strict=True):
             mixed = np.einsum("...jkl,...l->...kj", Q.derivatives(theta), w)
-            found[..., :k, k:] += mixed
-            found[..., k:, :k] += np.swapaxes(mixed, -1, -2)
+            bends[..., :k, k:] += mixed
+            bends[..., k:, :k] += np.swapaxes(mixed, -1, -2)
             twice = Q.second_derivatives(theta)
-            found[..., k:, k:] += np.einsum("...ijkl,...k,...l->...ij", twice, p, w)
-        return found
+            bends[..., k:, k:] += np.einsum("...ijkl,...k,...l->...ij", twice, p, w)
+        return bends
 
     def loglike(self, x: npt.ArrayLike) -> Array:
         """Log-likelihood in nats, shape (...); -inf where a report that was seen is impossible."""
@@ -226,8 +226,8 @@ class PolynomialMatrix:
         slopes = [_slopes(values, self.exponents, j) for j in range(self.exponents.shape[1])]
         if not slopes:
             return np.zeros((*values.shape[:-1], *self.shape))
-        found: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
-        return found
+        derivatives: Array = np.tensordot(np.stack(slopes, axis=-2), self.coefficients, axes=1)
+        return derivatives
 
     def second_derivatives(self, theta: npt.ArrayLike) -> Array:
         """Its second derivatives at parameters of shape (..., m): shape (..., m, m, k, l).
@@ -239,10 +239,10 @@ class PolynomialMatrix:
         array([2.])
         """
         values, m = np.asarray(theta, dtype=np.float64), self.shape[0]
-        found = np.zeros((*values.shape[:-1], m, *self.shape))
+        second = np.zeros((*values.shape[:-1], m, *self.shape))
         for j in range(m):
-            found[..., j, :, :, :] = self.derivative(j).derivatives(values)
-        return found
+            second[..., j, :, :, :] = self.derivative(j).derivatives(values)
+        return second
 
     def derivative(self, j: int) -> PolynomialMatrix:
         """The derivative by parameter j, as polynomials."""

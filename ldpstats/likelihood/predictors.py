@@ -89,9 +89,9 @@ class ParametricRegression:
     @cached_property
     def units(self) -> Array:
         """x from standardised coefficients and theta, (p + m, p + m)."""
-        found = np.eye(self.size)
-        found[: self.p, : self.p] = units(self.base)
-        return found
+        whole = np.eye(self.size)
+        whole[: self.p, : self.p] = units(self.base)
+        return whole
 
     @cached_property
     def group(self) -> Codes:
@@ -233,15 +233,15 @@ class _Answers:
         return self._derivative(G, "rows")
 
     def _derivative(self, G: Array, how: str) -> Array:
-        part, found = self._part, 0.0
+        part, derivative = self._part, 0.0
         for design, u, jacobian in zip(part.designs, self._u.T, self._jacobians, strict=True):
             by_eta = np.einsum("nk,nkq->nq", G, jacobian) * u[:, None]
-            found = found + getattr(design, how)(self._beta, by_eta)
+            derivative = derivative + getattr(design, how)(self._beta, by_eta)
         if part.marginal is None:
-            return np.asarray(found)
+            return np.asarray(derivative)
         each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
         away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
-        return np.concatenate([found, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
+        return np.concatenate([derivative, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
 
 
 # -- The likelihood of a regression and its score at many parameter vectors at once ---------------
@@ -371,19 +371,19 @@ class EvenLevel:
 
     def parameters(self, theta: Array, eta: Array) -> Array:
         """Parameters with the slopes of theta, (m, size), and these linear predictors, (m, q)."""
-        found, p = np.array(theta), self.design.p
+        parameters, p = np.array(theta), self.design.p
         x = self.design.X[0]
         if isinstance(self.design, Parallel):
-            cuts = eta + (found[:, :p] @ x)[:, None]
-            found[:, p] = cuts[:, 0]
-            found[:, p + 1 :] = np.log(np.diff(cuts, axis=1))
-            return found
+            cuts = eta + (parameters[:, :p] @ x)[:, None]
+            parameters[:, p] = cuts[:, 0]
+            parameters[:, p + 1 :] = np.log(np.diff(cuts, axis=1))
+            return parameters
         at = self.constant
         assert at is not None
-        table = found.reshape(len(found), self.design.q, p)
+        table = parameters.reshape(len(parameters), self.design.q, p)
         table[:, :, at] = 0.0
         table[:, :, at] = (eta - table @ x) / x[at]
-        return table.reshape(len(found), -1)
+        return table.reshape(len(parameters), -1)
 
 
 def _logit(eta: Array) -> tuple[Array, Array, Array]:
@@ -508,11 +508,11 @@ def constant_combination(designs: Sequence[Array]) -> Array | None:
     size = np.where(size > 0.0, size, 1.0)
     gram = np.asarray(sum(X.T @ X for X in designs)) / np.outer(size, size)
     total = np.asarray(sum(X.sum(axis=0) for X in designs)) / size
-    found = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
+    coefficients = np.linalg.lstsq(gram, total, rcond=1e-12)[0]
     length = np.sqrt(sum(len(X) for X in designs))
-    found = np.where(np.abs(found) > _PART * length, found, 0.0) / size
-    off = max(float(np.abs(X @ found - 1.0).max()) for X in designs)
-    return found if off < _PART else None
+    coefficients = np.where(np.abs(coefficients) > _PART * length, coefficients, 0.0) / size
+    off = max(float(np.abs(X @ coefficients - 1.0).max()) for X in designs)
+    return coefficients if off < _PART else None
 
 
 def start(likelihood: RegressionLikelihood) -> Array:
@@ -542,14 +542,14 @@ def start(likelihood: RegressionLikelihood) -> Array:
 
 def units(likelihood: RegressionLikelihood) -> Array:
     """Parameters from standardised ones, (size, size): slopes of standardised covariates."""
-    found = np.zeros((likelihood.size, likelihood.size))
+    whole = np.zeros((likelihood.size, likelihood.size))
     m = likelihood.n_outcome
-    found[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
+    whole[:m, :m] = _of(likelihood.designs[0], [one.X for one in likelihood.designs])
     if isinstance(likelihood.outcome, Normal):
-        found[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
+        whole[: m - 1, : m - 1] *= float(np.std(likelihood.seen)) or 1.0
     if likelihood.marginal is not None:
-        found[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
-    return found
+        whole[m:, m:] = _of(likelihood.marginal, [likelihood.marginal.X])
+    return whole
 
 
 def _of(design: Predictors, each: Sequence[Array]) -> Array:

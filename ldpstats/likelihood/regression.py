@@ -456,9 +456,9 @@ class Multinomial(Categorical):
 
     def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
         p = self.mean(eta)
-        found = -p[:, :, None] * p[:, None, 1:]
-        found[:, range(1, self.k), range(self.q)] += p[:, 1:]
-        return p, found
+        jacobian = -p[:, :, None] * p[:, None, 1:]
+        jacobian[:, range(1, self.k), range(self.q)] += p[:, 1:]
+        return p, jacobian
 
     def bent(self, eta: Array, M: Array) -> Array:
         # of p_y ((1[y=a] - p_a)(1[y=c] - p_c) - (1[a=c] p_a - p_a p_c))
@@ -479,9 +479,9 @@ class Multinomial(Categorical):
 
     def spread(self, p: Array) -> Array:
         """Covariance of the indicators of all categories but the reference, (n, q, q)."""
-        found = -p[:, 1:, None] * p[:, None, 1:]
-        found[:, range(self.q), range(self.q)] += p[:, 1:]
-        return found
+        covariance = -p[:, 1:, None] * p[:, None, 1:]
+        covariance[:, range(self.q), range(self.q)] += p[:, 1:]
+        return covariance
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         p = self.mean(eta)
@@ -508,12 +508,12 @@ class Ordered(_Simple):
         from scipy.special import expit
 
         below, above = expit(eta), expit(-eta)
-        found = np.empty((*eta.shape[:-1], self.k))
-        found[..., 0], found[..., -1] = below[..., 0], above[..., -1]
+        mean = np.empty((*eta.shape[:-1], self.k))
+        mean[..., 0], mean[..., -1] = below[..., 0], above[..., -1]
         # the smaller tail keeps the digits of a difference
         up, down = below[..., 1:] - below[..., :-1], above[..., :-1] - above[..., 1:]
-        found[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
-        return found
+        mean[..., 1:-1] = np.where(eta[..., 1:] < 0.0, up, down)
+        return mean
 
     def slopes(self, eta: Array, seen: Array) -> tuple[Array, Array]:
         gain = seen[..., :-1] - seen[..., 1:]
@@ -524,16 +524,16 @@ class Ordered(_Simple):
         return self._steps(_logit(eta)[2])
 
     def curvature(self, eta: Array) -> Array:
-        found = np.zeros((len(eta), self.k, self.q, self.q))
-        found[..., range(self.q), range(self.q)] = self._steps(_logit(eta)[3])
-        return found
+        curvature = np.zeros((len(eta), self.k, self.q, self.q))
+        curvature[..., range(self.q), range(self.q)] = self._steps(_logit(eta)[3])
+        return curvature
 
     def _steps(self, slope: Array) -> Array:
         """Derivatives of the k probabilities where those of F(eta) are `slope`, (n, k, q)."""
-        found = np.zeros((len(slope), self.k, self.q))
-        found[:, range(self.q), range(self.q)] = slope
-        found[:, range(1, self.k), range(self.q)] = -slope
-        return found
+        steps = np.zeros((len(slope), self.k, self.q))
+        steps[:, range(self.q), range(self.q)] = slope
+        steps[:, range(1, self.k), range(self.q)] = -slope
+        return steps
 
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         _, _, slope, bend = _logit(eta)
@@ -635,13 +635,13 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
 
 def crossed(each: Sequence[Seen]) -> Seen:
     """Likelihoods over the combinations of several variables' categories, the last one fastest."""
-    found = each[0]
+    joint = each[0]
     for other in each[1:]:
-        pairs, at = np.unique(found.at * len(other.table) + other.at, return_inverse=True)
+        pairs, at = np.unique(joint.at * len(other.table) + other.at, return_inverse=True)
         first, second = np.divmod(pairs, len(other.table))
-        product = found.table[first][:, :, None] * other.table[second][:, None, :]
-        found = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
-    return found
+        product = joint.table[first][:, :, None] * other.table[second][:, None, :]
+        joint = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
+    return joint
 
 
 # -- Rows of a regression that are alike, made one ------------------------------------------------
@@ -669,13 +669,13 @@ def alike(columns: Sequence[Array]) -> tuple[Codes, Codes] | None:
 
 def _kinds(columns: Sequence[Array]) -> Codes:
     """The number of the kind of each row, (n,)."""
-    found = np.zeros(len(columns[0]), dtype=np.int64)
+    kind = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
-        for one in np.asarray(column).reshape(len(found), -1).T:
+        for one in np.asarray(column).reshape(len(kind), -1).T:
             code, values = pd.factorize(one)
             if len(values) > 1:
-                found = pd.factorize(found * len(values) + code)[0].astype(np.int64)
-    return found
+                kind = pd.factorize(kind * len(values) + code)[0].astype(np.int64)
+    return kind
 
 
 # -- Expected information of regressions on reports, and the penalty of half its log determinant --
@@ -782,13 +782,13 @@ class ExpectedInformation:
         if Q is not None:
             rows = _Rows.at(self.outcome, eta, Q)
             return rows.information(), rows
-        found = np.zeros((len(eta), self.outcome.q, self.outcome.q))
+        information = np.zeros((len(eta), self.outcome.q, self.outcome.q))
         if isinstance(self.outcome, Poisson):
-            found[:, 0, 0] = np.exp(eta[:, 0])
+            information[:, 0, 0] = np.exp(eta[:, 0])
         if isinstance(self.outcome, Normal):
-            found[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
-            found[:, 1, 1] = 2.0
-        return found, None
+            information[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
+            information[:, 1, 1] = 2.0
+        return information, None
 
     def matrix(self, theta: Array) -> Array:
         """The information, shape (size, size)."""
@@ -906,11 +906,11 @@ class CorrectedLikelihood:
 
     def score_rows(self, theta: Array) -> Array:
         """The corrected score of each respondent, without her weight; shape (n, size)."""
-        found = np.zeros((len(self.weights), self.size))
+        scores = np.zeros((len(self.weights), self.size))
         for c, design in enumerate(self.designs):
             slope = self._terms(design.eta(theta))[1]
-            found += design.rows(theta, slope * self.phi[:, [c]])
-        return found
+            scores += design.rows(theta, slope * self.phi[:, [c]])
+        return scores
 
     def _terms(self, eta: Array) -> Terms:
         """Terms of the outcome, linear in the indicators of its categories."""
@@ -1031,9 +1031,9 @@ class Separate(Predictors):
         return np.asarray((G.T @ self.X).ravel())
 
     def etas(self, thetas: Array) -> Array:
-        found = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
-        found = found.transpose(0, 2, 1)
-        return found if self.offset is None else found + self.offset[:, None]
+        etas = (thetas.reshape(-1, self.p) @ self.X.T).reshape(len(thetas), self.q, self.n)
+        etas = etas.transpose(0, 2, 1)
+        return etas if self.offset is None else etas + self.offset[:, None]
 
     def adjoints(self, thetas: Array, G: Array) -> Array:
         each = G.transpose(0, 2, 1).reshape(-1, self.n) @ self.X
@@ -1042,13 +1042,13 @@ class Separate(Predictors):
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
             return np.asarray((self.X * W[:, 0]).T @ self.X)
-        p, found = self.p, np.empty((self.size, self.size))
+        p, hessian = self.p, np.empty((self.size, self.size))
         for a in range(self.q):
             # the blocks from the diagonal on
             weighted = (W[:, a, a:, None] * self.X[:, None, :]).reshape(self.n, -1)
-            found[a * p : (a + 1) * p, a * p :] = self.X.T @ weighted
-            found[a * p :, a * p : (a + 1) * p] = found[a * p : (a + 1) * p, a * p :].T
-        return found
+            hessian[a * p : (a + 1) * p, a * p :] = self.X.T @ weighted
+            hessian[a * p :, a * p : (a + 1) * p] = hessian[a * p : (a + 1) * p, a * p :].T
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.asarray((G[:, :, None] * self.X[:, None, :]).reshape(self.n, self.size))
@@ -1080,9 +1080,9 @@ class Parallel(Predictors):
             return np.cumsum(np.append(theta[self.p], np.exp(theta[self.p + 1 :])))
 
     def stretch(self, theta: Array) -> tuple[float, Array]:
-        found = np.zeros(self.size)
-        found[self.p + 1 :] = 1.0
-        return float(theta[self.p + 1 :].sum()), found
+        slope = np.zeros(self.size)
+        slope[self.p + 1 :] = 1.0
+        return float(theta[self.p + 1 :].sum()), slope
 
     def _growth(self, theta: Array) -> Array:
         """Derivatives of alpha, (q, q)."""
@@ -1116,16 +1116,16 @@ class Parallel(Predictors):
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         p, growth = self.p, self._growth(theta)
-        found = np.empty((self.size, self.size))
+        hessian = np.empty((self.size, self.size))
         beside = W.sum(axis=2)
-        found[:p, :p] = (self.X * beside.sum(axis=1)[:, None]).T @ self.X
-        found[:p, p:] = -(self.X.T @ beside) @ growth
-        found[p:, :p] = found[:p, p:].T
-        found[p:, p:] = growth.T @ W.sum(axis=0) @ growth
+        hessian[:p, :p] = (self.X * beside.sum(axis=1)[:, None]).T @ self.X
+        hessian[:p, p:] = -(self.X.T @ beside) @ growth
+        hessian[p:, :p] = hessian[:p, p:].T
+        hessian[p:, p:] = growth.T @ W.sum(axis=0) @ growth
         bend = G.sum(axis=0) @ growth  # each increment is an exponential
         at = np.arange(p + 1, self.size)
-        found[at, at] += bend[1:]
-        return found
+        hessian[at, at] += bend[1:]
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.hstack([-G.sum(axis=1)[:, None] * self.X, G @ self._growth(theta)])
@@ -1169,21 +1169,21 @@ class Scaled(Predictors):
         return np.column_stack([G[:, :, 0] @ self.X, G[:, :, 1].sum(axis=1)])
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
-        p, found = self.p, np.empty((self.size, self.size))
-        found[:p, :p] = (self.X * W[:, 0, 0][:, None]).T @ self.X
-        found[:p, p] = found[p, :p] = self.X.T @ W[:, 0, 1]
-        found[p, p] = W[:, 1, 1].sum()
-        return found
+        p, hessian = self.p, np.empty((self.size, self.size))
+        hessian[:p, :p] = (self.X * W[:, 0, 0][:, None]).T @ self.X
+        hessian[:p, p] = hessian[p, :p] = self.X.T @ W[:, 0, 1]
+        hessian[p, p] = W[:, 1, 1].sum()
+        return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
         return np.hstack([G[:, :1] * self.X, G[:, 1:]])
 
     def quadratic(self, theta: Array, V: Array) -> Array:
-        p, found = self.p, np.empty((self.n, 2, 2))
-        found[:, 0, 0] = np.einsum("np,np->n", self.X @ V[:p, :p], self.X)
-        found[:, 0, 1] = found[:, 1, 0] = self.X @ V[:p, p]
-        found[:, 1, 1] = V[p, p]
-        return found
+        p, forms = self.p, np.empty((self.n, 2, 2))
+        forms[:, 0, 0] = np.einsum("np,np->n", self.X @ V[:p, :p], self.X)
+        forms[:, 0, 1] = forms[:, 1, 0] = self.X @ V[:p, p]
+        forms[:, 1, 1] = V[p, p]
+        return forms
 
 
 def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:

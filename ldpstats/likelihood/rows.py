@@ -133,7 +133,7 @@ class Rows(ABC):
     # -- what a solver asks
 
     def prepared(self) -> Rows:
-        """The same rows in the form whose products are fastest: dense if small, else compiled."""
+        """These rows in the form whose products are fastest: dense if small, else compiled."""
         return self
 
     def groups(self, v: Array) -> list[tuple[Rows, Array]]:

@@ -76,10 +76,10 @@ class Uncertain:
         """Standard errors, shape (k,); nan where there are none."""
         if self.variances is not None:
             return np.sqrt(self.variances)
-        found = np.full(self.estimate.size, np.nan)
+        se = np.full(self.estimate.size, np.nan)
         if self.covariance is not None:
-            found[self.places] = np.sqrt(self.covariance.variances())
-        return found
+            se[self.places] = np.sqrt(self.covariance.variances())
+        return se
 
     def every_bse(self) -> Array:
         """Standard errors, shape (k,); refused, saying why, where some were not computed."""
