@@ -247,14 +247,7 @@ _TINY = 1e-30  # subnormal numbers are slow; the certificate guards what is flus
 
 
 def em_step(problem: Likelihood, p: Array) -> Array:
-    """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5).
-
-    Examples
-    --------
-    >>> problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))
-    >>> em_step(problem, np.array([0.5, 0.5]))
-    array([0.55, 0.45])
-    """
+    """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5)."""
     return np.asarray(p * problem.score(p) / problem.nobs)
 
 

@@ -266,11 +266,6 @@ def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -
     there is none, as p >= 0 alone lets half of them in. "universal": ``sqrt(2 ln S)``, which all
     absent ones stay below with a probability that tends to one (Donoho and Johnstone 1994,
     Biometrika 81(3)).
-
-    Examples
-    --------
-    >>> round(penalty_level("universal", 100_000), 3), round(penalty_level("quantile", 100_000), 3)
-    (4.799, 4.265)
     """
     if rule == "universal":
         return math.sqrt(2.0 * math.log(n_candidates))

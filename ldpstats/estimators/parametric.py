@@ -61,14 +61,7 @@ def maximum(likelihood: ParametricLikelihood) -> Maximum:
 
 
 def starting_points(k: int, m: int) -> Array:
-    """Points from which maxima are looked for, shape (s, k + m); the first is the centre.
-
-    Examples
-    --------
-    >>> starting_points(2, 1)[:2]
-    array([[0.5, 0.5, 0.5],
-           [0.9, 0.1, 0.5]])
-    """
+    """Points from which maxima are looked for, shape (s, k + m); the first is the centre."""
     uniform = np.full(k, 1.0 / k)
     tilted = [0.8 * np.eye(k)[x] + 0.2 * uniform for x in range(min(k, 3))]
     values = [np.full(m, 0.5)]  # all over (0, 1)^m

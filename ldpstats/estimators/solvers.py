@@ -343,14 +343,6 @@ class LowRankModel(Model):
     It is the sum of the `DiagonalModel` of each of the G groups of reports in W (`Rows.groups`).
     One for all of them would miss how they differ: where a mechanism protects some categories
     only, a noisy report raises the likelihood of all of these together.
-
-    Examples
-    --------
-    >>> model = LowRankModel(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [1.0, 2.0]]))
-    >>> g = np.array([1.0, -1.0])
-    >>> x = model.step(np.array([0.5, 0.5]), g)
-    >>> x.round(4), (g + model.times(x)).round(4)   # p + x is zero, or its slope is
-    (array([-0.5   ,  0.2143]), array([0.2143, 0.    ]))
     """
 
     D: Array

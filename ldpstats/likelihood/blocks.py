@@ -190,13 +190,7 @@ class HadamardDesign(BlockDesign):
 
 
 def walsh_hadamard(a: Array) -> Array:
-    """Products with the Hadamard matrix of the last axis, whose length is a power of two.
-
-    Examples
-    --------
-    >>> walsh_hadamard(np.array([1, 2, 3, 4]))
-    array([10, -2, -4,  0])
-    """
+    """Products with the Hadamard matrix of the last axis, whose length is a power of two."""
     out, n = np.array(a), np.shape(a)[-1]
     half = 1
     while half < n:
@@ -231,11 +225,6 @@ class ProjectiveDesign(BlockDesign):
     Talwar 2022, section 3). A point is the vector whose last entry other than zero is 1; with
     that at place j, its number is ``(q^j - 1) / (q - 1) + sum_i x_i q^i`` over i < j, from j = 0.
     There are at most ``(q^t - 1) / (q - 1)`` categories.
-
-    Examples
-    --------
-    >>> ProjectiveDesign(7, 2, 3).holds(np.arange(7)).sum(axis=0)   # the Fano plane
-    array([3, 3, 3, 3, 3, 3, 3])
     """
 
     k: int

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.hashed import HashDesign, least_squares
-from ldpstats.likelihood.rows import Rows, dense_if_small, log_noise
+from ldpstats.likelihood.rows import Rows, log_noise
 from ldpstats.likelihood.tallies import project_simplex
 
 __all__ = [
@@ -545,6 +545,7 @@ class LabelRows(Rows):
     """
 
     is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     cells: Array
     cohort: Array
     y: Array
@@ -603,9 +604,6 @@ class LabelRows(Rows):
     def select(self, keep: Array) -> LabelRows:
         return replace(self, cohort=self.cohort[keep], y=self.y[keep])
 
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
     def start(self, n: Array) -> Array:
         m = self.design.n_cells
         counts = self.tally(n).reshape(-1, m)
@@ -627,6 +625,7 @@ class BloomRows(Rows):
     """
 
     is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     packed: npt.NDArray[np.uint8]
     cohort: Array
     cells: Array
@@ -783,9 +782,6 @@ class BloomRows(Rows):
 
     def select(self, keep: Array) -> Self:
         return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
-
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
 
     def start(self, n: Array) -> Array:
         if self.p1 == self.p0:

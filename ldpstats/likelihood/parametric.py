@@ -38,15 +38,6 @@ class ParametricLikelihood:
     A point x, shape (k + m,), is the frequencies p followed by the parameters theta. Functions take
     many points at once, shape (..., k + m), as where many surveys are fitted together: the counts,
     (..., l_g) of each group, may then have leading axes too.
-
-    Examples
-    --------
-    >>> known = PolynomialMatrix.constant(np.array([[.8, .2], [.3, .7]]), m=0)
-    >>> survey = ParametricLikelihood((known,), (np.array([60., 40.]),))
-    >>> survey.laws([.6, .4])[0]
-    array([0.6, 0.4])
-    >>> survey.score([.6, .4])
-    array([100., 100.])
     """
 
     matrices: tuple[PolynomialMatrix, ...]

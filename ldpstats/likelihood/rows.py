@@ -83,12 +83,14 @@ class Rows(ABC):
 
     `is_structured` says whether products are cheaper than a dense matrix makes them, `is_joint`
     whether these are joint reports on several variables, and `is_table` whether products go through
-    a table of the distinct reports, which makes them quick.
+    a table of the distinct reports, which makes them quick. `may_be_dense` says whether a dense
+    matrix is the fastest form if it is small.
     """
 
     is_structured: ClassVar[bool] = False
     is_joint: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
+    may_be_dense: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -134,7 +136,7 @@ class Rows(ABC):
 
     def prepared(self) -> Rows:
         """These rows in the form whose products are fastest: dense if small, else compiled."""
-        return self
+        return dense_if_small(self) if self.may_be_dense else self
 
     def groups(self, v: Array) -> list[tuple[Rows, Array]]:
         """The rows of each group of respondents, with its part of v, shape (u,)."""
@@ -157,7 +159,8 @@ class Rows(ABC):
 
         Solvers ask it of rows that are `prepared`; see also `margins`.
         """
-        return np.full(self.shape[1], 1.0 / self.shape[1])
+        p = self.linear(n / n.sum(), 1.0)
+        return np.full(self.shape[1], 1.0 / self.shape[1]) if p is None else project_simplex(p)
 
     def linear(self, v: Array, total: float) -> Array | None:
         """The linear estimate from weights v that sum to `total`; None where it is not quick."""
@@ -399,7 +402,8 @@ class UnaryRows(Rows):
         return replace(self, packed=self.packed[keep])
 
     def prepared(self) -> Rows:
-        return PackedRows(np.ascontiguousarray(self.packed), self.p1, self.p0, self.k).prepared()
+        packed = np.ascontiguousarray(self.packed)
+        return dense_if_small(PackedRows(packed, self.p1, self.p0, self.k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,9 +443,6 @@ class PackedRows(UnaryRows):
 
     def prepared(self) -> Rows:
         return dense_if_small(self)
-
-    def start(self, n: Array) -> Array:
-        return project_simplex(self.linear(n / n.sum(), 1.0))
 
     def linear(self, v: Array, total: float) -> Array:
         """``(m - p0 total) / (p1 - p0)`` for the weight m of the reports that have each bit set."""
@@ -504,6 +505,7 @@ class BlockRows(Rows):
     """
 
     is_structured: ClassVar[bool] = True
+    may_be_dense: ClassVar[bool] = True
     codes: Array
     design: BlockDesign
     ratio: float
@@ -552,12 +554,6 @@ class BlockRows(Rows):
         if not 1 < len(members) <= _MOST_PARTS:
             return super().groups(v)
         return [(self.select(own), v[own]) for own in members]
-
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
-    def start(self, n: Array) -> Array:
-        return project_simplex(self.linear(n / n.sum(), 1.0))
 
     def linear(self, v: Array, total: float) -> Array:
         """The tallies of the own labels, without what other answers add on average."""
