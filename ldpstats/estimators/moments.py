@@ -90,7 +90,7 @@ class Projected(MomentsEstimator):
         )
 
     def excess(self, problem: Moments, p: Array) -> Array:
-        """As much from every category."""
+        """The same from every category."""
         return np.full(p.size, 1.0 / p.size)
 
 
@@ -239,7 +239,7 @@ class Minimax(MomentsEstimator):
         return Solution(p, np.nan, 0, True, message)
 
     def covariance(self, problem: Moments, solution: Solution, linear: Covariance) -> Covariance:
-        """Covariance of the unconstrained estimate, shrunk."""
+        """That of the unconstrained estimate, shrunk."""
         return linear.stretched(_weight(problem))
 
 

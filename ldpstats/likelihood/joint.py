@@ -592,7 +592,11 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
         level = offset * A.sum(axis=0)
         for start in range(ends[c], ends[c + 1], _CHUNK):
             rows = order[start : min(start + _CHUNK, ends[c + 1])]
-            values[rows] = _cells(counts, rows, A) - level
+            if counts.mechanism.n_bits:
+                bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
+                values[rows] = bits.astype(np.float64) @ A - level
+            else:
+                values[rows] = A[counts.y[rows]] - level
 
     def response(shares: Array | None) -> Array:
         assert shares is not None
@@ -600,14 +604,6 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Featur
         return np.asarray(sum(source.precision * share * (A.T @ A) for share, A in blocks))
 
     return FeatureMap(values, response)
-
-
-def _cells(counts: Counts | Reports, rows: Array, A: Array) -> Array:
-    """A' t of the reports in these rows."""
-    if not counts.mechanism.n_bits:
-        return np.asarray(A[counts.y[rows]])
-    bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
-    return np.asarray(bits.astype(np.float64) @ A)
 
 
 # -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
@@ -1052,15 +1048,15 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
     """
     distinct, place = distinct_reports(reports)
     weights = np.ones(len(reports)) if weights is None else weights
-    weights = np.bincount(place, weights, len(distinct))
     if reports.mechanism.cohort_parts:
-        return _by_cohort(distinct, place, weights)
+        return _by_cohort(distinct, place, np.bincount(place, weights, len(distinct)))
     moments = reports.mechanism.moments(each_once(distinct), candidates)
     if not isinstance(moments, CohortMoments):
         return LinearDecoding(single_estimates(distinct, moments), place, moments)
     # the equations of weighted frequencies, whose cohorts count by their weights
     source, cohort = moments.sources[0], distinct.cohort
     assert cohort is not None
+    weights = np.bincount(place, weights, len(distinct))
     ones = np.zeros((source.design.n_cohorts, source.design.n_cells))
     for c in np.unique(cohort):
         here = np.flatnonzero(cohort == c)

@@ -569,20 +569,16 @@ class Equations(Moments):
 
     # -- laws of the linear estimate -----------------------------------------------------------
 
-    @property
-    def _tallies(self) -> Array:
-        """How often each output, or bit, was reported; shape (d,)."""
-        return np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
-
     def exact_form(self) -> ExactForm | None:
+        tallies = np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
         if not self.is_dense:
             offset = np.broadcast_to(self.offset, self.t.shape).astype(np.float64)
             scale = np.broadcast_to(self.A, self.t.shape).astype(np.float64)
-            return ExactForm(self._tallies, self.nobs, offset, scale)
+            return ExactForm(tallies, self.nobs, offset, scale)
         if self.kind == "lumped":  # a bit of each category but the last, which none is counted for
             offset, scale = np.array(self.offset), np.diagonal(self.A).copy()
             offset[-1] = scale[-1] = np.nan
-            return ExactForm(self._tallies, self.nobs, offset, scale)
+            return ExactForm(tallies, self.nobs, offset, scale)
         if self.kind != "labels":
             return None
         try:  # categories whose estimate weighs all reports with two weights only
@@ -595,7 +591,7 @@ class Equations(Moments):
         known = np.all(counted | (G - low[:, None] <= tolerance), axis=1) & (high > low)
         scale = np.divide(1.0, high - low, out=np.full(low.shape, np.nan), where=known)
         offset = np.where(np.abs(low) <= tolerance[:, 0], 0.0, -low) * scale
-        return ExactForm(counted @ self._tallies, self.nobs, offset, scale)
+        return ExactForm(counted @ tallies, self.nobs, offset, scale)
 
     def own_counts(self) -> OwnCounts | None:
         if self.is_dense:

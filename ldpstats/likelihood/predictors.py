@@ -153,7 +153,7 @@ class ParametricRegression:
             hessian[p:, p:] -= (t * w[:, None]).T @ t
             crossed = -(own * w[:, None]).T @ t
             for a, slope in enumerate(slopes):
-                crossed[:, a] += law.adjoint(slope[at] * (w / f)[:, None])
+                crossed[:, a] += law.derivative(slope[at] * (w / f)[:, None], "adjoint")
                 hessian[p + a, p:] += [w @ ((d[at] * law.h).sum(axis=1) / f) for d in bends[a]]
             hessian[:p, p:] += crossed
         hessian[p:, :p] = hessian[:p, p:].T
@@ -206,7 +206,7 @@ class ParametricRegression:
                 f = law.h @ seen
                 if not f.any():
                     continue
-                rows = law.rows(np.broadcast_to(seen, law.h.shape))
+                rows = law.derivative(np.broadcast_to(seen, law.h.shape), "rows")
                 D = np.column_stack([rows, *(law.h @ slope[y] for slope in slopes)])
                 total += (D * (weight / np.maximum(f, 1e-300))[:, None]).T @ D
         return total
@@ -224,15 +224,8 @@ class _Answers:
         pairs = zip(self._u.T, self._means, strict=True)
         self.h = np.asarray(sum(u[:, None] * mean for u, mean in pairs))
 
-    def adjoint(self, G: Array) -> Array:
-        """The sum over rows of the derivative by beta of ``sum_k G[i, k] h[i, k]``, (p,)."""
-        return self._derivative(G, "adjoint")
-
-    def rows(self, G: Array) -> Array:
-        """The derivative of each row, (n, p)."""
-        return self._derivative(G, "rows")
-
-    def _derivative(self, G: Array, how: str) -> Array:
+    def derivative(self, G: Array, how: str) -> Array:
+        """By beta of ``sum_k G[i, k] h[i, k]``: its "rows", (n, p), or their sum, "adjoint"."""
         part, derivative = self._part, 0.0
         for design, u, jacobian in zip(part.designs, self._u.T, self._jacobians, strict=True):
             by_eta = np.einsum("nk,nkq->nq", G, jacobian) * u[:, None]

@@ -170,17 +170,9 @@ class RegressionLikelihood:
         """log m of each row, shape (n,)."""
         if self.marginal is None:
             return self.outcome.logarithm(self.designs[0].eta(theta), self.seen[:])
-        joint, top = self._joint(theta, self._logarithms(theta))
+        joint, top = self._joint(theta)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(joint.sum(axis=1)) + top)
-
-    def _logarithms(self, theta: Array) -> Array:
-        """log f of all configurations, (n, C)."""
-        beta = theta[: self.n_outcome]
-        seen = self.seen[:]
-        return np.column_stack(
-            [self.outcome.logarithm(design.eta(beta), seen) for design in self.designs]
-        )
 
     def law(self, theta: Array) -> Array:
         """P(configuration | public covariates), shape (n, C)."""
@@ -189,9 +181,13 @@ class RegressionLikelihood:
         gamma = theta[self.n_outcome :]
         return self._configurations.mean(self.marginal.eta(gamma))
 
-    def _joint(self, theta: Array, logarithms: Array) -> tuple[Array, Array]:
-        """B rho f, (n, C), with the largest f of each row taken out, and its logarithm."""
+    def _joint(self, theta: Array, logarithms: Array | None = None) -> tuple[Array, Array]:
+        """B rho f, (n, C), from log f, with the largest f of each row taken out; its logarithm."""
         assert self.B is not None
+        if logarithms is None:
+            beta, seen, logarithm = theta[: self.n_outcome], self.seen[:], self.outcome.logarithm
+            each = [logarithm(design.eta(beta), seen) for design in self.designs]
+            logarithms = np.column_stack(each)
         top = np.nan_to_num(logarithms.max(axis=1), neginf=0.0)
         return self.B[:] * self.law(theta) * np.exp(logarithms - top[:, None]), top
 
@@ -199,7 +195,7 @@ class RegressionLikelihood:
         """P(configuration | all that is seen), shape (n, C)."""
         if self.marginal is None:
             return np.ones((self.n, 1))
-        joint, _ = self._joint(theta, self._logarithms(theta))
+        joint, _ = self._joint(theta)
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
     # -- derivatives ---------------------------------------------------------------------------
