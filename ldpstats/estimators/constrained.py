@@ -193,10 +193,9 @@ def _model_step(H: Array, g: Array, p: Array, scale: float, constraints: Constra
 
 
 def _optimise(problem: Any) -> None:
-    """Solve, linear problems by HiGHS, others by CLARABEL, to tighter tolerances than usual.
+    """Solve to tighter tolerances than usual, linear problems by HiGHS, others by CLARABEL.
 
-    A solver that does not quite reach them still leaves its best point, which is judged by our own
-    gap; so its warning, and its status, say nothing that matters here.
+    A best point that does not reach them is judged by our own gap, so warnings say nothing.
     """
     import cvxpy
 
@@ -309,8 +308,7 @@ def nonnegative_lasso(
 class _Problem:
     """What `nonnegative_lasso` minimises, for all candidates or for those in play.
 
-    ``weights`` is the diagonal of D, (C m,); ``counts``, (S,), the weight of the cells that a
-    candidate owns; ``squares``, (S,), its ``A_x' D A_x``; ``scale`` the norm of the data.
+    `weights` is D, (C m,), `counts` H' D 1 and `squares` the A_x' D A_x, (S,), `scale` ||rhs||.
     """
 
     design: HashDesign
@@ -427,8 +425,7 @@ def _face_step(problem: _Problem, p: Array) -> Array:
 def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
     """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
 
-    Columns that depend on one another may leave no solution; the iteration then ends at the first
-    direction along which the objective is a straight line.
+    Ends early at a direction along which the objective is a straight line.
     """
     step, left = np.zeros(descent.size), descent
     scaled = left / problem.squares

@@ -26,10 +26,9 @@ WIDTH = 1.0  # by which the continued likelihood leaves [0, 1] on either side
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """The largest maximum that was found: x, (k + m,), frequencies and then parameters.
+    """The largest maximum x, (k + m,), of all `starts`, and `inner`: x strictly within its bounds.
 
-    `inner` is x strictly between its bounds, `rivals`, (r, k + m), other points at which the
-    likelihood is as large, `rounds` the steps of the longest climb of `starts` many.
+    `rivals`, (r, k + m), are as large, `rounds` the steps of the longest climb.
     """
 
     x: Array

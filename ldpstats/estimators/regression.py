@@ -958,9 +958,7 @@ def maximise_bounded(
 ) -> BoundedMaximum:
     """Maximise over beta and theta in [0, 1] by damped Newton steps, all but what is `fixed`.
 
-    A step ends at the first bound that it meets; what a bound holds is let go where the slope
-    leads inside. `units`, (p + m, p + m), make x of standardised parameters; the identity for
-    theta.
+    A step ends at the first bound; what a bound holds is let go where the slope leads inside.
     """
     fixed = np.zeros(start.shape, dtype=bool) if fixed is None else fixed
     inside = np.arange(start.size) >= likelihood.p

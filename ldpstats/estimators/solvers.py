@@ -217,11 +217,9 @@ class DenseModel(Model):
         return self.least_squares(p, g) if x is None else x
 
     def pivoted(self, p: Array, g: Array) -> Array | None:
-        """`step` by block principal pivoting (Judice & Pires 1994), warm: a few linear systems.
+        """`step` by block principal pivoting (Judice & Pires 1994); None if rounding makes it cycle.
 
-        Entries are at -p or free to solve their equations; all that violate their sign change
-        sides, and one at a time where that does not reduce their number. None where rounding makes
-        it cycle.
+        Entries that violate their sign change sides, one by one if their number does not fall.
         """
         free, fewest, patience = (p > 0.0) | (g < 0.0), p.size + 1, _PIVOTS
         for _ in range(_MOST_PIVOTS):
@@ -316,10 +314,9 @@ class DiagonalModel(Model):
         return np.asarray(self.D * x + self.u * (self.u @ x))
 
     def step(self, p: Array, g: Array) -> Array:
-        """`Model.step`, by one sort.
+        """By one sort: ``x = max(-p, -(g + u s)/D)`` with s = u.x.
 
-        Stationarity is ``x = max(-p, -(g + u s)/D)`` with s = u.x; category i stays positive as
-        long as s is below the level ``(D p - g)_i / u_i``.
+        Category i stays positive as long as s is below the level ``(D p - g)_i / u_i``.
         """
         D, u = self.D, self.u
         level = (D * p - g) / u
@@ -413,14 +410,10 @@ def newton(
     max_step: float = np.inf,
     max_iter: int = 100,
 ) -> Ascent:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, with the k x k Hessian.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, with the k x k Hessian (`DenseModel`).
 
-    The problem is the minimisation of ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0,
-    whose solution sums to one by itself. Each iteration minimises the quadratic model of f over p
-    >= 0, exactly (`DenseModel`), and searches the line to the model's minimum exactly. It starts at
-    `start`, or after a few EM steps from the uniform p, and stops at a gap of `target` after a step
-    below `max_step` standard errors: as f is self-concordant, a step of s < 1 leaves one of at most
-    ``(s / (1 - s))^2``.
+    From `start`, or after a few EM steps, to a gap of `target` after a step below `max_step`
+    standard errors: as f is self-concordant, a step s < 1 leaves at most ``(s / (1 - s))^2``.
     """
     total, k = float(n.sum()), W.shape[1]
     p = np.full(k, 1.0 / k) if start is None else start

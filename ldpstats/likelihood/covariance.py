@@ -325,11 +325,7 @@ def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covar
 
 
 def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
-    """J^-1 for the channel Q = a I + 1 b', in O(k): what `fpe16` gives, overstated by p p'/n.
-
-    J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2) with m = b + a p. Arguments and errors are those
-    of `uniformised`.
-    """
+    """J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2): what `fpe16` gives, overstated by p p'/n."""
     m = _uniformised_law(p, a, b)
     scale = 1.0 / (positive("n", n) * a**2)
     core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])

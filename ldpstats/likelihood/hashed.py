@@ -230,10 +230,9 @@ class HashDesign:
         return out[:, :-1].reshape(C * m, S)
 
     def gram_of_pairs(self, diagonal: Array, scale: Array, p: Array) -> Array:
-        """Sum over cohorts of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, (S, S).
+        """Sum over c of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, (S, S); d is zero where scale is.
 
-        The `diagonal` d, (C, m), is zero where `scale`, (C,), is. B_c, (m, m), is the sum of p
-        over the owners of two different cells of cohort c; its diagonal is zero.
+        B_c, (m, m), sums p over the owners of two different cells of cohort c; zero diagonal.
         """
         C, S, h = self.cells.shape
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
@@ -347,10 +346,9 @@ class LeastSquares:
 def least_squares(
     design: HashDesign, weights: Array, rhs: Array, tol: float = 1e-12, max_iter: int = 1000
 ) -> LeastSquares:
-    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` over p, without forming any matrix.
+    """Minimise ``(rhs - A p)' diag(weights) (rhs - A p)`` by conjugate gradients, scaled; one p.
 
-    Conjugate gradients on the normal equations, scaled by their diagonal; again from the true
-    gradient where rounding has left more than `tol`. Any minimiser if there are several.
+    They run again from the true gradient where rounding has left more than `tol`.
     """
     diagonal = design.normal_diagonal(weights)
     scale = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0.0)
@@ -1285,8 +1283,7 @@ def roughly_collided(
 ) -> tuple[Array, Array, float]:
     """`collided` for many candidates, as if only own cells had influence.
 
-    Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q such
-    that their sum is the number of candidates.
+    Leverages are W q / (1 + W q), with q such that their sum is the number of candidates.
     """
     slopes = [source.design.slope for source in sources]
     weights = [s.weights * slope**2 for s, slope in zip(sources, slopes, strict=True)]

@@ -259,10 +259,8 @@ _MOST_LISTED = 1 << 22  # combinations of reports times cells, over several stra
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """All combinations of reports that respondents of one stratum can make, a row each.
-
-    The products of their `features`, the `channel`, their probabilities given the true cells, and
-    how often each was `seen`, (u,).
+    """All combinations of reports of one stratum, a row each: their products of features, their
+    probabilities given the true cells, and how often each was `seen`, (u,).
     """
 
     features: JointRows
@@ -419,10 +417,9 @@ class Stratum:
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
     def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
-        """Moments along the path of each cell from p; None where reports are too many to list.
+        """Moments along the path of each cell from p, of covariance V; None for too many reports.
 
-        `solve` makes features unbiased, a matrix for each variable or one for all; V, (k, k), is
-        the covariance of p.
+        `solve` makes features unbiased: a matrix for each variable, or one for all.
         """
         assert self.alphabets is not None
         features = [alphabet.features for alphabet in self.alphabets]
@@ -503,10 +500,9 @@ _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """Features of the distinct reports of one variable, `values` of shape (u, f).
+    """Features of the distinct reports of one variable, (u, f), and their `response`.
 
-    `response` takes the shares of the cohorts, (C,), or None where there are none, and returns the
-    mean of the features given the true category, (f, k).
+    That takes the shares of the cohorts, (C,), or None, to the mean given the category, (f, k).
     """
 
     values: Array
@@ -830,10 +826,8 @@ def precisions(problems: Sequence[Equations]) -> tuple[Array, Array]:
 
 
 def pool(problems: Sequence[Moments]) -> PooledEquations:
-    """One problem from several independent sources about the same p.
-
-    Sources that each have their own equation per category are averaged, weighted by their
-    precision at the uniform p; otherwise all equations are stacked.
+    """One problem from several independent sources about the same p: all equations stacked, or, if
+    each source has an equation per category, their mean by precision at the uniform p.
     """
     parts: list[Equations] = []
     for problem in problems:
@@ -885,10 +879,8 @@ _KEY = 8  # bytes of packed reports up to which equal ones are merged
 
 @dataclass(frozen=True, eq=False)
 class Decoding(ABC):
-    """The reports of one variable, each decoded.
-
-    `phi`, (u, k), is the estimate that each distinct report is on its own; `place`, (n,), the row
-    of `phi` of each report.
+    """The reports of one variable, decoded: `phi`, (u, k), the estimate that each distinct report
+    is on its own, and `place`, (n,), the row of `phi` of each report.
     """
 
     phi: Array
@@ -911,11 +903,7 @@ class Decoding(ABC):
 
     @property
     def laws(self) -> tuple[tuple[Codes | slice, Decoding], ...]:
-        """The distinct reports whose randomisation has one law: their rows of `phi`, and it.
-
-        `noise` of each holds for respondents with these reports; that of the whole holds for all
-        respondents together.
-        """
+        """Rows of `phi` of the reports whose randomisation has one law, and its `noise`."""
         return ((slice(None), self),)
 
     @abstractmethod
@@ -994,8 +982,7 @@ class CohortDecoding(Decoding):
 class GroupedDecoding(Decoding):
     """Reports of a device of cohorts, each decoded by the device of the respondent's own cohort.
 
-    `shares` are the weighted shares of the cohorts, of use for the noise of all together; how many
-    respondents a cohort has says nothing of their answers.
+    The noise of all together is by the weighted shares of the cohorts.
     """
 
     parts: tuple[tuple[Codes, Decoding], ...]
@@ -1042,9 +1029,7 @@ class PooledDecoding(Decoding):
 def decode(reports: Reports, weights: Array | None = None, candidates: Any = None) -> Decoding:
     """Decode reports of n respondents, or of n groups of them with equal reports.
 
-    The `weights`, (n,), are zero outside the domain; they matter for hashed reports only, see
-    `CohortDecoding`. `candidates` are for mechanisms of which any string is an answer.
-    `NotIdentified` if the reports do not determine the frequencies.
+    The `weights`, (n,), zero outside the domain, matter for hashed reports: see `CohortDecoding`.
     """
     distinct, place = distinct_reports(reports)
     weights = np.ones(len(reports)) if weights is None else weights

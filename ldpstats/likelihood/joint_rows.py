@@ -320,10 +320,9 @@ def add_grams(total: Array, weights: Array, W: Array) -> None:
 
 
 def unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
-    """The (k, k) matrix, k = k_1 ... k_d, whose cells are found in `packed`.
+    """The (k, k) matrix, k = k_1 ... k_d, of cells in `packed`, whose axes are variables in order.
 
-    The axes of `packed` are the variables in this order, each a cell per `pairs`; where there is
-    one more, the last two are the categories of the last variable.
+    Each is a cell per `pairs`; if there is one more axis, the last two are of the last variable.
     """
     d, cells = len(sizes), []
     for axis in order:
@@ -421,9 +420,7 @@ class StackedRows(Rows):
 class FixedEntry(Rows):
     """The rows seen by the other k - 1 categories when ``p[index] = value`` is held fixed.
 
-    For r on the simplex of the others, ``mix(r)`` is the base's ``mix`` of the distribution that
-    has `value` at `index` and ``(1 - value) r`` elsewhere: a profile likelihood is then an
-    ordinary one.
+    ``mix(r)`` is the base's of `value` at `index` and ``(1 - value) r`` elsewhere: a profile.
     """
 
     base: Rows

@@ -600,10 +600,9 @@ class Equations(Moments):
         return OwnCounts(self.nobs, offset, slope, slope**2 * self.weights)
 
     def report_law(self, p: Array | None = None) -> ReportLaw | None:
-        """The law of the linear estimate; None for bits and hashes, and for very many categories.
+        """None for bits and hashes, and for very many categories.
 
-        Reports have their observed frequencies, or where fewer than ten were seen at least the
-        probability under p: what was not seen is not impossible.
+        Where fewer than ten reports were seen, they have at least the probability under p.
         """
         size = sum(q.t.size * (2 * q.k if self.is_dense else 1) for q in self.sources)
         if any(q.kind != "labels" for q in self.sources) or size > _LARGEST_LAW:
@@ -648,11 +647,7 @@ class Equations(Moments):
         return bits.astype(np.float64), law
 
     def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
-        """The law along the path of each frequency; where every report may tell of all of them.
-
-        None where each category has an equation of its own, for hashes, and where sources are such
-        that only the covariance is known.
-        """
+        """The law along the path of each frequency, where every report may tell of all of them."""
         if not self.is_dense or any(q.kind not in _LISTED for q in self.sources):
             return None
         if 2 * self.k * sum(q.t.size for q in self.sources) > _LARGEST_LAW:

@@ -144,10 +144,9 @@ class ParametricLikelihood:
         return np.asarray(total)
 
     def slope(self, x: npt.ArrayLike) -> Array:
-        """What a first step could gain at most, per report: zero only where no step gains.
+        """``max score . (z - x) / nobs`` over all z in [0, 1]: what a first step could gain.
 
-        The largest ``score . (z - x) / nobs`` over all frequencies and parameters z in [0, 1]. The
-        likelihood is not concave, so that this certifies a stationary point and no global maximum.
+        Zero at a stationary point, which need be no global maximum.
         """
         point, score = np.asarray(x, dtype=np.float64), self.score(x)
         by_p, by_theta = score[..., : self.k], score[..., self.k :]

@@ -57,10 +57,9 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ParametricRegression:
-    """Log-likelihood of x, shape (p + m,): the parameters beta of the regression, then theta.
+    """Log-likelihood of x, (p + m,): beta of `base`, of u distinct rows, and theta of `matrices`.
 
-    `base` is of u distinct rows. Its table is not used: ``seen.at`` is the report of each row,
-    among those of all groups one after the other. `matrices` are the channels of the groups.
+    The table of `seen` is not used: ``seen.at`` is each row's report among those of all groups.
     """
 
     base: RegressionLikelihood

@@ -612,9 +612,7 @@ class Poisson(Outcome):
 def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen, Array]:
     """Likelihoods ``P(report | true category)`` of the reports of groups, one after the other.
 
-    Each group is of one mechanism, all over the same categories; candidates are taken to be all
-    answers. The n rows of `Seen`, whose table may be scaled, and the logarithms, (n,), of what was
-    taken out.
+    With the logarithms, (n,), of what was taken out of each row; candidates are all answers.
     """
     tables, places, scales, before = [], [], [], 0
     for reports in groups:

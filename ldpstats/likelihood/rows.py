@@ -498,10 +498,9 @@ _MOST_PARTS = 128  # that a model of the Hessian keeps apart
 
 @dataclass(frozen=True, eq=False)
 class BlockRows(Rows):
-    """Rows of a block design: ``W[i, x]`` is one where the block of report i holds x, else `ratio`.
+    """Rows of a block design: ``W[i, x]`` is one where the block of label i holds x, else `ratio`.
 
-    Products take one transform of the design, whatever the number of reports. The `codes`, (u,),
-    are the labels reported; `ratio` and `high` are as `ratio` and exp(`log_high`) of `SubsetRows`.
+    Products take one transform of the design; `high` is the scale of every row.
     """
 
     is_structured: ClassVar[bool] = True
@@ -728,10 +727,9 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
 
 
 def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) -> Array:
-    """Likelihood of reports, (u,), under a `law` of cells, (C, m), in the scale of `BloomRows`.
+    """Likelihood, (u,), under a `law` of cells, (C, m), in the scale of `BloomRows`.
 
-    `unset` is the law of cells that are not the report's label, or of bits that are not set, where
-    it differs.
+    `unset` is the law of other labels, and of bits that are not set, where it differs.
     """
     assert data.cohort is not None
     if not data.mechanism.n_bits:

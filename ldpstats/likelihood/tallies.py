@@ -228,10 +228,9 @@ def label_moments(Q: Array, weights: Array, p: Array) -> tuple[Array, Array]:
 
 
 def answer_moments(noise: Array, slope: Any, weights: Array) -> tuple[Array, Array, Array]:
-    """Of bits that are independent given the category x: of each row i of weights, three (q, k).
+    """Of bits that are set with probability `noise`, (k,), and ``noise + slope`` for the answer x.
 
-    A bit is set with probability `noise`, shape (k,), in the reports of the other categories, and
-    ``noise + slope`` in those of its own.
+    Raw moments of each row i of weights given x: three (q, k).
     """
     laws = zip(_bit_cumulants(noise), _bit_cumulants(noise + slope), strict=True)
     # cumulants of row i if x is the category: those of noise, with another law of bit x
@@ -252,10 +251,9 @@ def _bit_cumulants(m: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class ReportPart:
-    """What an estimate makes of the reports of one source that are labels.
+    """What an estimate makes of label reports of one source, of this `law`, (l,).
 
-    `weights` are the numbers with which a report counts for each category, `slopes` the growth of
-    its probability with each frequency, both (k, l), or (l,) for a diagonal; `law` is (l,).
+    A report's `weights` and the `slopes` of its probability are (k, l), or (l,) for a diagonal.
     """
 
     weights: Array
@@ -674,10 +672,9 @@ _RESIDUAL = 1e-9  # relative; the error of the eigenvalue is about its square
 
 
 def spectral_norm(M: Array) -> float:
-    """The largest singular value of M, to rounding.
+    """The largest singular value of M by Lanczos' method for M'M, all vectors kept orthogonal.
 
-    Lanczos' method for M'M, with all vectors kept orthogonal, from a vector that no structure of a
-    channel is orthogonal to. All singular values are computed where it does not converge.
+    All singular values are computed where it does not converge.
     """
     size = M.shape[1]
     most = min(_MOST_STEPS, size)
