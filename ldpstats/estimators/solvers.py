@@ -217,7 +217,7 @@ class DenseModel(Model):
         return self.least_squares(p, g) if x is None else x
 
     def pivoted(self, p: Array, g: Array) -> Array | None:
-        """`step` by block principal pivoting (Judice & Pires 1994); None if rounding makes it cycle.
+        """`step` by principal pivoting (Judice & Pires 1994); None if rounding makes it cycle.
 
         Entries that violate their sign change sides, one by one if their number does not fall.
         """
