@@ -178,7 +178,9 @@ class JointMoments(Moments):
         for stratum in self.strata:
             listing = stratum.listing
             if listing is None:
-                spreads.append(stratum.spread())
+                mean = stratum.sums / stratum.nobs
+                squares = stratum.observed_squares
+                spreads.append(squares - stratum.nobs * np.outer(mean, mean))
                 continue
             law = listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p)
             mean = listing.features.adjoint(law)
@@ -373,7 +375,9 @@ class Stratum:
         )
         if self.units is None:
             return changed
-        own = self.units[v].without_excess(load)
+        own = self.units[v]
+        if not np.all(own.rest == 1.0):  # labels lack nothing of a sum of one
+            own = replace(own, load=load)
         return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
@@ -398,11 +402,6 @@ class Stratum:
             listing=listing,
             alphabets=alphabets,
         )
-
-    def spread(self) -> Array:
-        """Covariance of `sums` as the reports show it, shape (f, f)."""
-        mean = self.sums / self.nobs
-        return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
 
     def expected_spread(self, p: Array) -> Array:
         """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
@@ -641,10 +640,6 @@ class Unit:
         """Of labels, with the reports for the states."""
         own = np.eye(len(self.mean))
         return replace(self, mean=own, square=own, cross=own)
-
-    def without_excess(self, load: Array) -> Unit:
-        """What the features lack of a sum of one is shared out by `load`; labels lack nothing."""
-        return self if np.all(self.rest == 1.0) else replace(self, load=load)
 
 
 def product_covariance(one: Unit, other: Unit, law: Array, nobs: int) -> Covariance:

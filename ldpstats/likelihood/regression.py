@@ -691,41 +691,6 @@ class ReportLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """Reports of some rows at given predictors: P(r), (n, l), and its derivatives, (n, q, l)."""
-
-    outcome: Outcome
-    eta: Array
-    Q: Array
-    P: Array
-    d: Array
-
-    @classmethod
-    def at(cls, outcome: Outcome, eta: Array, Q: Array) -> _Rows:
-        mean, jacobian = outcome.mean_jacobian(eta)
-        P = np.maximum(mean @ Q, _TINY)
-        return cls(outcome, eta, Q, P, jacobian.transpose(0, 2, 1) @ Q)
-
-    def information(self) -> Array:
-        """Of each row on its predictors, (n, q, q)."""
-        if self.d.shape[1] == 1:
-            return np.asarray((self.d[:, 0] ** 2 / self.P).sum(axis=1)[:, None, None])
-        return np.asarray((self.d / self.P[:, None, :]) @ self.d.transpose(0, 2, 1))
-
-    def slope(self, S: Array) -> Array:
-        """Derivative by the predictors of ``tr(S J)``, S held fixed; (n, q)."""
-        if self.d.shape[1] == 1:
-            share = self.d[:, 0] / self.P
-            bend = self.outcome.curvature(self.eta)[:, :, 0, 0]
-            twice = 2.0 * ((share @ self.Q.T) * bend).sum(axis=1)
-            return np.asarray(S[:, 0] * (twice - (share**2 * self.d[:, 0]).sum(axis=1))[:, None])
-        along = (S @ self.d) / self.P[:, None, :]  # (n, q, l)
-        squares = (along * self.d).sum(axis=1) / self.P
-        twice = 2.0 * self.outcome.bent(self.eta, along @ self.Q.T)
-        return np.asarray(twice - (self.d @ squares[:, :, None])[:, :, 0])
-
-
-@dataclass(frozen=True, eq=False)
 class ExpectedInformation:
     """Expected information of the outcome's parameters.
 
@@ -771,11 +736,14 @@ class ExpectedInformation:
                     some = some if isinstance(rows, slice) else rows[some]
                     yield design.take(some), self.weights[some, c], Q
 
-    def _row(self, eta: Array, Q: Array | None) -> tuple[Array, _Rows | None]:
-        """Information of each row on its predictors, (n, q, q)."""
+    def _row(self, eta: Array, Q: Array | None) -> tuple[Array, tuple[Array, Array] | None]:
+        """Information of each row on its predictors, (n, q, q); P(r), (n, l), and d, (n, q, l)."""
         if Q is not None:
-            rows = _Rows.at(self.outcome, eta, Q)
-            return rows.information(), rows
+            mean, jacobian = self.outcome.mean_jacobian(eta)
+            P, d = np.maximum(mean @ Q, _TINY), jacobian.transpose(0, 2, 1) @ Q
+            if d.shape[1] == 1:
+                return (d[:, 0] ** 2 / P).sum(axis=1)[:, None, None], (P, d)
+            return (d / P[:, None, :]) @ d.transpose(0, 2, 1), (P, d)
         information = np.zeros((len(eta), self.outcome.q, self.outcome.q))
         if isinstance(self.outcome, Poisson):
             information[:, 0, 0] = np.exp(eta[:, 0])
@@ -806,25 +774,37 @@ class ExpectedInformation:
         matrix, kept = np.zeros((self.size, self.size)), []
         for design, w, Q in self._parts():
             eta = design.eta(theta)
-            J, rows = self._row(eta, Q)
+            J, law = self._row(eta, Q)
             matrix += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
-            kept.append((design, w, eta, rows))
+            kept.append((design, w, eta, Q, law))
         sign, size = np.linalg.slogdet(matrix) if np.isfinite(matrix).all() else (0.0, 0.0)
         if sign <= 0 or not np.isfinite(size):
             return -np.inf, np.full(self.size, np.nan)
         inverse = np.linalg.inv(matrix)
         slope = self.designs[0].stretch(theta)[1]
-        for design, w, eta, rows in kept:
+        for design, w, eta, Q, law in kept:
             S = design.quadratic(theta, inverse)
-            by_eta = np.zeros(eta.shape)  # of tr(S J)
-            if rows is not None:
-                by_eta = rows.slope(S)
+            by_eta = np.zeros(eta.shape)  # of tr(S J), S held fixed
+            if law is not None and Q is not None:
+                by_eta = self._row_slope(eta, Q, *law, S)
             elif isinstance(self.outcome, Poisson):
                 by_eta[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
             elif isinstance(self.outcome, Normal):
                 by_eta[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
             slope = slope + 0.5 * design.adjoint(theta, by_eta * w[:, None])
         return 0.5 * float(size), slope
+
+    def _row_slope(self, eta: Array, Q: Array, P: Array, d: Array, S: Array) -> Array:
+        """Derivative by the predictors of ``tr(S J)`` of reports, S held fixed; (n, q)."""
+        if d.shape[1] == 1:
+            share = d[:, 0] / P
+            bend = self.outcome.curvature(eta)[:, :, 0, 0]
+            twice = 2.0 * ((share @ Q.T) * bend).sum(axis=1)
+            return np.asarray(S[:, 0] * (twice - (share**2 * d[:, 0]).sum(axis=1))[:, None])
+        along = (S @ d) / P[:, None, :]  # (n, q, l)
+        squares = (along * d).sum(axis=1) / P
+        twice = 2.0 * self.outcome.bent(eta, along @ Q.T)
+        return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
 # -- The corrected log-likelihood: unbiased for the one that true answers would give --------------

@@ -24,7 +24,7 @@ from ldpstats.arguments import (
     number_from_json,
     number_to_json,
 )
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.covariance import Covariance
 
 __all__ = [
@@ -636,11 +636,7 @@ def water_filling(counts: Array, a: float, b: float | Array) -> Array:
     1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
     uRR, and come first.
     """
-    if not a > 0.0:
-        raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")
     c = np.asarray(counts)
-    if not c.max() > 0.0:
-        raise InvalidArgument("counts", c.tolist(), "must hold at least one report")
     ratio: Any = b / a
     if np.ndim(ratio) == 0:
         lam = _level(np.sort(c)[::-1].astype(np.float64), ratio)
