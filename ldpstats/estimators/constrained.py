@@ -67,7 +67,7 @@ def constrained_maximum(
             f"constraints are handled up to {_LARGEST_K} categories, not {k}; merge categories"
         )
     require_possible(W)
-    p = _inside(W, lambda q: _checked(constraints, q))
+    p = _feasible_point(W, lambda q: _check_convex(constraints, q))
     best, best_at, scale, step_size = Ascent(p, np.inf, 0, False), 0, 1.0, np.inf
     for i in range(max_iter + 1):
         d = W.mix(p)
@@ -89,7 +89,7 @@ def constrained_maximum(
     return best
 
 
-def _inside(W: Rows, constraints: Constraints) -> Array:
+def _feasible_point(W: Rows, constraints: Constraints) -> Array:
     """A point of the set where every observed report is possible."""
     import cvxpy
 
@@ -123,7 +123,7 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
     )
 
 
-def _checked(constraints: Constraints, p: Any) -> list[Any]:
+def _check_convex(constraints: Constraints, p: Any) -> list[Any]:
     """The user's constraints on p, once they are known to define a convex set."""
     import cvxpy
 

@@ -51,7 +51,7 @@ def maximum(likelihood: ParametricLikelihood) -> Maximum:
     near = values[best] - values <= 1e-6 + 1e-9 * float(likelihood.nobs)
     apart = np.abs(ends - ends[best]).max(axis=1) > _SAME
     return Maximum(
-        x=_polished(likelihood, ends[best]),
+        x=_polish(likelihood, ends[best]),
         inner=ends[best],
         rivals=ends[near & apart],
         rounds=max(center.rounds, others.rounds),
@@ -75,7 +75,7 @@ def starting_points(k: int, m: int) -> Array:
     return np.array(pairs)
 
 
-def _polished(likelihood: ParametricLikelihood, x: Array) -> Array:
+def _polish(likelihood: ParametricLikelihood, x: Array) -> Array:
     """x to rounding: what its bounds hold is set to them, the rest by Newton."""
     k, total = likelihood.k, float(likelihood.nobs)
     upper = np.r_[np.full(k, np.inf), np.ones(likelihood.m)]
@@ -238,31 +238,31 @@ def _round(
     apart = np.where(held, 0.0, np.maximum(state.below * low, state.above * high))
     error = np.maximum(residual, apart.max(axis=1))
     finished = (state.barrier <= _LAST) & (error < _EXACT)
-    barrier = np.where(error < 10.0 * state.barrier, _lowered(state.barrier), state.barrier)
+    barrier = np.where(error < 10.0 * state.barrier, _lower_barrier(state.barrier), state.barrier)
     push = np.where(free, gradient + barrier[:, None] * (1.0 / low - 1.0 / high), 0.0)
     hold = np.where(free, state.below / low + state.above / high, 0.0)
     concave = _is_concave(newton, hold, held, k)
     curvature = np.where(concave[:, None, None], newton, scoring)
     step = _barrier_step(curvature, hold, push, held, k)
     gain = np.einsum("bd,bd->b", push, step)  # twice what the step promises
-    length = np.minimum(_largest(low, step), _largest(high, -step))
+    length = np.minimum(_share_of_step(low, step), _share_of_step(high, -step))
     bounds = lower, upper, barrier, gain, held
-    length = _searched(likelihood, weights, x, step, length, bounds)
+    length = _step_lengths(likelihood, weights, x, step, length, bounds)
     moved = x + length[:, None] * step
     below = np.where(free, barrier[:, None] / low - state.below - state.below / low * step, 0.0)
     above = np.where(free, barrier[:, None] / high - state.above + state.above / high * step, 0.0)
-    dual = np.minimum(_largest(state.below, below), _largest(state.above, above))[:, None]
+    dual = np.minimum(_share_of_step(state.below, below), _share_of_step(state.above, above))
     low, high = np.where(held, 1.0, moved - lower), np.where(held, 1.0, upper - moved)
     new = _State(
         moved,
-        _safe(state.below + dual * below, barrier, low, held),
-        _safe(state.above + dual * above, barrier, high, held),
-        np.where(gain < 0.1 * barrier, _lowered(barrier), barrier),
+        _near_central(state.below + dual[:, None] * below, barrier, low, held),
+        _near_central(state.above + dual[:, None] * above, barrier, high, held),
+        np.where(gain < 0.1 * barrier, _lower_barrier(barrier), barrier),
     )
     return new, residual, finished | ((barrier <= _LAST) & (gain < _NOTHING))
 
 
-def _lowered(barrier: Array) -> Array:
+def _lower_barrier(barrier: Array) -> Array:
     return np.maximum(_LAST, np.minimum(0.1 * barrier, barrier**1.5))
 
 
@@ -314,14 +314,14 @@ def _barrier_step(curvature: Array, hold: Array, push: Array, held: Array, k: in
     return np.asarray(np.linalg.solve(M, right[..., None])[:, :d, 0])
 
 
-def _largest(room: Array, step: Array) -> Array:
+def _share_of_step(room: Array, step: Array) -> Array:
     """Share of a step, at most 1, after which room is left, shape (B,)."""
     shrinks = step < 0.0
     share = np.where(shrinks, -_REACH * room / np.where(shrinks, step, 1.0), 1.0)
     return np.asarray(np.minimum(1.0, share.min(axis=1)))
 
 
-def _searched(
+def _step_lengths(
     likelihood: ParametricLikelihood,
     weights: list[Array],
     x: Array,
@@ -366,7 +366,7 @@ def _value(
     return np.asarray(total)
 
 
-def _safe(multiplier: Array, barrier: Array, room: Array, held: Array) -> Array:
+def _near_central(multiplier: Array, barrier: Array, room: Array, held: Array) -> Array:
     """Multipliers kept within a factor of what the barrier asks for."""
     central = barrier[:, None] / room
     return np.where(held, 0.0, np.clip(multiplier, 1e-10 * central, 1e10 * central))

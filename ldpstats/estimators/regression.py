@@ -143,22 +143,24 @@ def search(
 
     best = climb(objective, start)
     if concave:
-        best = _curved(objective, best)
+        best = _with_penalty_bend(objective, best)
         return Found(best, 1, flat_direction(objective, best, units, free))
     error = _largest_error(best, units, free) if best.converged else np.inf
     if error < enough:
-        return Found(_curved(objective, best), 1, None)
+        return Found(_with_penalty_bend(objective, best), 1, None)
     # about the first maximum, or about the first start if that is far out
     centre = best.theta if _size(best.theta, units) < _SUSPECT else start
-    tried = [*others, *_scattered(centre, _SPREAD, n_random, start, units, free)]
+    tried = [*others, *_random_starts(centre, _SPREAD, n_random, start, units, free)]
     if n_random and error > _VAGUE:
         # covariates nearly determine the outcome there, as at maxima of little information
-        tried += _scattered(start, _STEEP, _MORE + 2 * int(free.sum()), start, units, free, 2025)
+        tried += _random_starts(
+            start, _STEEP, _MORE + 2 * int(free.sum()), start, units, free, 2025
+        )
     if smaller is None:
-        met = [best, *_climbed(climb, objective, tried)]
+        met = [best, *_ascents(climb, objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
-        met = _distinct([climb(smaller, best.theta), *_climbed(climb, smaller, tried)], free)
-        met = [best, *_climbed(climb, objective, [one.theta for one in met[1:]])]
+        met = _distinct([climb(smaller, best.theta), *_ascents(climb, smaller, tried)], free)
+        met = [best, *_ascents(climb, objective, [one.theta for one in met[1:]])]
     distinct = [one for one in _distinct(met, free) if one.converged]
     top = max(met, key=lambda one: one.value)
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
@@ -167,7 +169,7 @@ def search(
         top = climb(objective, top.theta)
     elif best.converged:
         top = best
-    top = _curved(objective, top)
+    top = _with_penalty_bend(objective, top)
     return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
 
 
@@ -195,14 +197,14 @@ def ascend(
         now = target.bent_at(theta)  # type: ignore[attr-defined]
 
 
-def _curved(target: Objective, met: Maximum) -> Maximum:
+def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
     """A maximum with the second derivatives of a penalty."""
     if not hasattr(target, "bent_at"):
         return met
     return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
 
 
-def _climbed(
+def _ascents(
     climb: Callable[[Objective, Array, float], Maximum], target: Objective, starts: Sequence[Array]
 ) -> list[Maximum]:
     """About the maxima that starts lead to, of those at which the likelihood is not zero."""
@@ -225,7 +227,7 @@ def _size(theta: Array, units: Array) -> float:
     return float(np.abs(np.linalg.solve(units, theta)).max(initial=0.0))
 
 
-def _scattered(
+def _random_starts(
     about: Array,
     spread: float,
     count: int,
@@ -728,7 +730,7 @@ def corrected(
     )
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
-        return _closed(made, phi, response, w)
+        return _corrected_least_squares(made, phi, response, w)
     target = CorrectedLikelihood(outcome, made, phi, response, w)
     zero = np.zeros(target.size)
     begin, n_first = _local_maximum(target.smoothed(0.0), zero, zero)  # concave: no news of x yet
@@ -767,7 +769,9 @@ def corrected(
     )
 
 
-def _closed(designs: tuple[Predictors, ...], phi: Array, y: Array, w: Array) -> Corrected:
+def _corrected_least_squares(
+    designs: tuple[Predictors, ...], phi: Array, y: Array, w: Array
+) -> Corrected:
     """Corrected least squares."""
     p = designs[0].p
     bread, right = np.zeros((p, p)), np.zeros(p)
@@ -975,7 +979,7 @@ def maximise_bounded(
                 break
             held = held & ~inward
             continue
-        moved, bound = _moved(likelihood.value, x, step, value, decrement, inside & ~held)
+        moved, bound = _bounded_point(likelihood.value, x, step, value, decrement, inside & ~held)
         if moved is None:
             settled = decrement < 1e-6 * (1.0 + abs(value))
             break
@@ -1030,7 +1034,7 @@ def _step_bounded(score: Array, hessian: Array, units: Array, free: Mask) -> tup
     return step, float(g @ scaled)
 
 
-def _moved(
+def _bounded_point(
     value: Callable[[Array], float],
     x: Array,
     step: Array,

@@ -214,12 +214,12 @@ class HashDesign:
             out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
             pair_sums(self.cells, weights, step, first, first.copy(), members, out)
             np.fill_diagonal(out, self.owners(weights))
-            return mirrored(out)
+            return mirror(out)
         out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
         for start in range(0, C, step):
             H = self.incidence(start, step)
             out += (H * weights[start : start + step].reshape(-1, 1)).T @ H
-        return mirrored(out)
+        return mirror(out)
 
     def incidence(self, c: int, count: int = 1) -> Array:
         """The rows of H, (count m, S), of cohort c, or of `count` cohorts from there on."""
@@ -247,7 +247,7 @@ class HashDesign:
         used = np.flatnonzero(scale)
         every = pair_gram(self.cells, used, diagonal, scale, p, blocks, reach)
         out = np.concatenate(list(blocks), axis=1)[:, :S]
-        return self._centred(mirrored(out), reach, every)
+        return self._centred(mirror(out), reach, every)
 
     def _centred(self, shared: Array, reach: Array, every: float) -> Array:
         """A' X A from H' X H, its sums `reach` with X 1 and `every`, 1' X 1; in place."""
@@ -322,7 +322,7 @@ class HashDesign:
         return out
 
 
-def mirrored(lower: Array) -> Array:
+def mirror(lower: Array) -> Array:
     """The symmetric matrix with this lower triangle, in place."""
     n, tile = len(lower), 128
     for i in range(0, n, tile):
@@ -412,7 +412,7 @@ def undetermined(
     return np.flatnonzero(np.abs(fit.p - probe) > _APART)
 
 
-def inverted(M: Array) -> Array | None:
+def cholesky_inverse(M: Array) -> Array | None:
     """Inverse by Cholesky of M, shape (S, S), which is overwritten; None where it is singular."""
     from scipy.linalg import lapack
 
@@ -427,7 +427,7 @@ def inverted(M: Array) -> Array | None:
     if fault or np.diag(factor).min() ** 2 < _RANK:
         return None
     inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
-    inverse = mirrored(inverse.T)
+    inverse = mirror(inverse.T)
     inverse *= root[:, None]
     inverse *= root
     return np.asarray(inverse)
@@ -554,7 +554,7 @@ class CohortMoments(Moments):
         if self.k > self.n_equations:
             raise NotIdentified(self.describe())
         M = np.asarray(sum(source.design.gram(source.weights) for source in self.sources))
-        inverse = inverted(M)
+        inverse = cholesky_inverse(M)
         if inverse is None:
             raise NotIdentified(self.describe())
         return inverse
@@ -870,12 +870,12 @@ class CohortMoments(Moments):
         return bool(2.0 * np.sqrt(misfit.variance) / misfit.mean * uneven > _BLIND)
 
     @cached_property
-    def _collided(self) -> tuple[Array, Array, float]:
-        """`collided`, or `roughly_collided` where cells and candidates are many."""
+    def _collision_moments(self) -> tuple[Array, Array, float]:
+        """`collision_cumulants`, or rough ones where cells and candidates are many."""
         moments = self.sources, self._residuals, self.plug_in(), self.collisions
         if self._has_influences:
-            return collided(*moments, self.inverse)
-        return roughly_collided(*moments)
+            return collision_cumulants(*moments, self.inverse)
+        return rough_collision_cumulants(*moments)
 
     @property
     def _has_influences(self) -> bool:
@@ -892,7 +892,7 @@ class CohortMoments(Moments):
         plain = 2.0 * self.k
         if not self.collisions or not self._has_influences:  # so many cells that none matters
             return plain
-        third = self._collided[2]
+        third = self._collision_moments[2]
         spread = self._with_collisions(self._plug_in_noise)
         scale = float(np.vdot(self.inverse, spread)) / self.k
         fourth = 0.0  # what collisions of equal answers add, but for scales
@@ -932,7 +932,7 @@ class CohortMoments(Moments):
         other = np.maximum(other, 0.0)
         excess, guard = np.zeros(self.k), np.zeros(self.k)
         if self.incomplete:
-            excess, shown, _ = self._collided
+            excess, shown, _ = self._collision_moments
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
         return OwnTally(nobs, offset, scale, other, excess, guard)
 
@@ -1249,7 +1249,7 @@ def _influences(
             yield number, int(c), (A * L).sum(axis=1), L
 
 
-def collided(
+def collision_cumulants(
     sources: Sequence[CohortSource],
     residuals: Sequence[Array],
     p: Array,
@@ -1274,14 +1274,14 @@ def collided(
         expected += g * source.collision_third * float(_cube(left).sum())
         cubes += source.collision_third * (L * L * L).sum(axis=0)
         squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-    third = _skewed(observed, expected, collisions)
+    third = _cubed_frequencies(observed, expected, collisions)
     return third * cubes, squares, third
 
 
-def roughly_collided(
+def rough_collision_cumulants(
     sources: Sequence[CohortSource], residuals: Sequence[Array], p: Array, collisions: float
 ) -> tuple[Array, Array, float]:
-    """`collided` for many candidates, as if only own cells had influence.
+    """`collision_cumulants` for many candidates, as if only own cells had influence.
 
     Leverages are W q / (1 + W q), with q such that their sum is the number of candidates.
     """
@@ -1304,11 +1304,11 @@ def roughly_collided(
         expected += source.collision_third * float((g * _cube(left)).sum())
         cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
         squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-    third = _skewed(observed, expected, collisions)
+    third = _cubed_frequencies(observed, expected, collisions)
     return third * cubes, squares, third
 
 
-def _skewed(observed: float, expected: float, collisions: float) -> float:
+def _cubed_frequencies(observed: float, expected: float, collisions: float) -> float:
     """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
     ratio = observed / expected if expected > 0.0 else 0.0
     return float(min(max(ratio, 0.0), collisions**1.5))

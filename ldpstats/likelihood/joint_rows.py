@@ -109,7 +109,7 @@ class JointRows(Rows):
 
     def mix(self, p: Array) -> Array:
         if self.is_table:
-            return contracted(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
+            return contract(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", left @ P, right)
@@ -117,7 +117,7 @@ class JointRows(Rows):
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
-            return contracted(self._tally(v), self._matrices, 0).reshape(-1)
+            return contract(self._tally(v), self._matrices, 0).reshape(-1)
         total = np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
@@ -126,7 +126,7 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        tables: Array = along_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
+        tables: Array = contract_each(p.reshape(len(p), *self.sizes), self._matrices, 1)
         return np.asarray(tables.reshape(len(p), -1)[:, self._table])
 
     def adjoint_each(self, v: Array) -> Array:
@@ -137,12 +137,12 @@ class JointRows(Rows):
         places = self._table + prod(extent) * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * prod(extent))
         tables = tables.reshape(len(v), *extent)
-        return np.asarray(along_each(tables, self._matrices, 0).reshape(len(v), -1))
+        return np.asarray(contract_each(tables, self._matrices, 0).reshape(len(v), -1))
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return self.adjoint(v), contracted(self._tally(v), squares, 0).reshape(-1)
+            return self.adjoint(v), contract(self._tally(v), squares, 0).reshape(-1)
         first, second = np.zeros(self._half_sizes), np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             weighted = v[part, None] * right
@@ -172,19 +172,19 @@ class JointRows(Rows):
             k = self.sizes[last]
             packed = np.zeros((*table.shape[1:], k, k))
             add_grams(packed.reshape(-1, k, k), table.reshape(len(table), -1), W[last])
-            return unpacked(packed, self.sizes, order)
+            return unpack(packed, self.sizes, order)
         sizes = self._half_sizes
         lengths = [n_pairs(size) for size in sizes]
         if sum(lengths) <= _BLOCK // _THIN:
             total = np.zeros(lengths)
             for part, left, right in self._halves(sum(lengths)):
                 total += pairs(left).T @ (pairs(right) * v[part, None])
-            return unpacked(total, sizes, (0, 1))
+            return unpack(total, sizes, (0, 1))
         less, more = np.argsort(sizes, kind="stable").tolist()
         total = np.zeros((lengths[less], sizes[more], sizes[more]))
         for part, *halves in self._halves(lengths[less] + sizes[more]):
             add_grams(total, pairs(halves[less]) * v[part, None], halves[more])
-        return unpacked(total, sizes, (less, more))
+        return unpack(total, sizes, (less, more))
 
     def rough_gram(self, v: Array) -> Array:
         sizes = self._half_sizes
@@ -201,12 +201,12 @@ class JointRows(Rows):
             )
             weights = v[part, None] * (tops[0] * tops[1]) ** 2
             total += left.T @ (right * weights.astype(np.float32))
-        return unpacked(total, sizes, (0, 1))
+        return unpack(total, sizes, (0, 1))
 
     def mix_squares(self, p: Array) -> Array:
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
+            return contract(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", (left * left) @ P, right * right)
@@ -277,15 +277,15 @@ def khatri_rao(left: Array, right: Array) -> Array:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
 
 
-def contracted(table: Array, matrices: Any, axis: int) -> Array:
+def contract(table: Array, matrices: Any, axis: int) -> Array:
     """The table summed with the given axis of a matrix along each of its own axes."""
     for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
         table = np.tensordot(table, W, axes=(0, axis))
     return table
 
 
-def along_each(tables: Array, matrices: Any, axis: int) -> Array:
-    """`contracted` of several tables at once, shape (c, ...)."""
+def contract_each(tables: Array, matrices: Any, axis: int) -> Array:
+    """`contract` of several tables at once, shape (c, ...)."""
     for W in matrices:
         tables = np.tensordot(tables, W, axes=(1, axis))
     return tables
@@ -319,7 +319,7 @@ def add_grams(total: Array, weights: Array, W: Array) -> None:
         total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
 
 
-def unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+def unpack(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
     """The (k, k) matrix, k = k_1 ... k_d, of cells in `packed`, whose axes are variables in order.
 
     Each is a cell per `pairs`; if there is one more axis, the last two are of the last variable.
@@ -606,7 +606,7 @@ class LabelRows(Rows):
         counts = self.tally(n).reshape(-1, m)
         reports = counts.sum(axis=1)
         owned = (counts / np.maximum(reports, 1.0)[:, None] - self.b) / self.a
-        return _decoded(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
+        return _decode(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -791,10 +791,10 @@ class BloomRows(Rows):
         packed, counts = np.split(self.packed[order], ends), np.split(n[order], ends)
         ones = [bit_sums(y, c, self.n_bits) for y, c in zip(packed, counts, strict=True)]
         means = np.array(ones) / np.maximum(reports, 1.0)[:, None]
-        return _decoded(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
+        return _decode(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
 
 
-def _decoded(design: HashDesign, reports: Array, owned: Array) -> Array:
+def _decode(design: HashDesign, reports: Array, owned: Array) -> Array:
     """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
     weights = np.repeat(reports, design.n_cells)
     rhs = owned.reshape(-1) - design.background
