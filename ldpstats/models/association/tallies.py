@@ -53,23 +53,24 @@ def tallies_to_dict(evidence: Evidence | None) -> dict[str, Any] | None:
     """The tallies as plain JSON types; None over candidates, and for a mechanism of one's own."""
     if evidence is None or not is_stored(evidence):
         return None
-    groups = [_group_to_dict(group.counts) for group in evidence.groups]
-    try:
-        for group in groups:
-            for document in group["mechanisms"]:
+    groups = []
+    for counts in (group.counts for group in evidence.groups):
+        mechanisms = [mechanism.to_dict() for mechanism in counts.mechanisms]
+        try:
+            for document in mechanisms:
                 mechanism_from_dict(document)
-    except LDPError:  # of a class that is not the package's
-        return None
+        except LDPError:  # of a class that is not the package's
+            return None
+        cohorts = [part.cohort for part in counts.reports]
+        groups.append(
+            {
+                "mechanisms": mechanisms,
+                "reports": [part.y.tolist() for part in counts.reports],
+                "cohorts": [None if cohort is None else cohort.tolist() for cohort in cohorts],
+                "n": counts.n.tolist(),
+            }
+        )
     return {"complete": [spec.complete for spec in evidence.specs], "groups": groups}
-
-
-def _group_to_dict(counts: JointCounts) -> dict[str, Any]:
-    return {
-        "mechanisms": [mechanism.to_dict() for mechanism in counts.mechanisms],
-        "reports": [part.y.tolist() for part in counts.reports],
-        "cohorts": [None if p.cohort is None else p.cohort.tolist() for p in counts.reports],
-        "n": counts.n.tolist(),
-    }
 
 
 def tallies_from_dict(
@@ -85,23 +86,21 @@ def tallies_from_dict(
     complete = [boolean("complete", value) for value in document["complete"]]
     parts = zip(labels, others, complete, strict=True)
     specs = tuple(VariableSpec(own, None, other, listed) for own, other, listed in parts)
-    groups = tuple(JointGroup(_counts(group), specs) for group in document["groups"])
-    evidence = Evidence(groups, specs, names)
+    groups = []
+    for group in document["groups"]:
+        reports = []
+        columns = (group[name] for name in ("mechanisms", "reports", "cohorts"))
+        for made_by, y, cohort in zip(*columns, strict=True):
+            mechanism = mechanism_from_dict(made_by)
+            values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
+            at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
+            reports.append(Reports(values, mechanism, cohort=at))
+        groups.append(JointGroup(JointCounts(reports, group["n"]), specs))
+    evidence = Evidence(tuple(groups), specs, names)
     if evidence.digest != digest:
         remedy = "is not that of the tallies: the document was changed or damaged"
         raise InvalidArgument("digest", digest, remedy)
     return evidence
-
-
-def _counts(document: dict[str, Any]) -> JointCounts:
-    columns = ("mechanisms", "reports", "cohorts")
-    parts = []
-    for made_by, y, cohort in zip(*(document[name] for name in columns), strict=True):
-        mechanism = mechanism_from_dict(made_by)
-        reports = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
-        at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
-        parts.append(Reports(reports, mechanism, cohort=at))
-    return JointCounts(parts, document["n"])
 
 
 # -- Categories that a mosaic would draw too thin to read, merged into one ------------------------
@@ -114,19 +113,11 @@ _THIN = 0.015  # of the width or the height of a mosaic
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """Which categories of a table are drawn together.
+    """Which categories of a table are drawn together."""
 
-    Parameters
-    ----------
-    rows, columns : array of int, shape (k1,) and (k2,)
-        Group of each category.
-    labels : pair of Index
-        Of the groups.
-    """
-
-    rows: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
-    labels: tuple[pd.Index[Any], pd.Index[Any]]
+    rows: npt.NDArray[np.int64]  # (k1,) group of each category
+    columns: npt.NDArray[np.int64]  # (k2,)
+    labels: tuple[pd.Index[Any], pd.Index[Any]]  # of the groups
 
     @property
     def cells(self) -> npt.NDArray[np.int64]:
@@ -148,13 +139,9 @@ class Merging:
 
 
 def merging(table: pd.DataFrame) -> Merging:
-    """The merging of categories of a table of frequencies that are too thin to read.
-
-    Rows are columns of the mosaic: thin where they are rare. Columns are its tiles: thin where they
-    are in every row. Rows of frequency zero are not drawn, and stay.
-    """
+    """The merging of thin categories: rare rows (columns of a mosaic), tiles thin in every row."""
     p = table.to_numpy()
-    wide = p.sum(axis=1)
+    wide = p.sum(axis=1)  # rows of frequency zero are not drawn, and stay
     rows, row_labels = _groups(table.index, (wide > 0.0) & (wide < _THIN * wide.sum()))
     p = np.array([p[rows == group].sum(axis=0) for group in range(len(row_labels))])
     wide = p.sum(axis=1)

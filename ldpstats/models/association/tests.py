@@ -1,9 +1,15 @@
-"""Tests of independence by name, from the evidence of an association model."""
+"""Tests of independence and of a trend, from the evidence of an association model.
+
+Score tests ask whether the scores of the reports of two variables are correlated, in any way or in
+a trend. They need no joint estimate, so that no boundary matters, and their p-value is that of
+permuted reports. For three or more variables the scores are whitened, variable by variable; if the
+variables are independent, all products of those of two or more are uncorrelated with variance one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -14,10 +20,9 @@ import numpy.typing as npt
 from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
-from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables import permutation
 from ldpstats.inference.tables.effects import Blocks, Spread, blocks_of
-from ldpstats.inference.tables.independence import CrossMoments, Whitening, unvarying
+from ldpstats.inference.tables.independence import Whitening, unvarying
 from ldpstats.inference.tables.permutation import Cumulants, moments, score_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import Covariance
@@ -26,7 +31,6 @@ from ldpstats.likelihood.joint_rows import Factor, JointRows
 from ldpstats.models.association.estimates import Evidence, maximum, simulated
 from ldpstats.models.association.groups import JointGroup, Scores
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
-from ldpstats.reports.single import Counts
 from ldpstats.sampling.samplers import simulation_words
 
 __all__ = ["METHODS", "check_options", "score_test", "smallest_expected", "trend_test"]
@@ -69,37 +73,51 @@ def test_independence(
     n_boot: int | None = None,
     advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
-    """The test of this name, with checked options (see `AssociationResults.test_independence`)."""
+    """The test of this name, with checked options (see `AssociationResults.test_independence`).
+
+    `fitted` is the joint maximum of the likelihood, where that is known.
+    """
+    names, sizes = evidence.names, evidence.sizes
     if method == "score":
         return score_test(evidence, rng, n_permutations, advance)
     if method == "lr":
         statistic = _likelihood_ratio(evidence, fitted)
-        return likelihood_ratio_test(evidence.names, evidence.sizes, statistic, on_boundary)
+        return likelihood_ratio_test(names, sizes, statistic, on_boundary)
     if method == "bootstrap" and rng is not None:
         n_boot = _SURVEYS if n_boot is None else int(n_boot)
-        return _bootstrap(evidence, fitted, rng, n_boot, advance)
-    two_way(evidence.sizes)
+        statistic, independent = _likelihood_ratio(evidence, fitted), evidence.null
+        draws = np.empty(n_boot)
+        for b in range(n_boot):
+            draws[b] = _likelihood_ratio(simulated(evidence, independent, rng))
+            advance((b + 1) / n_boot)
+        p = permutation.permutation_pvalue(statistic, draws)
+        how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
+        df = float(_mutual_df(sizes))
+        return TestResult(null_hypothesis(names), statistic, df, p, how)
+    _refuse_more_than_two(sizes)
     if method == "pearson":
         return _pearson(evidence, rng, n_permutations, advance)
-    return _fpe16(evidence, fitted) if method == "fpe16" else _wald(evidence)
-
-
-def _chi_square(evidence: Evidence, statistic: float, df: int, method: str) -> TestResult:
-    return TestResult.chi_square(null_hypothesis(evidence.names), statistic, df, method)
-
-
-def _wald(evidence: Evidence) -> TestResult:
-    """Over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals."""
-    _check_size(evidence.sizes)
-    dual = evidence.dual_moments
-    P = dual.estimate()[0].reshape(evidence.sizes)
-    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
-    return wald_test(evidence.names, P, dual.covariance(), smallest, how)
-
-
-def _check_size(sizes: tuple[int, ...]) -> None:
-    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
     n_cells = prod(sizes)
+    if method == "fpe16":  # at the maximum likelihood estimate
+        if n_cells > LARGEST_INFORMATION:
+            raise NotAvailable(
+                f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
+            )
+        p = maximum(evidence).p if fitted is None else fitted
+        J = evidence.likelihood.information(p)
+        statistic, df = association.fpe16(p.reshape(sizes), J)
+        how = "statistic T of FPE16 III-D, as printed"
+        return TestResult.chi_square(null_hypothesis(names), statistic, df, how)
+    # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
+    _refuse_many_cells(n_cells)
+    dual = evidence.dual_moments
+    P = dual.estimate()[0].reshape(sizes)
+    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
+    return wald_test(names, P, dual.covariance(), smallest, how)
+
+
+def _refuse_many_cells(n_cells: int) -> None:
+    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
     if n_cells > LARGEST_INFORMATION:
         raise NotAvailable(
             f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
@@ -110,9 +128,9 @@ def wald_test(
     names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
 ) -> TestResult:
     """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
-    _check_size(P.shape)
+    _refuse_many_cells(P.size)
     try:
-        statistic, df = tables.wald_independence(P, covariance)
+        statistic, df = association.wald_independence(P, covariance)
     except NotIdentified:
         raise NotAvailable(
             "a Wald test needs more reports: without noise, cells that were never reported leave "
@@ -158,9 +176,6 @@ def _pearson(
     return TestResult(null, statistic, float(df), p, how, note)
 
 
-# -- from the joint maximum of the likelihood --------------------------------------------------
-
-
 def likelihood_ratio_test(
     names: tuple[str, ...], sizes: tuple[int, ...], statistic: float, on_boundary: bool
 ) -> TestResult:
@@ -171,11 +186,12 @@ def likelihood_ratio_test(
             "the joint estimate is on the boundary, where the test rejects too seldom and has "
             "little power: use method='score' or 'bootstrap'"
         )
-    null = null_hypothesis(names)
-    return TestResult.chi_square(null, statistic, _df(sizes), "likelihood ratio test", note)
+    null, df = null_hypothesis(names), _mutual_df(sizes)
+    return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
-def _df(sizes: tuple[int, ...]) -> int:
+def _mutual_df(sizes: tuple[int, ...]) -> int:
+    """Degrees of freedom of mutual independence."""
     return prod(sizes) - sum(k - 1 for k in sizes) - 1
 
 
@@ -186,39 +202,7 @@ def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
     return max(2.0 * (best - likelihood.loglike(evidence.null)), 0.0)
 
 
-def _bootstrap(
-    evidence: Evidence,
-    fitted: Array | None,
-    rng: np.random.Generator,
-    n_boot: int,
-    advance: Callable[[float], None],
-) -> TestResult:
-    statistic, null = _likelihood_ratio(evidence, fitted), evidence.null
-    draws = np.empty(n_boot)
-    for b in range(n_boot):
-        draws[b] = _likelihood_ratio(simulated(evidence, null, rng))
-        advance((b + 1) / n_boot)
-    p = permutation.permutation_pvalue(statistic, draws)
-    how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
-    df = float(_df(evidence.sizes))
-    return TestResult(null_hypothesis(evidence.names), statistic, df, p, how)
-
-
-def _fpe16(evidence: Evidence, fitted: Array | None) -> TestResult:
-    """The statistic of FPE16 III-D as printed, at the maximum likelihood estimate."""
-    n_cells = prod(evidence.sizes)
-    if n_cells > LARGEST_INFORMATION:
-        raise NotAvailable(
-            f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
-        )
-    p = maximum(evidence).p if fitted is None else fitted
-    J = evidence.likelihood.information(p)
-    statistic, df = tables.fpe16(p.reshape(evidence.sizes), J)
-    return _chi_square(evidence, statistic, df, "statistic T of FPE16 III-D, as printed")
-
-
-# -- Score tests of two variables: are the scores of their reports correlated, in any way or a trend
-# They need no joint estimate, so that no boundary matters. The p-value is that of permuted reports.
+# -- Score tests of two variables ----------------------------------------------------------------
 
 
 _MOST_TABLES = 1000  # tables with the same margins that are gone through
@@ -233,38 +217,54 @@ def score_test(
 ) -> TestResult:
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(evidence.sizes) > 2:
-        return mutual_test(evidence, rng, n_permutations, advance)
-    features = _Features.of(evidence)
+        return _mutual_test(evidence, rng, n_permutations, advance)
+    features = _Features(evidence.scores)
     expected = None
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
-    parts = features.parts
-    found = association.score(parts, expected, features.space)
+    found = association.score(features.parts, expected, features.space)
     null, smallest = null_hypothesis(evidence.names), smallest_expected(evidence)
-    strata = "" if len(parts) == 1 else f", within {len(parts)} strata"
-    method = f"score test on the marginal fits{strata}"
+    strata = features.strata
+    within = "" if len(strata) == 1 else f", within {len(strata)} strata"
+    method = f"score test on the marginal fits{within}"
     B = permutations(rng, n_permutations, smallest)
-    if B and rng is not None:
-        draws = _permuted(evidence, rng, B, advance)
-        return by_permutations(null, found.statistic, found.df, draws, method, found.note)
-    return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
+    if not B or rng is None:
+        return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
+    tables = [scores.group.table(0, 1, part) for scores, part in strata]
+    few = [table for table in tables if table is not None]
+    if len(few) == len(tables):
+        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
+        draws = permutation.permuted_table_scores(few, x, y, B, rng, advance)
+    else:
+        x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
+        draws = permutation.permuted_scores(x, y, B, rng, advance)
+    return by_permutations(null, found.statistic, found.df, draws, method, found.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
-    two_way(evidence.sizes)
-    X, Y = _unbiased_maps(evidence)
+    _refuse_more_than_two(evidence.sizes)
+    features = _Features(evidence.scores)
+    strata = features.strata
+    # what takes the scores to features that are unbiased over all strata
+    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
+    maps = []
+    for axis, name in enumerate(evidence.names):
+        shown = [s.shown(axis, part) for s, part in strata]
+        response = np.sum([a * J for a, J in zip(shares, shown, strict=True)], axis=0)
+        maps.append(unbiased_map(response, name))
+    X, Y = maps
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-    features = _Features.of(evidence)
     parts = [part.transformed(X, Y, *ones) for part in features.parts]
     z, _, correlation = association.linear_trend(parts, u, v)
     su, sv = association.centred_scores(parts, u, v)
-    # the scores of categories as combinations of those of reports
+    # the scores of categories as combinations x'a and y'b of those of reports
+    x, y = X.T @ su, Y.T @ sv
     found = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
-        features.combined(X.T @ su, Y.T @ sv),
+        _Features(evidence.scores, (x, y)),
         smallest_expected(evidence),
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
@@ -272,67 +272,35 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     return replace(found, statistic=float(z))
 
 
-def _unbiased_maps(evidence: Evidence) -> tuple[Array, Array]:
-    """What takes the scores of two variables to features that are unbiased over all strata."""
-    strata = [(s, part) for s in evidence.scores for part in s.group.slices]
-    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
-    responses = [
-        np.sum(
-            [share * s.shown(v, part) for share, (s, part) in zip(shares, strata, strict=True)],
-            axis=0,
-        )
-        for v in range(2)
-    ]
-    X, Y = map(unbiased_map, responses, evidence.names)
-    return X, Y
-
-
-@dataclass(frozen=True, eq=False)
 class _Features:
     """Features of the reports of two variables, stratum by stratum, and their moments.
 
-    Parameters
-    ----------
-    scores : tuple of Scores
-        Of each group.
-    parts : tuple of CrossMoments
-    maps : tuple of array, shape (k, f), or None
-        What takes scores of categories to features; None where they are the features.
+    They are the scores at the marginal fits, (k,), or single combinations of these, x'a and y'b.
     """
 
-    scores: tuple[Scores, ...]
-    parts: tuple[CrossMoments, ...]
-    maps: tuple[Array, Array] | None = None
-
-    @classmethod
-    def of(cls, evidence: Evidence) -> _Features:
-        """The scores at the marginal fits."""
-        parts = (part for scores in evidence.scores for part in scores.cross_moments(0, 1))
-        return cls(evidence.scores, tuple(parts))
-
-    def combined(self, x: Array, y: Array) -> _Features:
-        """Single features, x'a and y'b."""
-        parts = tuple(association.trend_moments(part, x, y) for part in self.parts)
-        return replace(self, parts=parts, maps=(x[:, None], y[:, None]))
+    def __init__(self, scores: tuple[Scores, ...], maps: tuple[Array, Array] | None = None) -> None:
+        self.strata = [(own, part) for own in scores for part in own.group.slices]
+        self.maps = maps
+        self.parts = [part for own in scores for part in own.cross_moments]
+        if maps is not None:
+            self.parts = [association.trend_moments(part, *maps) for part in self.parts]
 
     @cached_property
     def space(self) -> Whitening:
         """Coordinates in which the features are white."""
         return Whitening.of(self.parts)
 
-    @property
-    def strata(self) -> list[tuple[Scores, slice]]:
-        return [(scores, part) for scores in self.scores for part in scores.group.slices]
-
-    def _mapped(self, v: int, scores: Array) -> Array:
-        return scores if self.maps is None else scores @ self.maps[v]
-
-    def _blocks(self, v: int, scores: Scores, part: slice) -> Blocks:
-        return lambda: ((self._mapped(v, a), n) for a, n in scores.blocks(v, part))
+    def of(self, v: int, scores: Array) -> Array:
+        """Features of variable v, of its scores (u, k)."""
+        return scores if self.maps is None else scores @ self.maps[v][:, None]
 
     def cumulants(self) -> Cumulants:
         """Of the score statistic of the features, if reports are permuted within strata."""
-        x, y = ([self._blocks(v, *stratum) for stratum in self.strata] for v in (0, 1))
+
+        def blocks(v: int, scores: Scores, part: slice) -> Blocks:
+            return lambda: ((self.of(v, a), n) for a, n in scores.blocks(v, part))
+
+        x, y = ([blocks(v, *stratum) for stratum in self.strata] for v in (0, 1))
         return score_cumulants(self.space, self.parts, x, y)
 
     def tables(self) -> list[tuple[Array, Array, Array]] | None:
@@ -351,7 +319,7 @@ class _Features:
                 return None
             table = np.zeros(extent, dtype=np.int64)
             np.add.at(table, codes, n)
-            x, y = (self._mapped(v, scores.centred(v, rows[v])) for v in (0, 1))
+            x, y = (self.of(v, scores.centred(v, rows[v])) for v in (0, 1))
             found.append((table, x, y))
         return found
 
@@ -384,29 +352,13 @@ def _by_moments(
     return TestResult(null, float(statistic), law, p, f"{method}, {BY_MOMENTS}", note)
 
 
-def _permuted(
-    evidence: Evidence, rng: np.random.Generator, B: int, advance: Callable[[float], None]
-) -> Array:
-    """Score statistics of permuted reports."""
-    strata = [(scores, part) for scores in evidence.scores for part in scores.group.slices]
-    cells = [scores.group.table(0, 1, part) for scores, part in strata]
-    tables = [table for table in cells if table is not None]
-    if len(tables) == len(cells):
-        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
-        return permutation.permuted_table_scores(tables, x, y, B, rng, advance)
-    x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
-    return permutation.permuted_scores(x, y, B, rng, advance)
-
-
-# -- Score test that three or more variables are mutually independent -----------------------------
-# Scores are whitened, variable by variable; if the variables are independent, all products of those
-# of two or more variables are uncorrelated with variance one.
+# -- Score test of mutual independence of three or more -------------------------------------------
 
 
 REPEATED = 2000  # combinations among which equal patterns of bits are looked for
 
 
-def mutual_test(
+def _mutual_test(
     evidence: Evidence,
     rng: np.random.Generator | None,
     n_permutations: int | None,
@@ -433,7 +385,13 @@ def mutual_test(
     smallest = smallest_expected(evidence)
     B = permutations(rng, n_permutations, smallest)
     if not B or rng is None:
-        p = max(_law(factors, group).pvalue(found), _probability_of_cells(group))
+        white = []  # the law of the statistic when the reports of each variable are permuted
+        for factor, rank, counts in zip(factors, ranks, group.variables, strict=True):
+            rows = blocks_of(factor.W[:, 1:], counts.n)
+            white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
+        scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
+        law = Cumulants.of_moments(*scaled)
+        p = max(law.pvalue(found), _probability_of_cells(group))
         how = f"{method}, {BY_MOMENTS}"
         return TestResult(null, found, float(df), p, how, doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
@@ -444,17 +402,6 @@ def mutual_test(
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
     return by_permutations(null, found, df, draws, method)
-
-
-def _law(factors: Sequence[Factor], group: JointGroup) -> Cumulants:
-    """Cumulants of the statistic when the reports of each variable are permuted."""
-    white = []
-    for factor, counts in zip(factors, group.variables, strict=True):
-        rank = factor.W.shape[1] - 1
-        rows = blocks_of(factor.W[:, 1:], counts.n)
-        white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
-    m = moments(white)
-    return Cumulants.of_moments(*(value / group.nobs ** (e + 1) for e, value in enumerate(m)))
 
 
 def _probability_of_cells(group: JointGroup) -> float:
@@ -491,7 +438,7 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
     )
 
 
-# -- How tests of association find their p-values: by the law of permutations, exactly or nearly ---
+# -- p-values by the law of permutations, exactly or nearly ---------------------------------------
 
 
 SMALL = 5.0  # smallest expected count below which tables are sparse
@@ -504,7 +451,7 @@ def null_hypothesis(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last} are independent"
 
 
-def two_way(sizes: Sequence[int]) -> None:
+def _refuse_more_than_two(sizes: Sequence[int]) -> None:
     """Refuse a test of two variables where there are more."""
     if len(sizes) != 2:
         raise NotAvailable(
@@ -518,25 +465,24 @@ def smallest_expected(evidence: Evidence) -> float:
 
     Of hashed answers a label or bit is a candidate's own; there are as many in every cohort.
     """
-    return min(
-        float(group.nobs * prod(_rarest(counts) for counts in group.variables))
-        for group in evidence.groups
-    )
-
-
-def _rarest(counts: Counts) -> float:
-    """Share of the rarest label that was seen; of bits and hashes the least that is to be seen."""
-    mechanism = counts.mechanism
-    if mechanism.n_bits and mechanism.sensitive is not None:  # bits, and answers that are revealed
-        share = counts.bit_counts().ones / counts.nobs
-        rare = np.minimum(share, 1.0 - share)
-        return float(rare[rare > 0.0].min(initial=1.0))
-    if mechanism.n_cohorts or mechanism.n_bits:
-        law = mechanism.cell_law if mechanism.n_cohorts else None
-        pair = (law.high, law.low) if law else (mechanism.p1, mechanism.p0)
-        return float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0))
-    seen = counts.vector()
-    return float(seen[seen > 0].min() / counts.nobs)
+    least = []
+    for group in evidence.groups:
+        rarest = []  # share of the rarest label that was seen, of bits the least to be seen
+        for counts in group.variables:
+            mechanism = counts.mechanism
+            if mechanism.n_bits and mechanism.sensitive is not None:  # and answers are revealed
+                share = counts.bit_counts().ones / counts.nobs
+                rare = np.minimum(share, 1.0 - share)
+                rarest.append(float(rare[rare > 0.0].min(initial=1.0)))
+            elif mechanism.n_cohorts or mechanism.n_bits:
+                law = mechanism.cell_law if mechanism.n_cohorts else None
+                pair = (law.high, law.low) if law else (mechanism.p1, mechanism.p0)
+                rarest.append(float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0)))
+            else:
+                seen = counts.vector()
+                rarest.append(float(seen[seen > 0].min() / counts.nobs))
+        least.append(float(group.nobs * prod(rarest)))
+    return min(least)
 
 
 def doubt(smallest: float, by_rng: bool = True) -> str:
