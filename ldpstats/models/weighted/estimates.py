@@ -276,7 +276,7 @@ class DesignResults(FittedResults):
         return {
             "fit": estimates_to_dict(self.fitted, self.linear) | _plain_to_dict(self.fit),
             "totals": self.totals_law.to_dict(),
-            "sample": _plain_to_dict(self.sample),
+            "sample": self.sample.to_dict(),
             "domains": self.domains.to_dict(),
             "nobs": self.nobs,
             "n_missing": self.n_missing,
@@ -289,7 +289,7 @@ class DesignResults(FittedResults):
         return {
             "fit": Fit(**fit, **_plain_from_dict(Fit, document["fit"])),
             "totals_law": Totals.from_dict(document["totals"]),
-            "sample": SampleFacts(**_plain_from_dict(SampleFacts, document["sample"])),
+            "sample": SampleFacts.from_dict(document["sample"]),
             "domains": Domains.from_dict(document["domains"]),
         }
 
@@ -644,6 +644,15 @@ class SampleFacts:
     spread: float  # n sum(w^2) / sum(w)^2, what unequal weights alone do to a variance (Kish 1965)
     df: float  # units less strata of the first stage; of replicates their rank less one
     calibrated: bool = False  # population totals may then determine a share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return _plain_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
+        """Inverse of `to_dict`."""
+        return cls(**_plain_from_dict(cls, document))
 
 
 @dataclass(frozen=True, eq=False)
