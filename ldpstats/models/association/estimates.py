@@ -14,7 +14,7 @@ expected once in 1,000 reports of epsilon 8, .41 of true hypotheses were rejecte
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
 from typing import Any
@@ -79,37 +79,25 @@ _STRATA = 50  # respondents, over the square of the strata, from which these tel
 LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
 
 
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """The reports by group of equal mechanisms, what is estimated of each variable, its name."""
 
-    groups: tuple[JointGroup, ...]
-    specs: tuple[VariableSpec, ...]
-    names: tuple[str, ...]
+    def __init__(
+        self,
+        groups: tuple[JointGroup, ...],
+        specs: tuple[VariableSpec, ...],
+        names: tuple[str, ...],
+    ) -> None:
+        self.groups, self.specs, self.names = groups, specs, names
+        self.nobs: int = sum([group.nobs for group in groups])
+        self.sizes = tuple([spec.k for spec in specs])
+        self.is_complete = all([spec.complete for spec in specs])  # every answer is in some cell
+        approximate = any([spec.approximate for spec in specs])
+        self.is_exact = self.is_complete and not approximate  # and no "Other" is modelled
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         """What is copied and stored: the reports, not what was computed from them."""
-        return {"groups": self.groups, "specs": self.specs, "names": self.names}
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return sum(group.nobs for group in self.groups)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(spec.k for spec in self.specs)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every answer is in some cell."""
-        return all(spec.complete for spec in self.specs)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every answer is in some cell, and no "Other" is modelled."""
-        return self.is_complete and not any(spec.approximate for spec in self.specs)
+        return Evidence, (self.groups, self.specs, self.names)
 
     @cached_property
     def digest(self) -> str:
@@ -203,9 +191,11 @@ class Evidence:
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports together, over the cells in row-major order."""
         pairs = zip(self.groups, self._likelihoods, strict=True)
-        parts = tuple(group.joint_rows(rows) for group, rows in pairs)
+        parts = [group.joint_rows(rows) for group, rows in pairs]
+        if len(parts) == 1:
+            return Likelihood(parts[0], self.groups[0].counts.n)
         n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(parts[0] if len(parts) == 1 else StackedRows(parts), n)
+        return Likelihood(StackedRows(tuple(parts)), n)
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution."""
@@ -236,7 +226,7 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
     specs = evidence.specs
     labels = [spec.labels for spec in specs]
     drawn = (group.counts.simulated(p, labels, rng) for group in evidence.groups)
-    return replace(evidence, groups=tuple(JointGroup(counts, specs) for counts in drawn))
+    return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
 
 
 # -- The estimate that was asked for ------------------------------------------------------------
@@ -422,16 +412,14 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     if p.size > LARGEST_INFORMATION:
         return None, "none (too large)"
     free = np.all([group.uncertain(p) for group in evidence.groups], axis=0)
-    listed = evidence.groups if evidence.is_complete else ()
-    channels = [group.listed_channel() for group in listed]
-    if channels and all(rows is not None for rows in channels):
-        J, kind = np.zeros((p.size,) * 2), "expected"
-        for group, rows in zip(evidence.groups, channels, strict=True):
-            assert rows is not None
-            law = rows.mix(p)
-            J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
-    else:
-        J, kind = evidence.likelihood.information(p), "observed"
+    J, kind = np.zeros((p.size,) * 2), "expected"
+    for group in evidence.groups:
+        if group.listed is None or not evidence.is_complete:
+            J, kind = evidence.likelihood.information(p), "observed"
+            break
+        rows = group.listed[1]
+        law = rows.mix(p)
+        J += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
     J = J[np.ix_(free, free)]
     try:
         V = fpe16(J) if unconstrained else observed_tangent_inverse(J)

@@ -326,14 +326,10 @@ class JointGroup:
     def __init__(self, counts: JointCounts, specs: Sequence[VariableSpec]) -> None:
         self.specs = tuple(specs)
         self.counts, self.slices = counts.strata()
-        parts = [self.counts.variable(v) for v in range(len(self.specs))]
-        self.variables: tuple[Counts, ...] = tuple(part[0] for part in parts)
-        self.index = tuple(part[1] for part in parts)
-
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return self.counts.nobs
+        self.nobs = self.counts.nobs
+        columns = [self.counts.variable(v) for v in range(len(self.specs))]
+        self.variables: tuple[Counts, ...]
+        self.variables, self.index = zip(*columns, strict=True)
 
     def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
@@ -356,7 +352,7 @@ class JointGroup:
     def joint_rows(self, likelihoods: Sequence[DenseRows]) -> JointRows:
         """The likelihood of the reports on all variables together."""
         parts = zip(likelihoods, self.index, strict=True)
-        return JointRows(tuple(Factor(rows.W, index, rows.scale) for rows, index in parts))
+        return JointRows(tuple([Factor(rows.W, index, rows.scale) for rows, index in parts]))
 
     def table(self, v: int, w: int, part: slice) -> npt.NDArray[np.int64] | None:
         """Respondents with each pair of distinct reports, (u_v, u_w); None where they are many."""
@@ -390,8 +386,8 @@ class JointGroup:
         rows, listing = JointRows(tuple(factors)), self.listing
         alphabets = None
         if listing is not None:
-            pairs = zip(self._label_features, self.every_report, strict=True)
-            alphabets = tuple(Alphabet(F, Q.T) for F, Q in pairs if Q is not None)
+            every = zip(listing.features.factors, self.every_report, strict=True)
+            alphabets = tuple([Alphabet(own.W, Q.T) for own, Q in every if Q is not None])
         strata = []
         for part in self.slices:
             n, responses = self.counts.n[part], []
@@ -466,11 +462,11 @@ class JointGroup:
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
-        channels = [
-            np.ones((spec.k, 1)) if Q is None else Q
-            for Q, spec in zip(self.channels, self.specs, strict=True)
-        ]
-        if prod(Q.shape[1] for Q in channels) > _MOST_LISTED:
+        channels, size = [], 1
+        for Q, spec in zip(self.channels, self.specs, strict=True):
+            channels.append(np.ones((spec.k, 1)) if Q is None else Q)
+            size *= channels[-1].shape[1]
+        if size > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
         rows = _combinations(channels)
@@ -478,47 +474,36 @@ class JointGroup:
         return np.asarray((rows.adjoint(proofs) <= 0.0) | (p > 0.0))
 
     @cached_property
-    def _possible(self) -> list[Array] | None:
-        """Labels that each mechanism can report; None where they are no labels or too many."""
-        found = [Q.any(axis=0) for Q in self.channels if Q is not None]
-        if len(found) < len(self.specs) or prod(seen.size for seen in found) > _MOST_LISTED:
-            return None
-        return [np.flatnonzero(seen) for seen in found]
+    def listed(self) -> tuple[list[Array], JointRows] | None:
+        """Labels that each mechanism can report, and the channel's columns for all combinations.
 
-    def listed_channel(self) -> JointRows | None:
-        """The channel's columns for all combinations of reports, where these can be listed."""
-        if self._possible is None:
-            return None
-        pairs = zip(self.channels, self._possible, strict=True)
-        return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
-
-    @cached_property
-    def _label_features(self) -> list[Array]:
-        """Linear estimates of all labels of each variable, shape (l, k), where all are labels."""
-        assert self._possible is not None
-        values = []
-        for m, spec, y in zip(self.counts.mechanisms, self.specs, self._possible, strict=True):
-            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
-            features = linear_features(every, m.moments(every), spec.approximate).first(spec.k)
-            values.append(features.values)
-        return values
+        None where reports are no labels or too many.
+        """
+        labels, columns, size = [], [], 1
+        for Q in self.channels:
+            if Q is None:
+                return None
+            seen = Q.any(axis=0)
+            size *= seen.size
+            labels.append(np.flatnonzero(seen))
+            columns.append(Q[:, labels[-1]])
+        return None if size > _MOST_LISTED else (labels, _combinations(columns))
 
     @cached_property
     def listing(self) -> Listing | None:
         """All combinations of reports with their linear estimates, where these can be listed."""
-        channel = self.listed_channel()
-        complete = all(spec.complete for spec in self.specs)
-        if channel is None or self._possible is None or not complete:
+        if self.listed is None or not all([spec.complete for spec in self.specs]):
             return None
-        pairs = zip(self._label_features, channel.factors, strict=True)
-        factors = [Factor(values, factor.index) for values, factor in pairs]
-        places = [
-            np.searchsorted(y, part.y)
-            for y, part in zip(self._possible, self.counts.reports, strict=True)
-        ]
-        cells = np.ravel_multi_index(places, [len(y) for y in self._possible])
+        (labels, channel), features, places = self.listed, [], []
+        for v, (spec, y) in enumerate(zip(self.specs, labels, strict=True)):
+            mechanism = self.counts.mechanisms[v]
+            every = Counts(y, np.ones(len(y), dtype=np.int64), mechanism)
+            own = linear_features(every, mechanism.moments(every), spec.approximate).first(spec.k)
+            features.append(Factor(own.values, channel.factors[v].index))
+            places.append(np.searchsorted(y, self.counts.reports[v].y))
+        cells = np.ravel_multi_index(places, [len(y) for y in labels])
         seen = np.bincount(cells, self.counts.n, channel.shape[0])
-        return Listing(JointRows(tuple(factors)), channel, seen)
+        return Listing(JointRows(tuple(features)), channel, seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -647,5 +632,5 @@ class Scores:
 def _combinations(channels: Sequence[Array]) -> JointRows:
     """Columns of the Kronecker product of channels (k_v, l_v): a row a combination of reports."""
     grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
-    pairs = zip(channels, grid, strict=True)
-    return JointRows(tuple(Factor(np.ascontiguousarray(Q.T), index) for Q, index in pairs))
+    transposed = [np.ascontiguousarray(Q.T) for Q in channels]
+    return JointRows(tuple(map(Factor, transposed, grid)))

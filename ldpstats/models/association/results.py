@@ -901,19 +901,18 @@ def variables_of(
     evidence: Evidence, margin_fits: tuple[FrequencyResults, ...], lacking: tuple[int, ...]
 ) -> Variables:
     """The variables with their own fits."""
-    made_by = [group.counts.mechanisms for group in evidence.groups]
+    specs, unprotected = evidence.specs, []
+    for v, name in enumerate(evidence.names):
+        if any([group.counts.mechanisms[v].unprotected for group in evidence.groups]):
+            unprotected.append(name)
     return Variables(
         names=evidence.names,
-        labels=tuple(spec.labels for spec in evidence.specs),
-        others=tuple(spec.other for spec in evidence.specs),
+        labels=tuple([spec.labels for spec in specs]),
+        others=tuple([spec.other for spec in specs]),
         margin_fits=margin_fits,
         is_complete=evidence.is_complete,
         lacking=lacking,
-        unprotected=tuple(
-            name
-            for v, name in enumerate(evidence.names)
-            if any(mechanisms[v].unprotected for mechanisms in made_by)
-        ),
+        unprotected=tuple(unprotected),
     )
 
 

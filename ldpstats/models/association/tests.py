@@ -8,9 +8,9 @@ variables are independent, all products of those of two or more are uncorrelated
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -21,7 +21,7 @@ from ldpstats.arguments import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
-from ldpstats.inference.tables.effects import Blocks, Spread, blocks_of
+from ldpstats.inference.tables.effects import Spread, blocks_of
 from ldpstats.inference.tables.independence import Whitening, unvarying
 from ldpstats.inference.tables.permutation import Cumulants, moments, score_cumulants
 from ldpstats.inference.tests import TestResult
@@ -296,12 +296,14 @@ class _Features:
 
     def cumulants(self) -> Cumulants:
         """Of the score statistic of the features, if reports are permuted within strata."""
-
-        def blocks(v: int, scores: Scores, part: slice) -> Blocks:
-            return lambda: ((self.of(v, a), n) for a, n in scores.blocks(v, part))
-
-        x, y = ([blocks(v, *stratum) for stratum in self.strata] for v in (0, 1))
+        x = [partial(self._blocks, 0, *stratum) for stratum in self.strata]
+        y = [partial(self._blocks, 1, *stratum) for stratum in self.strata]
         return score_cumulants(self.space, self.parts, x, y)
+
+    def _blocks(self, v: int, scores: Scores, part: slice) -> Iterator[tuple[Array, Array]]:
+        """Features of the respondents in `part`, (b, .), and how many have each."""
+        for block, n in scores.blocks(v, part):
+            yield self.of(v, block), n
 
     def tables(self) -> list[tuple[Array, Array, Array]] | None:
         """Respondents with each pair of distinct reports, and the features of these, by stratum.
