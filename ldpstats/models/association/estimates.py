@@ -1,8 +1,16 @@
 """Estimates of a joint distribution from the reports of several variables.
 
 `Evidence` holds the reports by group of mechanisms, and what follows from them: margins, scores,
-likelihood, moments. `estimated` solves for the estimate that was asked for and, from moments, for
+likelihood, moments. Tests other than the default one rest on how often each combination of reports
+was seen: where that is a table of few cells results carry it, as tallies, which are never larger
+for more respondents. `estimated` solves for the estimate that was asked for and, from moments, for
 the unconstrained one, which intervals, effects and Wald tests rest on (`TwoWay`, `ThreeWay`).
+
+The unconstrained estimate of bits solves the moments of the scores, which are efficient. Intervals
+then need the expected information, and all moments of the scores given the true category: the
+observed information is correlated with the estimate, and intervals of empty cells fail. Otherwise
+the moments are of features that sum to one, if they can: the sums of others are noise, of rows and
+columns too, which conditionals divide by.
 
 Two variables are independent given a third if ``p_ijk = p_i.k p_.jk / p_..k``. The covariance under
 the hypothesis is that at this table of the estimate, projected onto the simplex: with the law of
@@ -14,6 +22,7 @@ expected once in 1,000 reports of epsilon 8, .41 of true hypotheses were rejecte
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -23,8 +32,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import one_of
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.arguments import boolean, one_of
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
@@ -41,14 +50,18 @@ from ldpstats.likelihood.joint_rows import StackedRows
 from ldpstats.likelihood.problem import Likelihood, Solution
 from ldpstats.likelihood.rows import DenseRows, other_rows
 from ldpstats.likelihood.tallies import Uncertain, project_simplex, project_subsimplex
+from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import Fit
 from ldpstats.models.plots import fitting
+from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
+from ldpstats.reports.single import Reports
 
 __all__ = [
+    "MOST_TALLIES",
     "Cells",
     "Evidence",
     "Tests",
@@ -61,6 +74,8 @@ __all__ = [
     "maximum",
     "rests_on",
     "simulated",
+    "tallies_from_dict",
+    "tallies_to_dict",
     "unconstrained",
     "z_values",
 ]
@@ -77,6 +92,9 @@ _STRATA = 50  # respondents, over the square of the strata, from which these tel
 
 
 LARGEST_LISTED = 1 << 20  # entries of a joint channel that is formed for a check
+# combinations of reports that are possible, over all groups: no more than are always merged, since
+# what is stored must not show the respondents one by one, in the order of their table
+MOST_TALLIES = ALWAYS_MERGED
 
 
 class Evidence:
@@ -111,6 +129,16 @@ class Evidence:
                     found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()
+
+    @cached_property
+    def is_table(self) -> bool:
+        """Whether it is a table of few different reports: the tallies, which results carry."""
+        return sum([prod(group.counts.possible) for group in self.groups]) <= MOST_TALLIES
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the tallies can be written and read again: candidates are not."""
+        return self.is_table and all([spec.candidates is None for spec in self.specs])
 
     # -- each variable alone -------------------------------------------------------------------
 
@@ -229,17 +257,70 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
     return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
 
 
+# -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
+
+
+def tallies_to_dict(evidence: Evidence | None) -> dict[str, Any] | None:
+    """The tallies as plain JSON types; None over candidates, and for a mechanism of one's own."""
+    if evidence is None or not evidence.is_stored:
+        return None
+    groups = []
+    for counts in (group.counts for group in evidence.groups):
+        mechanisms = [mechanism.to_dict() for mechanism in counts.mechanisms]
+        try:
+            for document in mechanisms:
+                mechanism_from_dict(document)
+        except LDPError:  # of a class that is not the package's
+            return None
+        cohorts = [part.cohort for part in counts.reports]
+        groups.append(
+            {
+                "mechanisms": mechanisms,
+                "reports": [part.y.tolist() for part in counts.reports],
+                "cohorts": [None if cohort is None else cohort.tolist() for cohort in cohorts],
+                "n": counts.n.tolist(),
+            }
+        )
+    return {"complete": [spec.complete for spec in evidence.specs], "groups": groups}
+
+
+def tallies_from_dict(
+    document: dict[str, Any] | None,
+    names: tuple[str, ...],
+    labels: Sequence[pd.Index[Any]],
+    others: Sequence[str],
+    digest: str,
+) -> Evidence | None:
+    """The evidence that `tallies_to_dict` wrote, of results with this digest."""
+    if document is None:
+        return None
+    complete = [boolean("complete", value) for value in document["complete"]]
+    parts = zip(labels, others, complete, strict=True)
+    specs = tuple(VariableSpec(own, None, other, listed) for own, other, listed in parts)
+    groups = []
+    for group in document["groups"]:
+        reports = []
+        columns = (group[name] for name in ("mechanisms", "reports", "cohorts"))
+        for made_by, y, cohort in zip(*columns, strict=True):
+            mechanism = mechanism_from_dict(made_by)
+            values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
+            at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
+            reports.append(Reports(values, mechanism, cohort=at))
+        groups.append(JointGroup(JointCounts(reports, group["n"]), specs))
+    evidence = Evidence(tuple(groups), specs, names)
+    if evidence.digest != digest:
+        remedy = "is not that of the tallies: the document was changed or damaged"
+        raise InvalidArgument("digest", digest, remedy)
+    return evidence
+
+
 # -- The estimate that was asked for ------------------------------------------------------------
 
 
 def estimated(
     evidence: Evidence, estimator: Estimator[Any], cov_type: str, progress: bool = False
 ) -> tuple[JointMoments, Uncertain, Solution, Uncertain, str, bool]:
-    """The unconstrained estimate with the moments it solves, and the one that was asked for.
-
-    That is: moments, their estimate, solution, its estimate, what its covariance is, and whether
-    linear moments were asked for by name; `progress` shows a bar.
-    """
+    """Moments, their estimate; solution, its estimate, kind of covariance; linear ones by name?"""
     is_dual = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
     by_moments = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
     if cov_type == "fpe16" and (by_moments or is_dual):
@@ -280,14 +361,7 @@ def estimated(
 
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
-    """The moments that intervals and effects rest on.
-
-    Of bits those of the scores, which are efficient, if they are not asked for `by_name`. Intervals
-    then need the expected information, and all moments of the scores given the true category: the
-    observed information is correlated with the estimate, and intervals of empty cells fail. Else
-    the moments are of features that sum to one, if they can: the sums of others are noise, of rows
-    and columns too, which conditionals divide by.
-    """
+    """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
     bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     if not by_name and bits and evidence.is_exact and not _small_strata(evidence):
         if all(every is not None for group in evidence.groups for every in group.every_report):

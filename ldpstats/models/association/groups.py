@@ -153,13 +153,9 @@ def refuse_shared(
     analysis: str = "association",
     origins: Sequence[str] | None = None,
 ) -> None:
-    """Refuse two reports of a person that may come from one permanent response.
-
-    Given the answers they are independent only if devices drew both afresh. That is what
-    ``memoised=False`` says; None leaves it to the mechanisms and cohorts (`may_share`). `origins`
-    are what the variables are called where waves of one question are not told apart; by default
-    what their reports are called.
-    """
+    """Refuse two reports of a person that may come from one permanent response."""
+    # given the answers they are independent only if devices drew both afresh: memoised=False says
+    # so, None leaves it to mechanisms and cohorts; `origins` are the questions that waves are of
     if memoised is not None:
         if not boolean("memoised", memoised) or len(names) < 2:
             return

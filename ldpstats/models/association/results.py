@@ -42,6 +42,7 @@ from ldpstats.likelihood.tallies import Uncertain, project_simplex
 from ldpstats.mechanisms.krr import joint_epsilon
 from ldpstats.models.association import tests as by_name
 from ldpstats.models.association.estimates import (
+    MOST_TALLIES,
     Cells,
     Evidence,
     Tests,
@@ -52,17 +53,16 @@ from ldpstats.models.association.estimates import (
     covariance_of,
     dispersion,
     rests_on,
+    tallies_from_dict,
+    tallies_to_dict,
     z_values,
 )
 from ldpstats.models.association.groups import JointGroup
-from ldpstats.models.association.presentation import plot_heat_map, plot_mosaic
-from ldpstats.models.association.tallies import (
-    MOST_TALLIES,
-    is_stored,
+from ldpstats.models.association.presentation import (
+    association_summary,
     merging,
-    tallied,
-    tallies_from_dict,
-    tallies_to_dict,
+    plot_heat_map,
+    plot_mosaic,
 )
 from ldpstats.models.association.tests import (
     check_options,
@@ -456,15 +456,15 @@ class AssociationResults(Summarised, FittedResults):
         array([[0.271, 0.202],
                [0.229, 0.298]])
         """
-        names = [names, *more] if isinstance(names, str) or more else names
+        asked: Any = [names, *more] if isinstance(names, str) or more else names
         known = self.names
         remedy = f"must be two or more of {list(known)}, fewer than all, each once"
-        chosen = listed("names", names, remedy)
+        chosen = listed("names", asked, remedy)
         good = all(isinstance(name, str) and name in known for name in chosen)
         if not good or len(set(chosen)) < len(chosen) or not 1 < len(chosen) < len(known):
             if good and len(chosen) == 1:
                 remedy += "; margins() has the distribution of one"
-            raise InvalidArgument("names", names, remedy)
+            raise InvalidArgument("names", asked, remedy)
         keep = [known.index(name) for name in chosen]
         return AssociationResults(*_sums(keep, self.fit, self.variables, self.cells, self.tests))
 
@@ -700,8 +700,6 @@ class AssociationResults(Summarised, FittedResults):
         return self._estimates_frame(alpha)
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        from ldpstats.models.association.presentation import association_summary
-
         return association_summary(
             self.fit,
             self.variables,
@@ -806,7 +804,12 @@ class AssociationResults(Summarised, FittedResults):
         fields["evidence"] = tallies_from_dict(
             d["tallies"], names, fields["labels"], fields["others"], fields["digest"]
         )
-        return cls(*(record(part, fields) for part in (Fit, Variables, Cells, Tests)))
+        return cls(
+            record(Fit, fields),
+            record(Variables, fields),
+            record(Cells, fields),
+            record(Tests, fields),
+        )
 
 
 # -- How they are found -------------------------------------------------------------------------
@@ -818,7 +821,7 @@ def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Arra
     They are [0, 1] where nobody is in a group; None where the variable has noise, or the tallies
     are not among what is stored of results.
     """
-    if evidence is None or not (is_stored(evidence) and evidence.is_exact):
+    if evidence is None or not (evidence.is_stored and evidence.is_exact):
         return None
     if not all(group.counts.mechanisms[axis].unprotected for group in evidence.groups):
         return None
@@ -935,8 +938,9 @@ def tests_of(evidence: Evidence, solution: Solution | None = None) -> Tests:
         independence = score_test(evidence)
     except (NotIdentified, NotAvailable):  # a variable does not vary
         independence = None
-    if solution is None or is_stored(evidence):
-        return Tests(evidence.digest, independence, evidence=tallied(evidence))
+    tallies = evidence if evidence.is_table else None
+    if solution is None or evidence.is_stored:
+        return Tests(evidence.digest, independence, evidence=tallies)
     trend, null_llf = None, float("nan")
     if len(evidence.sizes) == 2:
         try:
@@ -945,7 +949,7 @@ def tests_of(evidence: Evidence, solution: Solution | None = None) -> Tests:
             trend = None
     if not np.isnan(solution.gap):
         null_llf = evidence.likelihood.loglike(evidence.null)
-    return Tests(evidence.digest, independence, trend, null_llf, tallied(evidence))
+    return Tests(evidence.digest, independence, trend, null_llf, tallies)
 
 
 def _sums(

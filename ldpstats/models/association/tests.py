@@ -33,7 +33,16 @@ from ldpstats.models.association.groups import JointGroup, Scores
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.sampling.samplers import simulation_words
 
-__all__ = ["METHODS", "check_options", "score_test", "smallest_expected", "trend_test"]
+__all__ = [
+    "METHODS",
+    "check_options",
+    "likelihood_ratio_test",
+    "score_test",
+    "smallest_expected",
+    "test_independence",
+    "trend_test",
+    "wald_test",
+]
 
 
 Array = npt.NDArray[Any]
@@ -90,10 +99,10 @@ def test_independence(
         for b in range(n_boot):
             draws[b] = _likelihood_ratio(simulated(evidence, independent, rng))
             advance((b + 1) / n_boot)
-        p = permutation.permutation_pvalue(statistic, draws)
+        pvalue = permutation.permutation_pvalue(statistic, draws)
         how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
         df = float(_mutual_df(sizes))
-        return TestResult(null_hypothesis(names), statistic, df, p, how)
+        return TestResult(_null_hypothesis(names), statistic, df, pvalue, how)
     _refuse_more_than_two(sizes)
     if method == "pearson":
         return _pearson(evidence, rng, n_permutations, advance)
@@ -107,7 +116,7 @@ def test_independence(
         J = evidence.likelihood.information(p)
         statistic, df = association.fpe16(p.reshape(sizes), J)
         how = "statistic T of FPE16 III-D, as printed"
-        return TestResult.chi_square(null_hypothesis(names), statistic, df, how)
+        return TestResult.chi_square(_null_hypothesis(names), statistic, df, how)
     # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
     _refuse_many_cells(n_cells)
     dual = evidence.dual_moments
@@ -137,10 +146,10 @@ def wald_test(
             "directions without a variance; use method='score'"
         ) from None
     note = ""
-    if smallest < SMALL:
+    if smallest < _SMALL:
         count = f"the smallest expected count is {smallest:.2g}"
         note = f"{count}: a Wald test rejects too often; use method='score'"
-    return TestResult.chi_square(null_hypothesis(names), statistic, df, method, note)
+    return TestResult.chi_square(_null_hypothesis(names), statistic, df, method, note)
 
 
 def _pearson(
@@ -162,17 +171,17 @@ def _pearson(
         )
     table = group.counts.table()
     statistic, df, note = association.pearson(table)
-    null, method = null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
+    null, method = _null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
     smallest = association.smallest_expected(table)
-    B = permutations(rng, n_permutations, smallest)
+    B = _permutations(rng, n_permutations, smallest)
     if B and rng is not None:
         each = [np.eye(size) for size in table.shape]
         draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
-        return by_permutations(null, statistic, df, draws, method, note)
+        return _by_permutations(null, statistic, df, draws, method, note)
     margins = [Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0)]
     law = Cumulants.of_moments(*moments([margins[0], margins[1].scaled(group.nobs)]))
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
-    how, note = f"{method}, {BY_MOMENTS}", "; ".join(filter(None, (note, doubt(smallest))))
+    how, note = f"{method}, {_BY_MOMENTS}", "; ".join(filter(None, (note, _doubt(smallest))))
     return TestResult(null, statistic, float(df), p, how, note)
 
 
@@ -186,7 +195,7 @@ def likelihood_ratio_test(
             "the joint estimate is on the boundary, where the test rejects too seldom and has "
             "little power: use method='score' or 'bootstrap'"
         )
-    null, df = null_hypothesis(names), _mutual_df(sizes)
+    null, df = _null_hypothesis(names), _mutual_df(sizes)
     return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
@@ -223,11 +232,11 @@ def score_test(
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
     found = association.score(features.parts, expected, features.space)
-    null, smallest = null_hypothesis(evidence.names), smallest_expected(evidence)
+    null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
     strata = features.strata
     within = "" if len(strata) == 1 else f", within {len(strata)} strata"
     method = f"score test on the marginal fits{within}"
-    B = permutations(rng, n_permutations, smallest)
+    B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
         return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
     tables = [scores.group.table(0, 1, part) for scores, part in strata]
@@ -238,7 +247,7 @@ def score_test(
     else:
         x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
         draws = permutation.permuted_scores(x, y, B, rng, advance)
-    return by_permutations(null, found.statistic, found.df, draws, method, found.note)
+    return _by_permutations(null, found.statistic, found.df, draws, method, found.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
@@ -313,7 +322,7 @@ class _Features:
         found = []
         for scores, part in self.strata:
             group, n = scores.group, scores.group.counts.n[part]
-            if len(n) > REPEATED and any(index is None for index in group.index):
+            if len(n) > _REPEATED and any(index is None for index in group.index):
                 return None
             codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
             extent = len(rows[0]), len(rows[1])
@@ -340,7 +349,7 @@ def _by_moments(
     It is at least the probability of the very table that was seen.
     """
     law, known = None if df is None else float(df), features.tables()
-    if known is not None and smallest < SMALL:
+    if known is not None and smallest < _SMALL:
         each, x, y = zip(*known, strict=True)
         every = permutation.all_table_scores(each, x, y, _MOST_TABLES)
         if every is not None:
@@ -350,14 +359,14 @@ def _by_moments(
     p = features.cumulants().pvalue(statistic)
     if known is not None:
         p = max(p, float(np.exp(sum(permutation.log_probability(t) for t, _, _ in known))))
-    note = "; ".join(filter(None, (note, doubt(smallest, by_rng=df is not None))))
-    return TestResult(null, float(statistic), law, p, f"{method}, {BY_MOMENTS}", note)
+    note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
+    return TestResult(null, float(statistic), law, p, f"{method}, {_BY_MOMENTS}", note)
 
 
 # -- Score test of mutual independence of three or more -------------------------------------------
 
 
-REPEATED = 2000  # combinations among which equal patterns of bits are looked for
+_REPEATED = 2000  # combinations among which equal patterns of bits are looked for
 
 
 def _mutual_test(
@@ -383,9 +392,9 @@ def _mutual_test(
 
     found = statistic(JointRows(tuple(factors)), group.counts.n)
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
-    null, method = null_hypothesis(evidence.names), "score test of mutual independence"
+    null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
-    B = permutations(rng, n_permutations, smallest)
+    B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
         white = []  # the law of the statistic when the reports of each variable are permuted
         for factor, rank, counts in zip(factors, ranks, group.variables, strict=True):
@@ -394,8 +403,8 @@ def _mutual_test(
         scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
         law = Cumulants.of_moments(*scaled)
         p = max(law.pvalue(found), _probability_of_cells(group))
-        how = f"{method}, {BY_MOMENTS}"
-        return TestResult(null, found, float(df), p, how, doubt(smallest))
+        how = f"{method}, {_BY_MOMENTS}"
+        return TestResult(null, found, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = np.empty(B)
@@ -403,7 +412,7 @@ def _mutual_test(
         drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
-    return by_permutations(null, found, df, draws, method)
+    return _by_permutations(null, found, df, draws, method)
 
 
 def _probability_of_cells(group: JointGroup) -> float:
@@ -414,7 +423,7 @@ def _probability_of_cells(group: JointGroup) -> float:
     from scipy.special import gammaln
 
     n, everything = group.counts.n, slice(0, len(group.counts.n))
-    if len(n) > REPEATED and any(index is None for index in group.index):
+    if len(n) > _REPEATED and any(index is None for index in group.index):
         return 0.0
     codes = [group.distinct(v, everything)[0] for v in range(len(group.index))]
     cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
@@ -443,11 +452,11 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
 # -- p-values by the law of permutations, exactly or nearly ---------------------------------------
 
 
-SMALL = 5.0  # smallest expected count below which tables are sparse
-BY_MOMENTS = "p-value by the moments of permutations"
+_SMALL = 5.0  # smallest expected count below which tables are sparse
+_BY_MOMENTS = "p-value by the moments of permutations"
 
 
-def null_hypothesis(names: Sequence[str]) -> str:
+def _null_hypothesis(names: Sequence[str]) -> str:
     """H0 in words."""
     *most, last = names
     return f"{', '.join(most)} and {last} are independent"
@@ -487,27 +496,25 @@ def smallest_expected(evidence: Evidence) -> float:
     return min(least)
 
 
-def doubt(smallest: float, by_rng: bool = True) -> str:
+def _doubt(smallest: float, by_rng: bool = True) -> str:
     """What is said of a p-value by moments where counts are small."""
-    if smallest >= SMALL:
+    if smallest >= _SMALL:
         return ""
     approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
     exact = "model.test_independence(results, rng=...) (--seed) gives an exact one"
     return f"{approximate}; {exact}" if by_rng else approximate
 
 
-def permutations(
+def _permutations(
     rng: np.random.Generator | None, n_permutations: int | None, smallest: float
 ) -> int:
     """How many permutations to draw: those asked for, or 999 where counts are small, or none."""
-    if n_permutations is None:
-        return 999 if rng is not None and smallest < SMALL else 0
-    if rng is None:
-        raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    return replicates("n_permutations", n_permutations)
+    if n_permutations is not None:
+        return int(n_permutations)
+    return 999 if rng is not None and smallest < _SMALL else 0
 
 
-def by_permutations(
+def _by_permutations(
     null: str, statistic: float, df: int, draws: Array, method: str, note: str = ""
 ) -> TestResult:
     """The test with the exact p-value of these permutations."""

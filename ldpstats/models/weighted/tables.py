@@ -43,6 +43,7 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
 from ldpstats.likelihood.joint import Decoding, decode, pair_noise, pair_table, report_covariance
 from ldpstats.models.association import presentation as joint
+from ldpstats.models.association.estimates import z_values
 from ldpstats.models.layout import (
     SummaryTable,
     closing_notes,
@@ -61,6 +62,7 @@ from ldpstats.models.layout import (
     second_shown,
     second_words,
 )
+from ldpstats.models.plots import title_text
 from ldpstats.models.results import compared_index, compared_pairs, missing_notes
 from ldpstats.models.weighted.estimates import (
     Dependence,
@@ -523,7 +525,9 @@ class WeightedTable(DesignResults):
     def _conditionals(self, axis: int, method: str) -> tuple[Array, Array, Limits]:
         """Shares given a variable, their covariance, nan where unknown, and their limits."""
         default = one_of("method", method, ("default", "wald")) == "default"
-        T, b, cells = self.totals_law.estimate, self._shape[1 - axis], self._cells_by(axis)
+        T, b = self.totals_law.estimate, self._shape[1 - axis]
+        cells = np.arange(len(self.index)).reshape(self._shape)
+        cells = (cells if axis == 0 else cells.T).reshape(-1)  # the given variable first
         forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
         rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
         shares, there = self.totals_law.of(defined), np.flatnonzero(rows)
@@ -556,11 +560,6 @@ class WeightedTable(DesignResults):
             return ratio_bounds(p, margin[row], paired(W, cell, other), above, below)
 
         return value, V, as_ratios
-
-    def _cells_by(self, axis: int) -> Codes:
-        """Places of the cells with one variable first."""
-        cells = np.arange(len(self.index)).reshape(self._shape)
-        return (cells if axis == 0 else cells.T).reshape(-1)
 
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))
@@ -711,8 +710,7 @@ class WeightedTable(DesignResults):
 
     def departures(self) -> pd.DataFrame:
         """Departures from independence, p_ij - r_i c_j, in standard errors."""
-        departure, se = effects.departures(self.table, self.linear.known())
-        return self._grid(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+        return self._grid(z_values(*effects.departures(self.table, self.linear.known())))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -853,15 +851,12 @@ class WeightedTable(DesignResults):
         title : str, optional
             "" for none; by default the variables and the number of respondents.
         """
-        from ldpstats.models.association.presentation import plot_heat_map
-        from ldpstats.models.plots import title_text
-
         kind = one_of("kind", kind, ("heatmap", "departures"))
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         low, high = (self._grid(bounds[end].to_numpy()) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
+        return joint.plot_heat_map(self.table, low, high, ax, words, z)
 
     # -- storage -----------------------------------------------------------------------------
 
