@@ -602,8 +602,8 @@ class ParametersResults(FittedResults):
 
         From the signed root of the likelihood ratio; not adjusted for their number.
         """
-        found = normal_pvalue(self._zero_roots, "larger")
-        return self._series(np.asarray(found), "presence_pvalues")
+        pvalues = normal_pvalue(self._zero_roots, "larger")
+        return self._series(np.asarray(pvalues), "presence_pvalues")
 
     @property
     def pvalues(self) -> pd.Series[float]:

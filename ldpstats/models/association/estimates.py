@@ -168,17 +168,17 @@ class Evidence:
     @cached_property
     def references(self) -> tuple[Array, ...]:
         """Maximum likelihood estimate of each margin."""
-        found = []
+        fits = []
         for v, spec in enumerate(self.specs):
             mechanism = self.groups[0].counts.mechanisms[v]
             if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
-                found.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
+                fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
             parts = tuple(rows[v] for rows in self._likelihoods)
             n = np.concatenate([group.variables[v].n for group in self.groups])
             W = parts[0] if len(parts) == 1 else StackedRows(parts)
-            found.append(MLE().solve(Likelihood(W, n)).p)
-        return tuple(found)
+            fits.append(MLE().solve(Likelihood(W, n)).p)
+        return tuple(fits)
 
     def tables(self) -> list[tuple[Array, Array]]:
         """Channel, (k, l), and counts, (l,), of joint reports; none where they are not listed."""
@@ -451,8 +451,8 @@ def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
             start = dual
     except NotIdentified:
         pass
-    found, how = maximise(W, n, target, by_step, most, start)
-    return report(found, problem.nobs, how, target)
+    top, how = maximise(W, n, target, by_step, most, start)
+    return report(top, problem.nobs, how, target)
 
 
 def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:

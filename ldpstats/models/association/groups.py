@@ -179,8 +179,8 @@ def together(parts: Sequence[Any]) -> JointCounts:
     paired = [isinstance(part, list | tuple) for part in parts]
     rows = [part if pair else (part, None) for part, pair in zip(parts, paired, strict=True)]
     _check_different([row[0] if len(row) else None for row in rows])
-    found = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
-    return found.tally()
+    counts = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
+    return counts.tally()
 
 
 def variable_names(
@@ -324,8 +324,8 @@ class JointGroup:
         self.counts, self.slices = counts.strata()
         self.nobs = self.counts.nobs
         columns = [self.counts.variable(v) for v in range(len(self.specs))]
-        self.variables: tuple[Counts, ...]
-        self.variables, self.index = zip(*columns, strict=True)
+        self.variables: tuple[Counts, ...] = tuple([counts for counts, _ in columns])
+        self.index = tuple([index for _, index in columns])
 
     def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
@@ -599,12 +599,12 @@ class Scores:
     @cached_property
     def cross_moments(self) -> list[CrossMoments]:
         """Moments of the scores less one of the first two variables, in each stratum."""
-        group, found = self.group, []
+        group, each = self.group, []
         for part in group.slices:
             table = group.table(0, 1, part)
             if table is not None:
                 x, y = self.centred(0, slice(None)), self.centred(1, slice(None))
-                found.append(CrossMoments.of_table(table, x, y))
+                each.append(CrossMoments.of_table(table, x, y))
                 continue
             totals: list[Any] = [0.0] * 5
             for start in range(part.start, part.stop, _CHUNK):
@@ -614,8 +614,8 @@ class Scores:
                 sums = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
                 totals = [total + new for total, new in zip(totals, sums, strict=True)]
             nobs = int(group.counts.n[part].sum())
-            found.append(CrossMoments(nobs, *(total / nobs for total in totals)))
-        return found
+            each.append(CrossMoments(nobs, *(total / nobs for total in totals)))
+        return each
 
     def _of_respondents(self, v: int, block: slice) -> Array:
         """Centred scores of variable v of the combinations in a block, shape (b, k)."""

@@ -231,14 +231,14 @@ def score_test(
     expected = None
     if evidence.is_complete:
         expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
-    found = association.score(features.parts, expected, features.space)
+    score = association.score(features.parts, expected, features.space)
     null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
     strata = features.strata
     within = "" if len(strata) == 1 else f", within {len(strata)} strata"
     method = f"score test on the marginal fits{within}"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
-        return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
+        return _by_moments(null, score.statistic, score.df, features, smallest, method, score.note)
     tables = [scores.group.table(0, 1, part) for scores, part in strata]
     few = [table for table in tables if table is not None]
     if len(few) == len(tables):
@@ -247,7 +247,7 @@ def score_test(
     else:
         x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
         draws = permutation.permuted_scores(x, y, B, rng, advance)
-    return _by_permutations(null, found.statistic, found.df, draws, method, found.note)
+    return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
@@ -269,7 +269,7 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     su, sv = association.centred_scores(parts, u, v)
     # the scores of categories as combinations x'a and y'b of those of reports
     x, y = X.T @ su, Y.T @ sv
-    found = _by_moments(
+    test = _by_moments(
         f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
         z**2,
         None,
@@ -278,7 +278,7 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
         "linear-by-linear trend (z), on the reports",
         f"estimated correlation of the scores {correlation:.3g}",
     )
-    return replace(found, statistic=float(z))
+    return replace(test, statistic=float(z))
 
 
 class _Features:
@@ -319,7 +319,7 @@ class _Features:
 
         None where reports hardly ever repeat and are many.
         """
-        found = []
+        strata = []
         for scores, part in self.strata:
             group, n = scores.group, scores.group.counts.n[part]
             if len(n) > _REPEATED and any(index is None for index in group.index):
@@ -331,8 +331,8 @@ class _Features:
             table = np.zeros(extent, dtype=np.int64)
             np.add.at(table, codes, n)
             x, y = (self.of(v, scores.centred(v, rows[v])) for v in (0, 1))
-            found.append((table, x, y))
-        return found
+            strata.append((table, x, y))
+        return strata
 
 
 def _by_moments(
@@ -390,7 +390,7 @@ def _mutual_test(
     def statistic(rows: JointRows, n: Array) -> float:
         return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
 
-    found = statistic(JointRows(tuple(factors)), group.counts.n)
+    observed = statistic(JointRows(tuple(factors)), group.counts.n)
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
     null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
@@ -402,9 +402,9 @@ def _mutual_test(
             white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
         scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
         law = Cumulants.of_moments(*scaled)
-        p = max(law.pvalue(found), _probability_of_cells(group))
+        p = max(law.pvalue(observed), _probability_of_cells(group))
         how = f"{method}, {_BY_MOMENTS}"
-        return TestResult(null, found, float(df), p, how, _doubt(smallest))
+        return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = np.empty(B)
@@ -412,7 +412,7 @@ def _mutual_test(
         drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
         draws[i] = statistic(drawn, np.ones(N))
         advance((i + 1) / B)
-    return _by_permutations(null, found, df, draws, method)
+    return _by_permutations(null, observed, df, draws, method)
 
 
 def _probability_of_cells(group: JointGroup) -> float:

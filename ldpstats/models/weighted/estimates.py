@@ -211,10 +211,10 @@ class DesignResults(FittedResults):
 
     @cached_property
     def _effects(self) -> Effects:
-        found = self.totals_law.of(self.shares)
+        shares = self.totals_law.of(self.shares)
         n = self.domains.sizes[self._domain_of]
-        variance = np.where(self._unknown, np.nan, np.diagonal(found.covariance))
-        return design_effects(found.value, variance, np.diagonal(found.noise), n)
+        variance = np.where(self._unknown, np.nan, np.diagonal(shares.covariance))
+        return design_effects(shares.value, variance, np.diagonal(shares.noise), n)
 
     def deff(self) -> pd.DataFrame:
         """Design effects of the unconstrained estimates, in two factors.
@@ -230,13 +230,13 @@ class DesignResults(FittedResults):
             than the randomisation has. Without noise "deff" is that of R's survey with
             ``deff="replace"``.
         """
-        found = self._effects
+        factors = self._effects
         n = self.domains.sizes[self._domain_of]
         columns = {
-            "deff_design": found.design,
-            "deff_privacy": found.privacy,
-            "deff": found.whole,
-            "effective_n": n / np.where(found.whole > 0.0, found.whole, np.nan),
+            "deff_design": factors.design,
+            "deff_privacy": factors.privacy,
+            "deff": factors.whole,
+            "effective_n": n / np.where(factors.whole > 0.0, factors.whole, np.nan),
             "channel": self.domains.channel,
         }
         return pd.DataFrame(columns, index=self.index)
@@ -368,9 +368,9 @@ class DesignResults(FittedResults):
         """
         T = self.totals_law.estimate
         rows, defined = functions.defined(T)
-        found = self.totals_law.of(defined)
+        law = self.totals_law.of(defined)
         value, se = np.full((2, len(rows)), np.nan)
-        value[rows], se[rows] = found.value, np.sqrt(checked(found.covariance).variances())
+        value[rows], se[rows] = law.value, np.sqrt(checked(law.covariance).variances())
         alone = self.domains.alone
         if defined.B is not None and alone.any():  # a total, unlike a ratio, varies all the same
             own = np.repeat(alone, T.size // alone.size)
@@ -687,7 +687,7 @@ class Domains:
     def from_dict(cls, document: dict[str, Any]) -> Domains:
         """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
         by = tuple(map(str, document["by"]))
-        found = cls(
+        domains = cls(
             by=by,
             labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
             sizes=np.array(document["sizes"], dtype=np.int64),
@@ -698,10 +698,10 @@ class Domains:
             alone=np.array(document["alone"], dtype=np.bool_),
             n_ungrouped=int(document["n_ungrouped"]),
         )
-        g = (len(found.labels),)
+        g = (len(domains.labels),)
         arrays = ("sizes", "df", "df_free", "spread", "alone")
-        check_shapes({name: (getattr(found, name), g) for name in arrays})
-        return found
+        check_shapes({name: (getattr(domains, name), g) for name in arrays})
+        return domains
 
 
 @dataclass(frozen=True)
@@ -734,27 +734,27 @@ _LISTS: dict[Any, type] = {"tuple[str, ...]": str, "tuple[int, ...]": int}
 
 def _plain_to_dict(part: Any) -> dict[str, Any]:
     """The fields of a record that are text, numbers, truth values, or tuples of them."""
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for item in fields(part):
         value = getattr(part, item.name)
         if item.type in _LISTS:
-            found[item.name] = list(value)
+            document[item.name] = list(value)
         elif item.type in _PLAIN:
-            found[item.name] = number_to_json(value) if item.type == "float" else value
-    return found
+            document[item.name] = number_to_json(value) if item.type == "float" else value
+    return document
 
 
 def _plain_from_dict(kind: Any, document: Mapping[str, Any]) -> dict[str, Any]:
     """Inverse of `plain_to_dict`, the arguments of a record; refuse fields of other types."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for item in fields(kind):
         if item.type in _LISTS:
             entries = [_typed(item.name, one, _LISTS[item.type]) for one in document[item.name]]
-            found[item.name] = tuple(entries)
+            arguments[item.name] = tuple(entries)
         elif item.type in _PLAIN:
             value = _typed(item.name, document[item.name], _PLAIN[item.type])
-            found[item.name] = number_from_json(value) if item.type == "float" else value
-    return found
+            arguments[item.name] = number_from_json(value) if item.type == "float" else value
+    return arguments
 
 
 def _typed(name: str, value: Any, kind: Any) -> Any:
@@ -777,15 +777,15 @@ def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sour
         remedy = f"is damaged: reports are of {sources} kinds"
         raise InvalidArgument("document", list(fit.sources), remedy)
     shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
-    for name, found in totals.items():
-        shapes[f"{name}.estimate"] = found.estimate, (m,)
-        shapes[f"{name}.noise"] = found.noise, (m, m)
-        if isinstance(found, LinearTotals):
-            shapes[f"{name}.covariance"] = found.covariance, (m, m)
-        elif isinstance(found, ReplicatedTotals):
-            shapes[f"{name}.replicates"] = found.replicates, (len(found.scales), m)
-            shapes[f"{name}.scales"] = found.scales, (found.scales.size,)
-            shapes[f"{name}.missed"] = found.missed, (m, m)
+    for name, law in totals.items():
+        shapes[f"{name}.estimate"] = law.estimate, (m,)
+        shapes[f"{name}.noise"] = law.noise, (m, m)
+        if isinstance(law, LinearTotals):
+            shapes[f"{name}.covariance"] = law.covariance, (m, m)
+        elif isinstance(law, ReplicatedTotals):
+            shapes[f"{name}.replicates"] = law.replicates, (len(law.scales), m)
+            shapes[f"{name}.scales"] = law.scales, (law.scales.size,)
+            shapes[f"{name}.missed"] = law.missed, (m, m)
     for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
         shapes[f"{name}.estimate"] = one.estimate, (q,)
         other = one.at is not None or one.variances is not None

@@ -74,8 +74,8 @@ class WeightedModel:
     @cached_property
     def categories(self) -> pd.Index[Any]:
         """Labels of the categories or candidates."""
-        found: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
-        return found
+        labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
+        return labels
 
     def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
         """Estimate the frequencies in every domain.
@@ -174,13 +174,15 @@ class WeightedModel:
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
         k, g = len(self.categories), len(self.labels)
-        found = np.zeros((g * (k + 1), g * (k + 1)))
+        covariance = np.zeros((g * (k + 1), g * (k + 1)))
         for i, (cells, (one, reports)) in enumerate(zip(self._members, self._decoded, strict=True)):
             own = slice(i * (k + 1), i * (k + 1) + k)
             seen = np.bincount(one.place[reports], weights[cells], len(one.phi))
             for rows, law in one.laws:
-                found[own, own] += law.noise(seen[rows] @ one.phi[rows], float(seen[rows].sum()))
-        return found
+                covariance[own, own] += law.noise(
+                    seen[rows] @ one.phi[rows], float(seen[rows].sum())
+                )
+        return covariance
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
@@ -193,7 +195,7 @@ class WeightedModel:
         As if other answers were held in one domain each; then differences are rather covered.
         """
         k, g = len(self.categories), len(self.labels)
-        found = np.zeros((g * (k + 1), g * (k + 1)))
+        covariance = np.zeros((g * (k + 1), g * (k + 1)))
         parts = zip(self._members, self._decoded, strict=True)
         for i, (cells, (one, reports)) in enumerate(parts):
             if isinstance(one, CohortDecoding):
@@ -201,8 +203,8 @@ class WeightedModel:
                 persons = float(self.sample.w[cells].sum())
                 at = np.full(self.at.shape, -1, dtype=np.int64)
                 at[cells] = reports
-                found[own, own] = persons**2 * collision_covariance(self.sample, at, one)
-        return found
+                covariance[own, own] = persons**2 * collision_covariance(self.sample, at, one)
+        return covariance
 
     def _linear(self) -> WeightedResults:
         """The Hajek estimates."""
@@ -256,20 +258,20 @@ class WeightedModel:
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
         """The results with the maximum of the weighted likelihood as the estimate."""
-        found = maxima(
+        maximum = maxima(
             self.sample, self.reports, self.at, self.domain, self.candidates, constraints
         )
-        solution, V = found.solution, found.covariance
+        solution, V = maximum.solution, maximum.covariance
         kind = SANDWICH if V is not None else "none (constrained)"
         if V is None and constraints is None:
             kind = "none (singular information)"
         fit = replace(
             results.fit,
-            fitted=Uncertain(found.p, None if V is None else checked(V)),
+            fitted=Uncertain(maximum.p, None if V is None else checked(V)),
             method="mle",
             settings="" if constraints is None else CONSTRAINED,
             cov_type=kind,
-            llf=found.llf,
+            llf=maximum.llf,
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,

@@ -294,10 +294,10 @@ class WeightedResults(DesignResults):
         if not self.mechanism.is_open:
             raise NotAvailable("every answer is one of the categories: there are no candidates")
         left = self._persons - self._sums(np.ones((1, len(self.categories))))
-        found = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
         ends = ["lower", "upper"]
-        found[ends] = found[ends].clip(0.0, 1.0)
-        return found
+        share[ends] = share[ends].clip(0.0, 1.0)
+        return share
 
     def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
         """A function for each domain: a Series, or with `by` a table."""
@@ -414,8 +414,8 @@ class WeightedResults(DesignResults):
         S = problem.covariance(law).matrix() * problem.nobs
         own = self.superpopulation.some(slice(g * (k + 1), (g + 1) * (k + 1)))
         n, nu = float(self.domains.sizes[g]), float(self.domains.df_free[g])
-        found = fit_to(own, law, metric(S, not problem.is_open), n, nu)
-        return found.test("the frequencies are p0", method)
+        departure = fit_to(own, law, metric(S, not problem.is_open), n, nu)
+        return departure.test("the frequencies are p0", method)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -542,7 +542,7 @@ class WeightedResults(DesignResults):
         categories = labels_from_json("categories", document["categories"])
         common = cls._common(document)
         free = maybe_from_dict(Totals, document["superpopulation"])
-        found = cls(
+        results = cls(
             **common,
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
@@ -551,13 +551,13 @@ class WeightedResults(DesignResults):
             equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),
         )
-        totals = {"totals": found.totals_law, "superpopulation": found.superpopulation}
-        g, k = len(found.domains.labels), len(categories)
-        check_estimates(found.fit, totals, g * k, g * (k + 1), 1)
-        counted, channel = found.counted, found.domains.channel
+        totals = {"totals": results.totals_law, "superpopulation": results.superpopulation}
+        g, k = len(results.domains.labels), len(categories)
+        check_estimates(results.fit, totals, g * k, g * (k + 1), 1)
+        counted, channel = results.counted, results.domains.channel
         shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
         check_shapes(shapes | {"channel": (channel, (g * k,))})
-        return found
+        return results
 
 
 # -- The summary, and its parts that weighted tables have too -------------------------------------

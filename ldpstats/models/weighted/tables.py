@@ -121,8 +121,8 @@ class CrossedVariable:
         """The reports of cells of these weights, (c,), and the place of each cell's among them."""
         there = self.at >= 0
         own = np.bincount(self.at[there], weights[there], len(self.reports))
-        found = decode(self.reports, own, self.candidates)
-        return found, np.append(found.place, -1)[self.at]
+        decoding = decode(self.reports, own, self.candidates)
+        return decoding, np.append(decoding.place, -1)[self.at]
 
     @property
     def channel(self) -> Array | None:
@@ -192,7 +192,7 @@ class WeightedCrossing:
         missing = int(n[self.inside & ~self.there].sum())
         inside = np.where(self.there, 0, -1)
         mechanisms = [one.reports.mechanism for one in self.variables]
-        found = WeightedTable(
+        results = WeightedTable(
             fit=linear_fit(shares, mechanisms, self.nobs, missing),
             totals_law=totals,
             sample=self.facts,
@@ -209,8 +209,8 @@ class WeightedCrossing:
             dependence=self.dependence(again),
             counted=(Counted.by(first), Counted.by(second)),
         )
-        found.warn_of_unknown()
-        return found
+        results.warn_of_unknown()
+        return results
 
     # -- totals ------------------------------------------------------------------------------
 
@@ -245,14 +245,14 @@ class WeightedCrossing:
             for i, (rows, _) in enumerate(one.laws):
                 number[rows] = i
             at.append(number[place])
-        found: Any = 0.0
+        covariance: Any = 0.0
         for i, (_, own) in enumerate(first.laws):
             for j, (_, other) in enumerate(second.laws):
                 both = self.there & (at[0] == i) & (at[1] == j)
                 if both.any():
                     totals = self.scores.total(np.where(both, weights, 0.0))
-                    found = found + pair_noise(totals, own, other)
-        return np.asarray(found)
+                    covariance = covariance + pair_noise(totals, own, other)
+        return np.asarray(covariance)
 
     def totals(self, sample: Sample) -> Totals:
         """The totals in a sample of the same cells."""
@@ -273,15 +273,15 @@ class WeightedCrossing:
                 metric(report_covariance(decoding, p), not decoding.is_open)
                 for (decoding, _), p in zip(self._decoded, margins, strict=True)
             )
-            found = independence(totals, self.shape, (first, second), n, nu)
+            null = independence(totals, self.shape, (first, second), n, nu)
         except NotAvailable as error:
             return Dependence(None, None, str(error))
         if channels[0] is not None and channels[1] is not None:
             try:
-                observed = at_observed(found, totals, (channels[0], channels[1]), n)
+                observed = at_observed(null, totals, (channels[0], channels[1]), n)
             except NotAvailable as error:
-                return Dependence(found, None, str(error))
-        return Dependence(found, observed, "reports are not labels, as many as categories")
+                return Dependence(null, None, str(error))
+        return Dependence(null, observed, "reports are not labels, as many as categories")
 
 
 def _cell_shares(a: int, b: int) -> Ratios:
@@ -459,7 +459,7 @@ class WeightedTable(DesignResults):
             for labels, more precise than these for bits.
         """
         _, *own, persons = self._forms
-        found, alpha = {}, level(alpha)
+        tables, alpha = {}, level(alpha)
         for name, forms, labels, counted in zip(
             self.names, own, self.labels, self.counted, strict=True
         ):
@@ -470,8 +470,8 @@ class WeightedTable(DesignResults):
                 t, n = (np.full(p.shape, value) for value in (self._t(alpha), self._effective))
                 bounds = self._score(p, se, t, counted, n)
                 table[["lower", "upper"]] = edge_normal(bounds, p, se, alpha)
-            found[name] = table
-        return found
+            tables[name] = table
+        return tables
 
     @names_alpha
     def conditional(
@@ -526,8 +526,8 @@ class WeightedTable(DesignResults):
         """Shares given a variable, their covariance, nan where unknown, and their limits."""
         default = one_of("method", method, ("default", "wald")) == "default"
         T, b = self.totals_law.estimate, self._shape[1 - axis]
-        cells = np.arange(len(self.index)).reshape(self._shape)
-        cells = (cells if axis == 0 else cells.T).reshape(-1)  # the given variable first
+        places = np.arange(len(self.index)).reshape(self._shape)
+        cells = (places if axis == 0 else places.T).reshape(-1)  # the given variable first
         forms, margins, persons = self._forms[0], self._forms[1 + axis], self._forms[-1]
         rows, defined = Ratios(forms[cells], margins.repeat(b, axis=0)).defined(T)
         shares, there = self.totals_law.of(defined), np.flatnonzero(rows)
@@ -644,8 +644,8 @@ class WeightedTable(DesignResults):
             counted, other = (self._counted.joined(one, observed) for one in sets)
             forms = (above, below, persons)
             table = self._ratios(forms, (counted, other), self._freedom, alpha, ["ratio"])
-        found: pd.Series[float] = table.iloc[0]
-        return found
+        row: pd.Series[float] = table.iloc[0]
+        return row
 
     def _cells(self, name: str, given: Any) -> list[int]:
         """Places of one cell or several."""
@@ -758,10 +758,10 @@ class WeightedTable(DesignResults):
         """
         method = one_of("method", method, tuple(METHODS))
         effects = one_of("effects", effects, ("null", "observed"))
-        found = self.dependence.null if effects == "null" else self.dependence.observed
-        if found is None:
+        departure = self.dependence.null if effects == "null" else self.dependence.observed
+        if departure is None:
             raise NotAvailable(f"effects={effects!r}: {self.dependence.why}")
-        return found.test(f"{self.names[0]} and {self.names[1]} are independent", method)
+        return departure.test(f"{self.names[0]} and {self.names[1]} are independent", method)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -874,7 +874,7 @@ class WeightedTable(DesignResults):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
         labels = tuple(labels_from_json("labels", own) for own in document["labels"])
-        found = cls(
+        results = cls(
             **cls._common(document),
             labels=labels,
             names=tuple(map(str, document["names"])),
@@ -885,14 +885,17 @@ class WeightedTable(DesignResults):
             counted=tuple(map(Counted.from_json, document["counted"])),
         )
         a, b = map(len, labels)
-        check_estimates(found.fit, {"totals": found.totals_law}, a * b, a * b + a + b + 1, 2)
-        domains, (first, second) = found.domains, found.counted
+        check_estimates(results.fit, {"totals": results.totals_law}, a * b, a * b + a + b + 1, 2)
+        domains, (first, second) = results.domains, results.counted
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
         shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}
         shapes |= {
             "offset of columns": (second.offset, (b,)),
             "scale of columns": (second.scale, (b,)),
         }
-        pairs = {"names": (np.array(found.names), (2,)), "lacking": (np.array(found.lacking), (2,))}
+        pairs = {
+            "names": (np.array(results.names), (2,)),
+            "lacking": (np.array(results.lacking), (2,)),
+        }
         check_shapes(shapes | pairs)
-        return found
+        return results
