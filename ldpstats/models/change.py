@@ -360,10 +360,6 @@ class PairFeatures:
         """Mean over respondents of a power of f, shape (k,)."""
         return np.asarray(self.n @ self.values**power / self.nobs)
 
-    def outer(self) -> Array:
-        """Mean over respondents of the outer product of f, shape (k, k)."""
-        return np.asarray((self.values.T * self.n) @ self.values / self.nobs)
-
 
 def _pair_features(evidence: Evidence, problem: JointMoments) -> PairFeatures | None:
     """Features of the pairs of reports; None where these are not alike or cannot be listed.
@@ -476,7 +472,9 @@ def _homogeneity(
     d, n = fit.linear.estimate, fit.nobs
     group, note = np.arange(d.size), ""
     if pairs is not None and law is not None:
-        V = Covariance.dense(pairs.outer() / n)
+        f = pairs.values
+        outer = np.asarray((f.T * pairs.n) @ f / pairs.nobs)  # its mean over respondents
+        V = Covariance.dense(outer / n)
         fourth = pairs.mean(4)
         effective = n * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=fourth > 0.0)
         group = rare_groups(effective)

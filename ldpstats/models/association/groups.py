@@ -539,11 +539,6 @@ class Scores:
         law = self.references[v] @ Q
         return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
 
-    def shown(self, v: int, part: slice) -> Array:
-        """Information of variable v: of labels as expected, of other reports as observed."""
-        J = None if self.group.channels[v] is None else self.expected(v)
-        return self.information(v, part) if J is None else J
-
     def strata(self) -> list[Stratum]:
         """Products of scores: the moments of the dual estimator."""
         group, n = self.group, self.group.counts.n

@@ -922,7 +922,7 @@ def variables_of(
 def cells_of(evidence: Evidence, law: CellLaw | None) -> Cells:
     """What errors of the cells rest on."""
     return Cells(
-        n_strata=sum(len(group.slices) for group in evidence.groups),
+        n_strata=len(evidence.moments.strata),
         dispersion=dispersion(evidence),
         smallest_expected=smallest_expected(evidence),
         law=law,

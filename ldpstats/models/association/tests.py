@@ -259,9 +259,11 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
     maps = []
     for axis, name in enumerate(evidence.names):
-        shown = [s.shown(axis, part) for s, part in strata]
-        response = np.sum([a * J for a, J in zip(shares, shown, strict=True)], axis=0)
-        maps.append(unbiased_map(response, name))
+        responses = []  # information: of labels as expected, of other reports as observed
+        for share, (s, part) in zip(shares, strata, strict=True):
+            J = None if s.group.channels[axis] is None else s.expected(axis)
+            responses.append(share * (s.information(axis, part) if J is None else J))
+        maps.append(unbiased_map(np.sum(responses, axis=0), name))
     X, Y = maps
     ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
     parts = [part.transformed(X, Y, *ones) for part in features.parts]
