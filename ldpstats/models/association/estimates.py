@@ -4,7 +4,7 @@
 likelihood, moments. Tests other than the default one rest on how often each combination of reports
 was seen: where that is a table of few cells results carry it, as tallies, which are never larger
 for more respondents. `estimated` solves for the estimate that was asked for and, from moments, for
-the unconstrained one, which intervals, effects and Wald tests rest on (`TwoWay`, `ThreeWay`).
+the unconstrained one, which intervals, effects and Wald tests rest on.
 
 The unconstrained estimate of bits solves the moments of the scores, which are efficient. Intervals
 then need the expected information, and all moments of the scores given the true category: the
@@ -37,13 +37,8 @@ from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentifi
 from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables import independence as tables
-from ldpstats.inference.tables.independence import allow_for_unseen, fitted_cramers_v
-from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult, fpe16, observed_tangent_inverse
-from ldpstats.labels import position, two_positions
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import JointMoments, without_rounding
 from ldpstats.likelihood.joint_rows import StackedRows
@@ -55,7 +50,6 @@ from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
 from ldpstats.models.frequency.estimates import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.layout import Fit
 from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
@@ -65,13 +59,12 @@ __all__ = [
     "Cells",
     "Evidence",
     "Tests",
-    "ThreeWay",
-    "TwoWay",
     "Variables",
     "cell_law",
     "covariance_of",
     "dispersion",
     "maximum",
+    "null_covariance",
     "rests_on",
     "simulated",
     "tallies_from_dict",
@@ -507,150 +500,12 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
     return Covariance.dense(whole), kind
 
 
-# -- Two variables: effects of one on the other --------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class TwoWay:
-    """The fit of two variables; effects rest on its unconstrained estimate.
-
-    Beside it they have their value at the maximum of the likelihood, where that was fitted. They
-    are described at the methods of `AssociationResults`.
-    """
-
-    fit: Fit
-    variables: Variables
-
-    def __post_init__(self) -> None:
-        names = self.variables.names
-        if len(names) != 2:
-            raise NotAvailable(
-                f"this is for two variables; there are {len(names)}: fit a model of two, or "
-                f"take two of these by collapse({list(names[:2])})"
-            )
-
-    @property
-    def linear(self) -> pd.DataFrame:
-        """The unconstrained estimate."""
-        table: pd.DataFrame = self.variables.table(self.fit.linear.estimate, "linear_params")
-        return table
-
-    def spread(self, alpha: float) -> Covariance:
-        """Covariance for conditionals and effects, where cells that were never seen may exist."""
-        return allow_for_unseen(self.fit.linear.known(), self.fit.nobs, alpha)
-
-    def departures(self) -> tuple[Array, Array]:
-        """Departures from independence and their standard errors."""
-        return effects.departures(self.linear, self.fit.linear.known())
-
-    def _places(self, name: str, axis: int, labels: Any) -> Any:
-        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
-        known = self.variables.labels[axis]
-        remedy = f"is no category of {self.variables.names[axis]}: {list(known)}"
-        find = position if name == "column" else two_positions
-        return find(name, labels, known, remedy)
-
-    @property
-    def _maximum(self) -> Array:
-        """The maximum likelihood table, nan where it was not fitted."""
-        estimate = self.fit.fitted.estimate
-        values = estimate if self.fit.is_maximum else np.full(estimate.size, np.nan)
-        return values.reshape(self.variables.sizes)
-
-    def odds_ratio(self, rows: Any, columns: Any, alpha: float) -> Effect:
-        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
-        effect = effects.odds_ratio(self.linear, self.spread(alpha), i, j, alpha)
-        p = self._maximum
-        return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
-
-    def risk(self, kind: str, rows: Any, column: Any, alpha: float) -> Effect:
-        """The "difference" or "ratio" of P(column | row) in two rows."""
-        (i, i2), j = self._places("rows", 0, rows), self._places("column", 1, column)
-        p = self._maximum
-        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
-        compare, ml = effects.risk_difference, first - second
-        if kind == "ratio":
-            compare, ml = effects.risk_ratio, _quotient(first, second)
-        return beside(compare(self.linear, self.spread(alpha), i, i2, j, alpha), ml)
-
-    def cramers_v(self, alpha: float, test: TestResult | None) -> Effect:
-        """With the interval that goes with this test of independence."""
-        small = self.variables.sizes == (2, 2)  # no table of larger ones gains by unseen cells
-        V = self.spread(alpha) if small else self.fit.linear.known()
-        p = None if test is None else test.pvalue
-        effect = effects.cramers_v(self.linear, V, alpha, p)
-        return beside(effect, fitted_cramers_v(self._maximum)) if self.fit.is_maximum else effect
-
-
 def z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
     return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
 
 
-def _quotient(numerator: float, denominator: float) -> float:
-    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
-    if denominator > 0.0:
-        return float(numerator / denominator)
-    return float("inf") if numerator > 0.0 else float("nan")
-
-
-# -- Three variables: tests of two at each level of the third ------------------------------------
-
-
-_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
-_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
-
-
-@dataclass(frozen=True, eq=False)
-class ThreeWay:
-    """The unconstrained estimate p, (k1, k2, k3), of three variables, the given one last."""
-
-    p: Array
-    covariance: Covariance  # of ``p.reshape(-1)``
-    cells: npt.NDArray[np.int64]  # places of the cells in the order of the variables, as p
-    names: tuple[str, str, str]  # the given variable last
-    axis: int  # place of the given variable
-
-    @classmethod
-    def of(cls, name: str, variable: object, fit: Fit, variables: Variables) -> ThreeWay:
-        """The fit, refused where it is not of three; the argument `name` is the one given."""
-        sizes = variables.sizes
-        if len(sizes) != 3:
-            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
-        axis = variables.place(name, variable)
-        cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
-        first, second = (other for v, other in enumerate(variables.names) if v != axis)
-        V = fit.linear.known().take(cells.reshape(-1))
-        names = first, second, variables.names[axis]
-        return cls(fit.linear.estimate[cells], V, cells, names, axis)
-
-    def conditional_independence(self, evidence: Evidence | None, cells: Cells) -> TestResult:
-        """See `AssociationResults.test_conditional_independence`."""
-        V, method, enough = self.covariance, "Wald test on the unconstrained estimate", _FEW
-        under_null = None if evidence is None else _null_covariance(evidence, self.axis)
-        if under_null is not None:
-            V = under_null.scaled(cells.dispersion).take(self.cells.reshape(-1))
-            method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
-        statistic, df, note = tables.conditional_independence(self.p, V)
-        if cells.smallest_expected < enough:
-            few = (
-                f"the smallest expected count of a combination is {cells.smallest_expected:.2g}: "
-                f"below about {enough:g} the test rejects too often"
-            )
-            note = "; ".join(filter(None, (note, few)))
-        first, second, given = self.names
-        null = f"{first} and {second} are independent given {given}"
-        return TestResult.chi_square(null, statistic, df, method, note)
-
-    def homogeneity(self) -> TestResult:
-        """See `AssociationResults.test_homogeneity`."""
-        statistic, df = tables.homogeneity(self.p, self.covariance)
-        first, second, by = self.names
-        null = f"the odds ratios of {first} and {second} are the same for every {by}"
-        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
-
-
-def _null_covariance(evidence: Evidence, given: int) -> Covariance | None:
+def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
     """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
     problem = unconstrained(evidence, by_name=True)
     if any(stratum.listing is None for stratum in problem.strata):

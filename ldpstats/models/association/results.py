@@ -8,7 +8,7 @@ unconstrained estimate, the reports of a model that is passed, tallies of the re
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,11 +32,17 @@ from ldpstats.inference import intervals
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.boundary import edge_normal
 from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.independence import fitted_conditionals
-from ldpstats.inference.tables.ratio import Effect
+from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.independence import (
+    allow_for_unseen,
+    fitted_conditionals,
+    fitted_cramers_v,
+)
+from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.labels import labels_from_json, labels_to_json, position, two_positions
+from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.problem import Solution
 from ldpstats.likelihood.tallies import Uncertain, project_simplex
 from ldpstats.mechanisms.krr import joint_epsilon
@@ -46,12 +52,11 @@ from ldpstats.models.association.estimates import (
     Cells,
     Evidence,
     Tests,
-    ThreeWay,
-    TwoWay,
     Variables,
     cell_law,
     covariance_of,
     dispersion,
+    null_covariance,
     rests_on,
     tallies_from_dict,
     tallies_to_dict,
@@ -94,6 +99,8 @@ __all__ = ["AssociationResults", "cells_of", "tests_of", "variables_of"]
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-9  # of frequencies
+_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
 
 # fields as JSON has them: as they are, lists, numbers that may be nan or infinite, parts
@@ -403,10 +410,10 @@ class AssociationResults(Summarised, FittedResults):
             Where the fitted share of the condition is zero, "estimate" is the other variable's own
             distribution, and "unbounded" is True.
         """
-        two_way = TwoWay(self.fit, self.variables)
+        self._refuse_more_than_two()
         axis = 0 if on is None else self.variables.place("on", on)
         unconstrained, lower, upper, unbounded = effects.conditionals(
-            two_way.linear, two_way.spread(alpha), axis, alpha
+            self.linear_table, self._spread(alpha), axis, alpha
         )
         if (bounds := _intervals_given(self.evidence, axis, alpha)) is not None:
             lower, upper = bounds
@@ -489,17 +496,23 @@ class AssociationResults(Summarised, FittedResults):
         >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
         (28.92, 13.68, 61.12)
         """
-        return TwoWay(self.fit, self.variables).odds_ratio(rows, columns, alpha)
+        self._refuse_more_than_two()
+        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
+        effect = effects.odds_ratio(self.linear_table, self._spread(alpha), i, j, alpha)
+        p = self._maximum
+        return beside(effect, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
 
     @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
-        return TwoWay(self.fit, self.variables).risk("difference", rows, column, alpha)
+        effect, (first, second) = self._risk(effects.risk_difference, rows, column, alpha)
+        return beside(effect, first - second)
 
     @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
-        return TwoWay(self.fit, self.variables).risk("ratio", rows, column, alpha)
+        effect, risks = self._risk(effects.risk_ratio, rows, column, alpha)
+        return beside(effect, _quotient(*risks))
 
     @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
@@ -510,12 +523,53 @@ class AssociationResults(Summarised, FittedResults):
         errors, the upper end is a bound by the table in which weak categories are merged: see
         `inference.tables.cramer.cramers_v`.
         """
-        return TwoWay(self.fit, self.variables).cramers_v(alpha, self.independence)
+        self._refuse_more_than_two()
+        small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
+        V = self._spread(alpha) if small else self.linear.known()
+        p = None if self.independence is None else self.independence.pvalue
+        effect = effects.cramers_v(self.linear_table, V, alpha, p)
+        return beside(effect, fitted_cramers_v(self._maximum)) if self.is_maximum else effect
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
-        z = z_values(*TwoWay(self.fit, self.variables).departures())
+        self._refuse_more_than_two()
+        z = z_values(*effects.departures(self.linear_table, self.linear.known()))
         return self.variables.table(z.reshape(-1), "z")
+
+    def _refuse_more_than_two(self) -> None:
+        """Refuse effects, which are of two variables."""
+        if len(self.names) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(self.names)}: fit a model of two, or "
+                f"take two of these by collapse({list(self.names[:2])})"
+            )
+
+    def _spread(self, alpha: float) -> Covariance:
+        """Covariance for conditionals and effects, where cells that were never seen may exist."""
+        return allow_for_unseen(self.linear.known(), self.nobs, alpha)
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, (k1, k2), nan where it was not fitted."""
+        estimate = self.fitted.estimate
+        return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
+
+    def _places(self, name: str, axis: int, labels: Any) -> Any:
+        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
+        known = self.labels[axis]
+        remedy = f"is no category of {self.names[axis]}: {list(known)}"
+        find = position if name == "column" else two_positions
+        return find(name, labels, known, remedy)
+
+    def _risk(
+        self, compare: Callable[..., Effect], rows: Any, column: Any, alpha: float
+    ) -> tuple[Effect, tuple[float, float]]:
+        """A comparison of P(column | row) in two rows, with its maximum likelihood estimates."""
+        self._refuse_more_than_two()
+        (i, i2), j = self._places("rows", 0, rows), self._places("column", 1, column)
+        effect = compare(self.linear_table, self._spread(alpha), i, i2, j, alpha)
+        p = self._maximum
+        return effect, (_quotient(p[i, j], p[i].sum()), _quotient(p[i2, j], p[i2].sum()))
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -626,9 +680,38 @@ class AssociationResults(Summarised, FittedResults):
         model : AssociationModel, optional
             The fitted model, which has the reports.
         """
-        three_way = ThreeWay.of("given", given, self.fit, self.variables)
+        p, V, names, axis, cells = self._three_way("given", given)
         evidence = _evidence_of(model, self.variables, self.tests)
-        return three_way.conditional_independence(evidence, self.cells)
+        method, enough = "Wald test on the unconstrained estimate", _FEW
+        under_null = None if evidence is None else null_covariance(evidence, axis)
+        if under_null is not None:
+            V = under_null.scaled(self.dispersion).take(cells.reshape(-1))
+            method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
+        statistic, df, note = tables.conditional_independence(p, V)
+        if self.smallest_expected < enough:
+            few = (
+                f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
+                f"below about {enough:g} the test rejects too often"
+            )
+            note = "; ".join(filter(None, (note, few)))
+        null = f"{names[0]} and {names[1]} are independent given {names[2]}"
+        return TestResult.chi_square(null, statistic, df, method, note)
+
+    def _three_way(
+        self, name: str, variable: object
+    ) -> tuple[Array, Covariance, tuple[str, str, str], int, npt.NDArray[np.int64]]:
+        """The unconstrained estimate of three variables, the one that `name` says on the last axis.
+
+        That is: estimate, covariance, names, place of this variable, cells in the order of all.
+        """
+        sizes = self.sizes
+        if len(sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(sizes)}")
+        axis = self.variables.place(name, variable)
+        cells = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), axis, -1)
+        first, second = (other for v, other in enumerate(self.names) if v != axis)
+        V = self.linear.known().take(cells.reshape(-1))
+        return self.linear.estimate[cells], V, (first, second, self.names[axis]), axis, cells
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -643,7 +726,10 @@ class AssociationResults(Summarised, FittedResults):
         NotAvailable
             Where cells are too weak for odds ratios.
         """
-        return ThreeWay.of("by", by, self.fit, self.variables).homogeneity()
+        p, V, names, _, _ = self._three_way("by", by)
+        statistic, df = tables.homogeneity(p, V)
+        null = f"the odds ratios of {names[0]} and {names[1]} are the same for every {names[2]}"
+        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
 
     def test_trend(
         self, row_scores: Any = None, column_scores: Any = None, model: Any = None
@@ -662,7 +748,7 @@ class AssociationResults(Summarised, FittedResults):
             The fitted model, which has the reports. It is needed for other scores than 1, 2, 3, ...
             where results carry no tallies: over candidates, or for bits of many patterns.
         """
-        TwoWay(self.fit, self.variables)  # refuses more variables
+        self._refuse_more_than_two()
         evidence = _evidence_of(model, self.variables, self.tests)
         u = _scores("row_scores", row_scores, self.sizes[0])
         v = _scores("column_scores", column_scores, self.sizes[1])
@@ -748,14 +834,33 @@ class AssociationResults(Summarised, FittedResults):
             For more than two variables, and for a mosaic of negative estimates.
         """
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
-        two_way, table = TwoWay(self.fit, self.variables), self.variables.table
+        self._refuse_more_than_two()
+        table = self.variables.table
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         if kind == "mosaic":
-            return _mosaic(two_way, bounds, ax, alpha, words)
+            return self._mosaic(bounds, ax, alpha, words)
         low, high = (table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
         return plot_heat_map(table(self.fitted.estimate, "params"), low, high, ax, words, z)
+
+    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
+        """With categories that are too thin to read merged, and the intervals of their sums."""
+        if np.any(self.fitted.estimate < 0.0):
+            raise NotAvailable(
+                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
+            )
+        merged = merging(self.table)
+        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
+        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
+        low, high = (
+            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
+            for side, end in enumerate(("lower", "upper"))
+        )
+        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+        cut = [end[:, :-1] for end in ends[1:3]]
+        z = z_values(*effects.departures(linear, V))
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -842,28 +947,6 @@ def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Arra
     return bounds
 
 
-def _mosaic(
-    two_way: TwoWay, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str
-) -> Axes:
-    """With categories that are too thin to read merged, and the intervals of their sums."""
-    fit = two_way.fit
-    if np.any(fit.fitted.estimate < 0.0):
-        raise NotAvailable(
-            f"a mosaic has no tiles for negative estimates of {fit.method!r}: fit 'mle'"
-        )
-    merged = merging(two_way.variables.table(fit.fitted.estimate, "params"))
-    linear, V = merged.sums(fit.linear.estimate), fit.linear.known().merged(merged.cells)
-    normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
-    low, high = (
-        merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
-        for side, end in enumerate(("lower", "upper"))
-    )
-    ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
-    cut = [end[:, :-1] for end in ends[1:3]]
-    z = z_values(*effects.departures(linear, V))
-    return plot_mosaic(merged.sums(fit.fitted.estimate), low, high, ax, title, z, *cut)
-
-
 def _evidence_of(model: Any, variables: Variables, tests: Tests) -> Evidence | None:
     """The reports of the model that is given, else the tallies that the results carry."""
     if model is None:
@@ -883,6 +966,13 @@ def _without_reports(otherwise: str) -> NotAvailable:
         f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
         f"model=model, the fitted model, or {otherwise}"
     )
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
 
 
 def _scores(name: str, given: Any, size: int) -> Array:
