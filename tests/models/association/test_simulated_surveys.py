@@ -423,7 +423,7 @@ def test_shared_cohorts_are_strata(
         assert np.abs(bias(unbiased, P.ravel())).max() < 4
     assert near(size_of_score(independent, R), ALPHA, R)
     # Control: as if each variable had cohorts of its own.
-    for module in ("cohorts", "joint"):
+    for module in ("single", "joint"):
         monkeypatch.setattr(f"ldpstats.reports.{module}.cohort_groups", lambda *_: [])
     inversion, one_step = estimates(P, R // 4)
     assert inversion.mean(axis=0)[0] > 0.5
