@@ -625,7 +625,9 @@ def _privatize(given: argparse.Namespace) -> int:
         made_by, privatize = _mechanism(given), io.privatize_file
         how["name"] = "report" if given.name is None else given.name
     else:
-        made_by, privatize = _survey(given), io.privatize_strings
+        _exclude(given, "--survey", "spec")
+        survey = io.read_survey(given.survey)
+        made_by, privatize = survey, io.privatize_strings
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
     collector = made_by.collector(**limits)
     how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
@@ -665,12 +667,6 @@ def _unknown(params: list[str]) -> dict[str, dict[str, str]] | None:
             raise InvalidArgument("--param", param, f"gives {key} a second time")
         found[question][name] = value
     return found or None
-
-
-def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
-    """The survey of --survey, which excludes options of a mechanism."""
-    _exclude(given, "--survey", "spec")
-    return io.read_survey(given.survey)
 
 
 def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:

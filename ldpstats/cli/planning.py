@@ -92,7 +92,26 @@ def add_plan(commands: Any) -> None:
 def _plan(given: argparse.Namespace) -> int:
     _check(given)
     candidates = None if given.candidates is None else tuple(io.read_candidates(given.candidates))
-    mechanisms = _mechanisms(given, candidates)
+    # The mechanisms to compare, by name
+    mechanisms: dict[str, ldp.Mechanism] = {}
+    if given.device is not None:
+        mechanisms[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
+    if given.categories is not None and (given.epsilon or given.device is None):
+        labels = as_labels("--categories", label_list(given.categories, "--categories"))
+        for epsilon in given.epsilon:
+            kinds = contenders(labels, epsilon, given.mechanism or KINDS)
+            mechanisms |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
+    for path in given.spec:
+        mechanism = io.read_mechanism(path)
+        if mechanism.is_open and candidates is None:
+            remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
+            raise InvalidArgument("--candidates", None, remedy)
+        mechanisms[str(mechanism)] = mechanism
+    if not mechanisms:
+        raise InvalidArgument("--mechanism", given.mechanism, "fits none of these categories")
+    if candidates is not None and not any(m.is_open for m in mechanisms.values()):
+        remedy = "must be left out: all mechanisms list their categories"
+        raise InvalidArgument("--candidates", given.candidates, remedy)
     law = _law(given, mechanisms, candidates)
     with output_files(given, given.csv) as write:
         table = _table(given, mechanisms, law, candidates)
@@ -132,30 +151,6 @@ def _check(given: argparse.Namespace) -> None:
         raise InvalidArgument("--categories", given.categories, remedy)
     if given.spec and given.categories is None and (given.epsilon or given.mechanism):
         raise InvalidArgument("--epsilon", given.epsilon, "goes with --categories only")
-
-
-def _mechanisms(given: argparse.Namespace, candidates: Any) -> dict[str, ldp.Mechanism]:
-    """The mechanisms to compare, by name."""
-    found: dict[str, ldp.Mechanism] = {}
-    if given.device is not None:
-        found[f"{given.device} {' '.join(given.param)}".strip()] = device_mechanism(given)
-    if given.categories is not None and (given.epsilon or given.device is None):
-        labels = as_labels("--categories", label_list(given.categories, "--categories"))
-        for epsilon in given.epsilon:
-            kinds = contenders(labels, epsilon, given.mechanism or KINDS)
-            found |= {f"{kind.title}{_AT}{epsilon!r}": m for kind, m in kinds.values()}
-    for path in given.spec:
-        mechanism = io.read_mechanism(path)
-        if mechanism.is_open and candidates is None:
-            remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
-            raise InvalidArgument("--candidates", None, remedy)
-        found[str(mechanism)] = mechanism
-    if not found:
-        raise InvalidArgument("--mechanism", given.mechanism, "fits none of these categories")
-    if candidates is not None and not any(m.is_open for m in found.values()):
-        remedy = "must be left out: all mechanisms list their categories"
-        raise InvalidArgument("--candidates", given.candidates, remedy)
-    return found
 
 
 def _law(given: argparse.Namespace, mechanisms: dict[str, Any], candidates: Any) -> pd.Series[Any]:
@@ -505,17 +500,9 @@ def _device(given: argparse.Namespace) -> int:
     written = given.json if given.json != "-" else None
     distinct(given.write_spec, written, given.plot)
     mechanism: Any = device_mechanism(given)
-    document = json.dumps(_document_devices(mechanism), allow_nan=False)
-    with output_files(given, given.write_spec) as write:
-        write(document, lambda: _plot_devices(given, mechanism), specification_text(mechanism))
-    print(document if given.json == "-" else _text_devices(mechanism))
-    return 0
-
-
-def _document_devices(mechanism: Any) -> dict[str, Any]:
-    """What the command prints, as JSON, where an infinite epsilon is null."""
+    # What the command prints, as JSON, where an infinite epsilon is null
     epsilon = float(mechanism.epsilon)
-    return {
+    document_devices = {
         "specification": mechanism.to_dict(),
         "epsilon": epsilon if isfinite(epsilon) else None,
         "unknown": list(mechanism.unknown),
@@ -524,6 +511,11 @@ def _document_devices(mechanism: Any) -> dict[str, Any]:
         "probabilities": [[str(p) for p in row] for row in mechanism.exact],
         "instructions": mechanism.instructions(),
     }
+    document = json.dumps(document_devices, allow_nan=False)
+    with output_files(given, given.write_spec) as write:
+        write(document, lambda: _plot_devices(given, mechanism), specification_text(mechanism))
+    print(document if given.json == "-" else _text_devices(mechanism))
+    return 0
 
 
 def _text_devices(mechanism: Any) -> str:

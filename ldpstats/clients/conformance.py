@@ -339,7 +339,13 @@ class Program:
     ) -> None:
         self._over = True
         self._input.put(None)
-        _kill(self._process)
+        # End a program and what it started, and wait for it
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
 
     def ask(self, line: bytes) -> bytes:
         """Send a line, and return the line that comes back.
@@ -449,13 +455,3 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
         why = getattr(error, "strerror", None) or str(error)
         remedy = f"cannot be run ({why}): pass a program, and its arguments after it"
         raise InvalidArgument("COMMAND", command[0], remedy) from None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program and what it started, and wait for it."""
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()

@@ -342,11 +342,27 @@ def _vector(dice: Random, number: int) -> Vector:
         return _long_vector(dice, number)
     kind = _KINDS[number % len(_KINDS)]
     document = _damaged(dice, _document(dice, kind))
+    question = document.get("question") or {}
+    draw = question.get("draw") or {}
+    options: dict[str, Any] = {}
+    if draw.get("kind") == "rappor" and dice.random() < 0.7:
+        options["secret"] = dice.randbytes(32).hex()
+    tags: dict[str, Any]
+    if "questions" in document:
+        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
+    else:
+        tags = _tags(dice, question)
+    if tags:
+        options["tags"] = tags
+    if dice.random() < 0.1:
+        options["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
+        names = [one["name"] for one in document.get("questions", ())] or ["report"]
+        options["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
     request = {
         "client": document,
         "random": _bytes(dice, document).hex(),
         **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
-        **_options(dice, document),
+        **options,
     }
     request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
     return _with_reports(f"random {number} ({kind})", request)
@@ -428,7 +444,21 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
 
 def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     """Random bytes: independent ones, or many that tie with a threshold or must be rejected."""
-    crafted = _crafted(dice, document)
+    # Runs of words at which a draw of the document may turn
+    text = json.dumps(document)
+    half = dice.getrandbits(32)
+    crafted = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
+    crafted += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
+    limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
+    for limit in [*limits][:20]:
+        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
+        crafted += [[word % W] for word in (limit - 1, limit, limit + 1)]
+        for tie in (low - 1, low, low, low + (1 << 32)):
+            crafted.append([high + dice.getrandbits(32), tie % W])
+    for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
+        if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
+            j = dice.randrange(k)
+            crafted.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
     if dice.random() < 0.5:  # the same few again and again
         crafted = [[W - 1], *dice.sample(crafted, 3)]
     share = dice.choice((0.0, 0.2, 0.6, 0.9))
@@ -442,46 +472,7 @@ def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
     return b"".join(word.to_bytes(8, "little") for word in words[:most])
 
 
-def _crafted(dice: Random, document: dict[str, Any]) -> list[list[int]]:
-    """Runs of words at which a draw of the document may turn."""
-    text = json.dumps(document)
-    half = dice.getrandbits(32)
-    found = [[word] for word in (0, W - 1, W >> 1, W - (1 << 32), (1 << 32) - 1)]
-    found += [[W - 1] * dice.randrange(2, 20), [half << 32 | half]]
-    limits = dict.fromkeys(int(digits) for digits in re.findall(r'"(\d{1,400})"', text))
-    for limit in [*limits][:20]:
-        high, low = limit % W >> 32 << 32, limit % (1 << 32) << 32
-        found += [[word % W] for word in (limit - 1, limit, limit + 1)]
-        for tie in (low - 1, low, low, low + (1 << 32)):
-            found.append([high + dice.getrandbits(32), tie % W])
-    for k in [*dict.fromkeys(int(digits) for digits in re.findall(r"\d{1,10}", text))][:40]:
-        if 1 < k < 1 << 32:  # the least of the half words that give j, where some are rejected
-            j = dice.randrange(k)
-            found.append([(dice.getrandbits(32) << 32) + -(-(j << 32) // k) % (1 << 32)])
-    return found
-
-
 # -- answers, tags, secrets ------------------------------------------------------------------------
-
-
-def _options(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
-    question = document.get("question") or {}
-    draw = question.get("draw") or {}
-    found: dict[str, Any] = {}
-    if draw.get("kind") == "rappor" and dice.random() < 0.7:
-        found["secret"] = dice.randbytes(32).hex()
-    tags: dict[str, Any]
-    if "questions" in document:
-        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
-    else:
-        tags = _tags(dice, question)
-    if tags:
-        found["tags"] = tags
-    if dice.random() < 0.1:
-        found["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
-        names = [one["name"] for one in document.get("questions", ())] or ["report"]
-        found["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
-    return found
 
 
 def _tags(dice: Random, question: dict[str, Any]) -> dict[str, list[str]]:

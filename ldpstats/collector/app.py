@@ -129,7 +129,17 @@ def collect(
         "forget_tokens": boolean("forget_tokens", forget_tokens),
     }
     if boolean("finish", finish):
-        _finished(opened_desk(questionnaire, folder, **opened).intake.store)
+        # Write what waits, merge, and say how many sheets there are
+        store = opened_desk(questionnaire, folder, **opened).intake.store
+        with closing(store):
+            _say_faults(store)
+            try:
+                store.batch()
+                store.merge()
+            except DiskFailure as error:
+                raise refusal(store.folder, f"the sheets cannot be written ({error})") from None
+            sheets = "sheet" if store.stored == 1 else "sheets"
+            print(f"{store.stored:,} {sheets} in files, and none waits")
         return
     packages()
     with closing(listening(host, port)) as where:
@@ -144,19 +154,6 @@ def collect(
                 shown = f"[{host}]" if ":" in host else host
                 print(f"collecting at http://{shown}:{where.getsockname()[1]}/", flush=True)
                 running.run(sockets=[where])
-
-
-def _finished(store: Store) -> None:
-    """Write what waits, merge, and say how many sheets there are."""
-    with closing(store):
-        _say_faults(store)
-        try:
-            store.batch()
-            store.merge()
-        except DiskFailure as error:
-            raise refusal(store.folder, f"the sheets cannot be written ({error})") from None
-        sheets = "sheet" if store.stored == 1 else "sheets"
-        print(f"{store.stored:,} {sheets} in files, and none waits")
 
 
 def _check_open(desk: Desk, max_sheets: int | None) -> None:

@@ -288,7 +288,9 @@ class Store:
             with suppress(OSError):
                 self._clean()
             self._settle()
-            raise DiskFailure(_reason(error)) from None
+            is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
+            reason = str(error) if is_file else type(error).__name__
+            raise DiskFailure(reason) from None
         self.stuck = False
 
     def _check_place(self) -> None:
@@ -472,13 +474,25 @@ def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> S
         If it cannot be opened, another process has it, others can read it, or its record does not
         have all files; with `forget_tokens` also if it has.
     """
-    _check_private(folder / PRIVATE)
+    private = folder / PRIVATE
+    if os.name == "posix" and private.is_dir() and private.stat().st_mode & 0o077:
+        raise refusal(private, f"others can read what is private: chmod -R go= {private}")
     try:
         store = _opened(folder, tables)
     except InvalidArgument as error:
         if not forget_tokens or _IN_USE in str(error):
             raise
-        return _begun_anew(folder, tables)
+        # Put the database aside, and begin another
+        place = folder / PRIVATE / DATABASE
+        aside = next(
+            path
+            for number in range(1, 10**6)
+            if not (path := place.with_name(f"forgotten-{number}.db")).exists()
+        )
+        for end in ("-journal", ""):
+            with suppress(FileNotFoundError):
+                os.rename(f"{place}{end}", f"{aside}{end}")
+        return _opened(folder, tables, begin=True)
     if forget_tokens:
         store.close()
         raise InvalidArgument("forget_tokens", True, "the record has all files: leave it out")
@@ -519,26 +533,6 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         raise refusal(folder, remedy) from None
 
 
-def _begun_anew(folder: Path, tables: Tables) -> Store:
-    """Put the database aside, and begin another."""
-    place = folder / PRIVATE / DATABASE
-    aside = next(
-        path
-        for number in range(1, 10**6)
-        if not (path := place.with_name(f"forgotten-{number}.db")).exists()
-    )
-    for end in ("-journal", ""):
-        with suppress(FileNotFoundError):
-            os.rename(f"{place}{end}", f"{aside}{end}")
-    return _opened(folder, tables, begin=True)
-
-
-def _check_private(private: Path) -> None:
-    """Refuse a folder that others can read: sheets that wait are in it, and the key of hashes."""
-    if os.name == "posix" and private.is_dir() and private.stat().st_mode & 0o077:
-        raise refusal(private, f"others can read what is private: chmod -R go= {private}")
-
-
 def _key(database: sqlite3.Connection) -> bytes:
     """The key of the hashes of tokens, drawn once."""
     database.execute(
@@ -547,12 +541,6 @@ def _key(database: sqlite3.Connection) -> bytes:
     (key,) = database.execute("SELECT key FROM key").fetchone()
     found: bytes = key
     return found
-
-
-def _reason(error: Exception) -> str:
-    """Why a file cannot be written, without what is in it."""
-    is_file = isinstance(error, OSError) or getattr(error, "name", "") == "path"
-    return str(error) if is_file else type(error).__name__
 
 
 # -- The folder of a survey: its questionnaire, and files of sheets -------------------------------
@@ -575,7 +563,12 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
         raise refusal(path, f"cannot be made a folder ({error.strerror})") from None
     own = folder / QUESTIONNAIRE_FILE
     if own.exists():
-        _check_same(folder, Questionnaire.from_json(own), sheet)
+        before = Questionnaire.from_json(own)
+        if before.fingerprint != sheet.fingerprint:
+            raise MechanismMismatch(
+                f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, "
+                f"not {sheet.fingerprint}: name another folder for each questionnaire"
+            )
         return folder
     if _holds_tables(folder):
         raise refusal(path, "holds tables of other programs: name a new folder")
@@ -591,14 +584,6 @@ def flush_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _check_same(folder: Path, before: Questionnaire, sheet: Questionnaire) -> None:
-    if before.fingerprint != sheet.fingerprint:
-        raise MechanismMismatch(
-            f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, not "
-            f"{sheet.fingerprint}: name another folder for each questionnaire"
-        )
 
 
 def _holds_tables(folder: Path) -> bool:
@@ -642,7 +627,13 @@ class Slots:
             held = self.rows()
             number = 2 * max(len(held) + len(rows), _FEWEST // 2)
             width = max(self._width, -(-longest // _STEP) * _STEP)
-            self._make(number, width)
+            # Free places, in place of those that are there
+            self.database.execute(f"DELETE FROM {self.table}")
+            self.database.executemany(
+                f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
+                ((place, width) for place in range(number)),
+            )
+            self._free, self._width = list(range(number)), width
             self._write([(state, row) for _, state, row in held] + [(WAITING, r) for r in rows])
         else:
             self._write([(WAITING, row) for row in rows])
@@ -674,15 +665,6 @@ class Slots:
             self._free = [place for (place,) in self.database.execute(query, [FREE])]
             self._width = width
         return self._free
-
-    def _make(self, number: int, width: int) -> None:
-        """Free places, in place of those that are there."""
-        self.database.execute(f"DELETE FROM {self.table}")
-        self.database.executemany(
-            f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
-            ((place, width) for place in range(number)),
-        )
-        self._free, self._width = list(range(number)), width
 
     def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         free = self._open()

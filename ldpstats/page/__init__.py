@@ -160,15 +160,29 @@ def page_text(
         "withdraw": withdraw,
     }
     style, script = f"\n{_file('page.css')}", _script()
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    embedded = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    # The content security policy: this script, this style, the collector, and nothing else
+    rules = [
+        "default-src 'none'",
+        f"script-src {_hash(script)}",
+        f"style-src {_hash(style)}",
+        "img-src data:",
+        "connect-src " + (origin or "'none'"),
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+    ]
+    policy = "; ".join(rules)
     parts = {
         "lang": words["lang"],
         "dir": words["dir"],
         "title": html.escape(words["title"]),
         "no_script": html.escape(words["words"]["no_script"]),
-        "policy": _policy(style, script, origin),
+        "policy": policy,
         "style": style,
         "script": script,
-        "data": _embedded(data),
+        "data": embedded,
     }
     return _PLACE.sub(lambda found: parts[found[1]], _file("page.html"))
 
@@ -183,27 +197,6 @@ def _script() -> str:
     names = sorted(file.name for file in files("ldpstats.page").joinpath("script").iterdir())
     parts = "\n".join(_file("script", name) for name in names if name.endswith(".js"))
     return f"\n{folder.read_text(encoding='utf-8')}\n{{\n{parts}}}\n"
-
-
-def _embedded(data: Any) -> str:
-    """JSON in ASCII that ends no element of HTML, whatever its texts are."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _policy(style: str, script: str, origin: str | None) -> str:
-    """The content security policy: this script, this style, the collector, and nothing else."""
-    rules = [
-        "default-src 'none'",
-        f"script-src {_hash(script)}",
-        f"style-src {_hash(style)}",
-        "img-src data:",
-        "connect-src " + (origin or "'none'"),
-        "base-uri 'none'",
-        "form-action 'none'",
-        "require-trusted-types-for 'script'",
-    ]
-    return "; ".join(rules)
 
 
 def _hash(text: str) -> str:

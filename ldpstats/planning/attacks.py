@@ -168,16 +168,17 @@ class Manipulation:
             title="Largest shifts by malicious respondents",
             header=[
                 ["Mechanism:", str(self.mechanism), "Malicious:", f"{100 * self.share:.4g}%"],
-                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), *self._respondents()],
+                [
+                    "Epsilon (nats):",
+                    epsilon_text(self.mechanism.epsilon),
+                    *(["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]),
+                ],
             ],
             columns=[names.get(name, name) for name in shown.columns],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
             notes=[*rest_notes(len(shown), len(frame)), *self._notes()],
         ).layout()
-
-    def _respondents(self) -> list[str]:
-        return ["", ""] if self.n is None else ["Respondents:", f"{self.n:,}"]
 
     def _notes(self) -> list[str]:
         notes = [

@@ -208,29 +208,23 @@ def _designed(
             return (*_named(goal, labels, limits, open_, most), found.bound)
     Q = channel_of(*listed)
     if most is not None and Q.shape[1] > most:
-        Q = _shortened(Q, listed, goal, limits, most)
+        # The best channel found with at most `most` reports
+        candidates = []
+        fewer = few(*listed, goal, most)
+        if fewer is not None:
+            candidates.append(fewer)
+        if Q.shape[1] <= 500:
+            candidates.append(merged(Q, goal, most))
+        if most >= goal.k:
+            candidates.append(KRR(goal.k, limits.least).channel().matrix())
+        losses = [loss_of_matrix(R, goal) for R in candidates]
+        if not losses or min(losses) == np.inf:
+            raise NotIdentified(
+                f"no channel with {most} reports that determines what the loss asks for was found: "
+                f"allow at least {goal.k} (max_outputs)"
+            )
+        Q = candidates[int(np.argmin(losses))]
     return (*as_mechanism(Q, labels, limits, open_), found.bound)
-
-
-def _shortened(
-    Q: Array, listed: tuple[Array, Array], goal: Goal, limits: Limits, most: int
-) -> Array:
-    """The best channel found with at most `most` reports."""
-    candidates = []
-    fewer = few(*listed, goal, most)
-    if fewer is not None:
-        candidates.append(fewer)
-    if Q.shape[1] <= 500:
-        candidates.append(merged(Q, goal, most))
-    if most >= goal.k:
-        candidates.append(KRR(goal.k, limits.least).channel().matrix())
-    losses = [loss_of_matrix(R, goal) for R in candidates]
-    if not losses or min(losses) == np.inf:
-        raise NotIdentified(
-            f"no channel with {most} reports that determines what the loss asks for was found: "
-            f"allow at least {goal.k} (max_outputs)"
-        )
-    return candidates[int(np.argmin(losses))]
 
 
 def _named(
@@ -683,7 +677,15 @@ def _spread(cone: Staircases, member: Array, count: int) -> Array:
     if cone.orbit_size(member) <= count:
         return cone.orbit(member)
     where = [np.flatnonzero(cone.codes == g) for g in range(cone.G)]
-    roots = np.sqrt(_primes(cone.codes.size))
+    # The first n primes
+    found: list[int] = []
+    number = 2
+    while len(found) < cone.codes.size:
+        if all(number % prime for prime in found):
+            found.append(number)
+        number += 1
+    primes = np.array(found, dtype=np.float64)
+    roots = np.sqrt(primes)
     subsets: set[tuple[int, ...]] = set()
     for turn in range(1, 20 * count):
         rank = np.mod(turn * roots, 1.0)
@@ -695,17 +697,6 @@ def _spread(cone: Staircases, member: Array, count: int) -> Array:
         if len(subsets) >= count:
             break
     return cone.of_subsets(sorted(subsets))
-
-
-def _primes(n: int) -> Array:
-    """The first n primes."""
-    found: list[int] = []
-    number = 2
-    while len(found) < n:
-        if all(number % prime for prime in found):
-            found.append(number)
-        number += 1
-    return np.array(found, dtype=np.float64)
 
 
 # -- The loss and the priors that a design is asked for, checked ----------------------------------
@@ -1038,27 +1029,23 @@ def coarse_bound(goal: Goal, own: Array, open_: Array) -> float:
 def _at_prior(goal: Goal, p: Array, own: Array, open_: Array) -> float:
     best = 0.0
     for bins in (2, 3, 4, 5, 6, 8):
-        rounded, limits = _rounded(p, own, open_, goal, bins)
+        # The prior rounded down, and the limits up, to those of at most so many groups
+        logs = np.log(np.maximum(p, 1e-12))
+        edges = np.linspace(logs.min(), logs.max() + 1e-9, bins + 1)
+        bin_ = np.searchsorted(edges, logs, side="right")
+        weights = np.zeros((0, p.size)) if goal.contrasts is None else goal.contrasts.T
+        keys = np.vstack([bin_, open_, weights]).T
+        group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        low, high = p.copy(), own.copy()
+        for g in range(group.max() + 1):
+            low[group == g], high[group == g] = p[group == g].min(), own[group == g].max()
+        rounded, limits = low, high
         coarse = Goal(goal.kind, rounded[None], goal.contrasts)
         cone = Staircases(groups_of(coarse, limits, open_), coarse, open_, limits)
         if cone.n_orbits > _ORBITS_coarse:
             break
         best = max(best, optimum(cone).bound)
     return best
-
-
-def _rounded(p: Array, own: Array, open_: Array, goal: Goal, bins: int) -> tuple[Array, Array]:
-    """The prior rounded down, and the limits up, to those of at most so many groups."""
-    logs = np.log(np.maximum(p, 1e-12))
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, bins + 1)
-    bin_ = np.searchsorted(edges, logs, side="right")
-    weights = np.zeros((0, p.size)) if goal.contrasts is None else goal.contrasts.T
-    keys = np.vstack([bin_, open_, weights]).T
-    group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    low, high = p.copy(), own.copy()
-    for g in range(group.max() + 1):
-        low[group == g], high[group == g] = p[group == g].min(), own[group == g].max()
-    return low, high
 
 
 # -- The best columns within privacy limits, and the bound on every channel's loss ----------------

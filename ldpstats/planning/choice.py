@@ -30,7 +30,6 @@ from ldpstats.models.plots import (
     title_text,
 )
 from ldpstats.planning.expected_precision import (
-    Precision,
     check_mechanism,
     expected_shares,
     precision,
@@ -369,7 +368,22 @@ def compare(
         )
         for name, mechanism in named.items()
     ]
-    return _table_mechanism_comparison([str(name) for name in named], found)
+    names = [str(name) for name in named]
+    worst = np.array([float(each.se.max()) for each in found])
+    total = np.array([each.total for each in found])
+    return pd.DataFrame(
+        {
+            "epsilon": [each.mechanism.epsilon for each in found],
+            "bits": [report_bits(each.mechanism) for each in found],
+            "worst_se": worst,
+            "worst_category": [each.worst for each in found],
+            "total_se": np.sqrt(total),
+            "effective_share": [each.effective_share for each in found],
+            "worst_ratio": ratios(worst**2),
+            "total_ratio": ratios(total),
+        },
+        index=names,
+    )
 
 
 def _named(given: Any) -> dict[Any, Mechanism]:
@@ -403,24 +417,6 @@ def _of_the_same(
         remedy = f"has other categories than the first, whose are {list(labels[:5])}"
         raise InvalidArgument(f"mechanisms[{name!r}]", list(own[:5]), remedy)
     return mechanism
-
-
-def _table_mechanism_comparison(names: list[str], found: list[Precision]) -> pd.DataFrame:
-    worst = np.array([float(each.se.max()) for each in found])
-    total = np.array([each.total for each in found])
-    return pd.DataFrame(
-        {
-            "epsilon": [each.mechanism.epsilon for each in found],
-            "bits": [report_bits(each.mechanism) for each in found],
-            "worst_se": worst,
-            "worst_category": [each.worst for each in found],
-            "total_se": np.sqrt(total),
-            "effective_share": [each.effective_share for each in found],
-            "worst_ratio": ratios(worst**2),
-            "total_ratio": ratios(total),
-        },
-        index=names,
-    )
 
 
 def ratios(losses: Array) -> Array:

@@ -458,7 +458,11 @@ class IndependenceTest(Goal):
             axes = (self.table.index, self.table.columns)
             margins = [pd.Series(m, index=axis) for m, axis in zip(margins, axes, strict=True)]
         else:
-            _refuse_shape(values, mechanism)
+            # Refuse a table without labels that has other categories than the mechanisms
+            sizes = tuple(m.k for m in mechanism if isinstance(m, Mechanism) and not m.is_open)
+            if len(sizes) == 2 and values.shape != sizes:
+                remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
+                raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
         names = ("table", "table")
         pairs = zip(mechanism, margins, names, strict=True)
         first, second = (
@@ -468,14 +472,6 @@ class IndependenceTest(Goal):
         for side, axis in ((first, 0), (second, 1)):
             values = _ordered(self.table, values, side, axis)
         return _TableRay(first, second, values)
-
-
-def _refuse_shape(values: Array, pair: Any) -> None:
-    """Refuse a table without labels that has other categories than the mechanisms."""
-    sizes = tuple(m.k for m in pair if isinstance(m, Mechanism) and not m.is_open)
-    if len(sizes) == 2 and values.shape != sizes:
-        remedy = f"must have the shape {sizes}, of the categories of both mechanisms"
-        raise InvalidArgument("table", f"array of shape {values.shape}", remedy)
 
 
 def _ordered(table: Any, values: Array, side: Setting, axis: int) -> Array:

@@ -354,7 +354,30 @@ def expected_loss(
     law = distribution("p", align("p", p, labels), len(labels))
     problem = mechanism.moments(mechanism.specimen(), candidates)
     if isinstance(problem, CohortMoments):
-        return _total(_cohort_variances(problem, law), n, loss)
+        # C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`
+        source = problem.single("expected_loss")
+        design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
+        (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
+        own, u = design.owned(law), source.cell_means(law)
+        # V_c = diag(d) - u u', and what bits of the same answer share
+        if source.is_labels:
+            d = u
+        else:
+            d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
+            d += slope**2 * own if h == 1 else 0.0
+        total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
+        step = max(1, _ROWS // max(m, S))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            y = slope * (_owners(design.cells[part], m) @ inverse - shift)
+            total += d[part].reshape(-1) @ y**2
+            total -= ((u[part, :, None] * y.reshape(-1, m, S)).sum(axis=1) ** 2).sum(axis=0)
+            if h > 1:  # means of the sums over the bits of each answer
+                total += (
+                    np.tile(law, len(y) // m) @ (slope * (_answers(design.cells[part], m) @ y)) ** 2
+                )
+        cohort_variances = np.asarray(C * total)
+        return _total(cohort_variances, n, loss)
     return _total(problem.estimate_variances(law), n, loss)
 
 
@@ -369,30 +392,6 @@ def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     if loss == "l2":
         return variances.sum() / respondents
     return np.sqrt(2.0 / (np.pi * respondents)) * np.sqrt(variances).sum()
-
-
-def _cohort_variances(problem: CohortMoments, p: Array) -> Array:
-    """C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`."""
-    source = problem.single("expected_loss")
-    design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
-    (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
-    own, u = design.owned(p), source.cell_means(p)
-    # V_c = diag(d) - u u', and what bits of the same answer share
-    if source.is_labels:
-        d = u
-    else:
-        d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own
-        d += slope**2 * own if h == 1 else 0.0
-    total, shift = np.zeros(S), design.background * inverse.sum(axis=0)
-    step = max(1, _ROWS // max(m, S))
-    for start in range(0, C, step):
-        part = slice(start, start + step)
-        y = slope * (_owners(design.cells[part], m) @ inverse - shift)
-        total += d[part].reshape(-1) @ y**2
-        total -= ((u[part, :, None] * y.reshape(-1, m, S)).sum(axis=1) ** 2).sum(axis=0)
-        if h > 1:  # means of the sums over the bits of each answer
-            total += np.tile(p, len(y) // m) @ (slope * (_answers(design.cells[part], m) @ y)) ** 2
-    return np.asarray(C * total)
 
 
 def _owners(cells: Array, m: int) -> Any:
@@ -734,7 +733,9 @@ def _designs(
     alphabet = S if closed else None
     for name in mechanisms:
         for k in cells:
-            for C in _grid("n_cohorts", n_cohorts, _cohorts(S, n, k)):
+            most = min(_MOST_COHORTS, n // _FEW, _ENOUGH * S // k)
+            cohorts = [1, *(4**i for i in range(1, 7) if 4**i <= most)]
+            for C in _grid("n_cohorts", n_cohorts, cohorts):
                 if name == "orr":
                     yield ORR(k, C, epsilon=epsilon, alphabet=alphabet)
                     continue
@@ -751,12 +752,6 @@ def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[in
     if not given:
         raise InvalidArgument(name, values, "must hold at least one number")
     return list(dict.fromkeys(positive_integer(name, value, least) for value in given))
-
-
-def _cohorts(S: int, n: int, k: int) -> list[int]:
-    """Powers of four, as long as more of them still help."""
-    most = min(_MOST_COHORTS, n // _FEW, _ENOUGH * S // k)
-    return [1, *(4**i for i in range(1, 7) if 4**i <= most)]
 
 
 def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:

@@ -587,13 +587,7 @@ def association_form(
         return local
     if channels[0].shape[1] * channels[1].shape[1] > _MOST_PAIRS:
         return local
-    variance = _variance(channels, product, departure)
-    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
-    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
-
-
-def _variance(channels: tuple[Channel, Channel], product: Array, departure: Array) -> float:
-    """Variance of what a pair of reports adds to the estimate of |C|^2."""
+    # Variance of what a pair of reports adds to the estimate of |C|^2
     first, second = (np.asarray(channel.matrix()) for channel in channels)
     first, second = first[:, first.any(axis=0)], second[:, second.any(axis=0)]
     A, B = _white(first, product.sum(axis=1)), _white(second, product.sum(axis=0))
@@ -602,7 +596,9 @@ def _variance(channels: tuple[Channel, Channel], product: Array, departure: Arra
     moves = 2.0 * A @ C @ B.T
     moves -= np.square(A @ C).sum(axis=1)[:, None] + np.square(B @ C.T).sum(axis=1)
     mean = float(np.sum(M * moves))
-    return float(np.sum(M * np.square(moves - mean)))
+    variance = float(np.sum(M * np.square(moves - mean)))
+    growth = variance / (4.0 * noncentrality) if variance > 0.0 else 1.0
+    return FormTest(df, local.spread, noncentrality * growth ** np.arange(4), alpha)
 
 
 def _white(Q: Array, p: Array) -> Array:

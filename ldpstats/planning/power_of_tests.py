@@ -198,7 +198,18 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     def enough(n: int) -> bool:
         return power_at(test, n, design_effect) >= asked
 
-    last = _crossing(enough)
+    # A number that is enough while one fewer is not, by doubling and bisection
+    low, last = 0, 1
+    while not enough(last):
+        low, last = last, 2 * last
+        if last > _MOST:
+            raise NotAvailable(
+                "power: no number of respondents that a survey can have reaches it; the reports "
+                "hardly depend on what the goal asks"
+            )
+    while last - low > 1:
+        middle = (low + last) // 2
+        low, last = (low, middle) if enough(middle) else (middle, last)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -206,22 +217,6 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
         if reached.any():
             return int(block[int(np.argmax(reached))])
     return last
-
-
-def _crossing(enough: Callable[[int], bool]) -> int:
-    """A number that is enough while one fewer is not, by doubling and bisection."""
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > _MOST:
-            raise NotAvailable(
-                "power: no number of respondents that a survey can have reaches it; the reports "
-                "hardly depend on what the goal asks"
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 # -- The smallest effect that a survey finds with a given power -----------------------------------
@@ -477,7 +472,11 @@ def sample_size(
     """
     if goal is not None:
         without = {"p": p, "category": category, "candidates": candidates}
-        _refuse(without | dict(zip(_TARGETS, (se, width, relative), strict=True)))
+        # Refuse arguments that a goal replaces
+        given = without | dict(zip(_TARGETS, (se, width, relative), strict=True))
+        for name, value in given.items():
+            if value is not None:
+                raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
         asked = _POWER if power is None else power
         return respondents_for_power(mechanism, goal, asked, alpha, design_effect)
     if power is not None:
@@ -502,13 +501,6 @@ def sample_size(
 
     needed = size(1) / target
     return smallest_sample(lambda n: size(n) <= target, needed * needed)
-
-
-def _refuse(given: dict[str, Any]) -> None:
-    """Refuse arguments that a goal replaces."""
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidArgument(name, value, "goes without goal=, which says what is needed")
 
 
 def _target_respondents(*given: Any) -> tuple[str, float]:

@@ -261,7 +261,12 @@ def _generated(cone: Any, working: Columns, pricer: Kept | Split | None) -> Foun
         count = max(40, 4 * cone.codes.size)
         climbing = not isinstance(pricer, Kept)
         if climbing:
-            priced = climbed(cone, dual, _seeds(cone, working, theta), count)
+            used = working.members[np.argsort(-theta, kind="stable")[:240]]
+            used = used[(used >= 0).all(axis=1)]
+            shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
+            shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
+            seeds = np.concatenate([used, shifted])
+            priced = climbed(cone, dual, seeds, count)
             climbing = priced.kappa > own.max() * (1.0 + (1e-7 if fine else _ROUGH))
             climbing &= fine or turn - 20 * passes < _CLIMBS
         if not climbing and pricer is not None:
@@ -333,7 +338,17 @@ def _start(cone: Staircases | Rays) -> Columns:
         N = len(cone.rays)
         if N <= _ALL_AT_ONCE:
             return cone.columns(cone.every())
-        some = np.union1d(_vertex(cone.columns(cone.every())), np.arange(0, N, N // 200 + 1))
+        # Numbers of few columns that make a channel together
+        columns = cone.columns(cone.every())
+        from scipy.optimize import linprog
+
+        E = np.vstack([np.ones(len(columns)), columns.T.T])
+        cost = np.linspace(0.0, 1.0, len(columns))
+        found = linprog(cost, A_eq=E, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
+        if found.status != 0:
+            raise NotConverged(f"no channel was found within these limits ({found.message})")
+        vertex = np.flatnonzero(found.x > 0.0)
+        some = np.union1d(vertex, np.arange(0, N, N // 200 + 1))
         return cone.columns(some[:, None])
     if cone.n_orbits <= _ALL_AT_ONCE:
         return cone.columns(cone.every())
@@ -354,27 +369,6 @@ def _start(cone: Staircases | Rays) -> Columns:
     total = members.sum(axis=1)
     members = np.unique(members[(total > 0) & (total < k)], axis=0)
     return cone.columns(np.concatenate([members, cone.units()]))
-
-
-def _seeds(cone: Staircases, working: Columns, theta: Array) -> Array:
-    """Where a local search starts: columns at hand, the more probable first, and their shifts."""
-    used = working.members[np.argsort(-theta, kind="stable")[:240]]
-    used = used[(used >= 0).all(axis=1)]
-    shifted = np.concatenate([np.roll(used[:80], by, axis=1) for by in (1, 2, 5, 11)])
-    shifted = shifted[(shifted <= cone.sizes).all(axis=1)]
-    return np.concatenate([used, shifted])
-
-
-def _vertex(columns: Columns) -> Array:
-    """Numbers of few columns that make a channel together."""
-    from scipy.optimize import linprog
-
-    E = np.vstack([np.ones(len(columns)), columns.T.T])
-    cost = np.linspace(0.0, 1.0, len(columns))
-    found = linprog(cost, A_eq=E, b_eq=np.eye(len(E))[0], bounds=(0, None), method="highs")
-    if found.status != 0:
-        raise NotConverged(f"no channel was found within these limits ({found.message})")
-    return np.flatnonzero(found.x > 0.0)
 
 
 # -- Pricing: the column whose ratio d(S) / (lambda.S) is largest, which the bound rests on -------
@@ -471,7 +465,9 @@ class _Terms:
     def __init__(self, cone: Staircases, dual: Dual) -> None:
         self.cone, k = cone, cone.codes.size
         h, sizes = cone.heights, cone.sizes
-        ones = self._lower(dual, k)
+        ones = np.asarray(
+            dual.level / k + (self.cone.basis @ dual.slope) / np.sqrt(self.cone.sizes)
+        )
         self.limit = (h * ones, dual.level)  # lambda.S of the categories that are high, and of 1
         self.mass = [(h * cone.prior[m], float(sizes @ cone.prior[m])) for m in self._priors()]
         self.roots, self.within = [], []
@@ -489,12 +485,6 @@ class _Terms:
 
     def _priors(self) -> list[int]:
         return sorted({m for m, _, _ in self.cone.scenarios})
-
-    def _lower(self, dual: Dual, k: int) -> Array:
-        """lambda of one category of each group, (G,)."""
-        return np.asarray(
-            dual.level / k + (self.cone.basis @ dual.slope) / np.sqrt(self.cone.sizes)
-        )
 
     def of(self, n: Array) -> tuple[Array, list[tuple[Array, Array, Array]]]:
         """lambda.S, and for each prior |Z'S|^2, Z'S and p.S, all without the part of 1."""
@@ -655,10 +645,7 @@ class Cone(ABC):
 
     def loss(self, columns: Columns, theta: Array) -> float:
         """The loss of the channel that has these orbits with probabilities theta, shape (N,)."""
-        return max(self._losses(columns, theta))
-
-    def _losses(self, columns: Columns, theta: Array) -> list[float]:
-        found, used = [], theta > 0.0
+        losses, used = [], theta > 0.0
         for m, A, within in self.scenarios:
             weight = theta[used] / columns.mass[used, m]
             root = columns.T[used] * np.sqrt(weight)[:, None]
@@ -670,14 +657,14 @@ class Cone(ABC):
             turned, inner = R @ A, within > 0.0
             blind = (within[inner] > 0.0) & (omega[inner] <= 0.0)
             if blind.any() or np.linalg.norm(turned[~seen]) > 1e-7 * np.linalg.norm(A):
-                found.append(np.inf)
+                losses.append(np.inf)
             elif self.goal.kind == "D":
                 total = -np.log(values).sum() - (within[inner] * np.log(omega[inner])).sum()
-                found.append(float(np.exp(total / (self.goal.k - 1))))
+                losses.append(float(np.exp(total / (self.goal.k - 1))))
             else:
                 total = (turned[seen] ** 2 / values[seen, None]).sum()
-                found.append(float(total + (within[inner] / omega[inner]).sum()))
-        return found
+                losses.append(float(total + (within[inner] / omega[inner]).sum()))
+        return max(losses)
 
     # -- what a subclass knows --------------------------------------------------------------------
 
