@@ -123,7 +123,7 @@ def add_fit(commands: Any) -> None:
 def _fit(given: argparse.Namespace) -> int:
     csv = given.csv if given.csv != "-" else None
     of = (given.spec, given.params, given.questionnaire)
-    files = named_files(given)
+    files = list(found_files(source(given), True).files)
     check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
     if csv is not None and not csv.lower().endswith(".csv"):
         raise InvalidArgument("--csv", csv, "must end in .csv")
@@ -396,7 +396,25 @@ def add_associate(commands: Any) -> None:
 
 
 def _associate(given: argparse.Namespace) -> int:
-    how = _test_options(given)
+    # The options of the test that draw at random
+    method = given.test or METHODS[0]
+    test_options: dict[str, Any] = {}
+    for name, argument, methods in (
+        ("permutations", "n_permutations", ("score", "pearson")),
+        ("surveys", "n_boot", ("bootstrap",)),
+        ("seed", "rng", ("score", "pearson", "bootstrap")),
+    ):
+        value = getattr(given, name)
+        if value is None:
+            continue
+        if method not in methods:
+            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
+        test_options[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
+    if "rng" in test_options:
+        test_options["rng"] = np.random.default_rng(test_options["rng"])
+    elif test_options or method == "bootstrap":
+        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
+    how = test_options
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
     design = design_of(given)
     fit = _weighted(given, design) if design else _unweighted(given, how)
@@ -457,28 +475,6 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
         return results, _default_test(results), True
 
     return fit
-
-
-def _test_options(given: argparse.Namespace) -> dict[str, Any]:
-    """The options of the test that draw at random."""
-    method = given.test or METHODS[0]
-    how: dict[str, Any] = {}
-    for name, argument, methods in (
-        ("permutations", "n_permutations", ("score", "pearson")),
-        ("surveys", "n_boot", ("bootstrap",)),
-        ("seed", "rng", ("score", "pearson", "bootstrap")),
-    ):
-        value = getattr(given, name)
-        if value is None:
-            continue
-        if method not in methods:
-            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
-        how[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
-    if "rng" in how:
-        how["rng"] = np.random.default_rng(how["rng"])
-    elif how or method == "bootstrap":
-        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
-    return how
 
 
 def _test(
@@ -930,11 +926,6 @@ def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
     """The files of a table, INPUT if none is given, in the order in which they are read."""
     named = source(given) if table is None else table
     return list(found_files(named, given.on_error == "report").files)
-
-
-def named_files(given: argparse.Namespace) -> list[Path]:
-    """The same for INPUT; what reads names without a file refuses them, after the other options."""
-    return list(found_files(source(given), True).files)
 
 
 def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:
