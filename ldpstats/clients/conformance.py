@@ -302,18 +302,6 @@ class Program:
     Each of its three streams has a thread, so that a program that does not read or write blocks
     nothing here. Input that it does not take, lines that were not asked for, and all but the end of
     its standard error are dropped.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    timeout : float
-        Seconds that it may take for a line.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be started.
     """
 
     def __init__(self, command: Sequence[str], timeout: float) -> None:
@@ -348,13 +336,7 @@ class Program:
         self._process.wait()
 
     def ask(self, line: bytes) -> bytes:
-        """Send a line, and return the line that comes back.
-
-        Raises
-        ------
-        Fault
-            If another comes before, or none.
-        """
+        """Send a line, and return the line that comes back."""
         if not self._said.empty():
             said = self._next()
             raise Fault(f"wrote a line that nobody asked for: {self._quoted(said)}")
@@ -362,13 +344,7 @@ class Program:
         return self._next()
 
     def end(self) -> None:
-        """Close its input.
-
-        Raises
-        ------
-        Fault
-            If it says more, or does not end with status 0.
-        """
+        """Close its input."""
         self._input.put(None)
         try:
             said = self._said.get(timeout=self._timeout)

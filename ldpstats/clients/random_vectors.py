@@ -325,15 +325,7 @@ _KINDS = (*DRAWS, "questionnaire", "hash", "block", "questionnaire", "keep", "qu
 
 
 def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
-    """Vectors that no client can have stored; kinds of draw take turns.
-
-    Parameters
-    ----------
-    n : int
-        How many.
-    seed : int
-        The same one makes the same vectors.
-    """
+    """Vectors that no client can have stored; kinds of draw take turns."""
     return tuple(_vector(Random(f"{seed} {i}"), i) for i in range(n))
 
 
@@ -533,17 +525,7 @@ def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
 
 @dataclass(frozen=True)
 class Vector:
-    """What one client is given, and what it must answer.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    request : dict
-        The line of section 11, without `id`.
-    expected : dict
-        What comes back, without `id`.
-    """
+    """What one client is given, and what it must answer."""
 
     name: str
     request: Mapping[str, Any]

@@ -581,13 +581,7 @@ def packages() -> Any:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises
-    ------
-    InvalidArgument
-        If nothing can listen there.
-    """
+    """A socket that listens."""
     if type(port) is not int or not 0 <= port < 1 << 16:
         raise InvalidArgument("port", port, "must be a whole number from 0 to 65535")
     if not isinstance(host, str) or not host.strip():

@@ -43,13 +43,7 @@ class BatchWriter:
     document: Mapping[str, Any]
 
     def write(self, sheets: Sequence[str], path: Path) -> None:
-        """Write sheets, as `Checks.read` returns them, in random order.
-
-        Raises
-        ------
-        InvalidArgument
-            If the file cannot be written.
-        """
+        """Write sheets, as `Checks.read` returns them, in random order."""
         rows = [json.loads(sheet) for sheet in sheets]
         SystemRandom().shuffle(rows)
         notes = stored_notes(self.questionnaire)
@@ -57,13 +51,7 @@ class BatchWriter:
         write_table([self._frame(rows)], path, self._types, notes, False, notes=drawn)
 
     def merge(self, files: Sequence[Path], path: Path) -> None:
-        """Write the sheets of files into one, in random order; it says which it has merged.
-
-        Raises
-        ------
-        InvalidArgument
-            If a file cannot be read, or the one cannot be written.
-        """
+        """Write the sheets of files into one, in random order; it says which it has merged."""
         import pyarrow
         import pyarrow.parquet
 
@@ -81,13 +69,7 @@ class BatchWriter:
             pyarrow.parquet.write_table(table, temporary)
 
     def about(self, path: Path) -> About:
-        """What a file says of itself.
-
-        Raises
-        ------
-        InvalidArgument
-            If it cannot be read.
-        """
+        """What a file says of itself."""
         found = footer(path)
         return About(found.n, found.batch, found.merged)
 

@@ -236,11 +236,6 @@ class Checks:
         """The token of a sheet, and its reports as JSON, in the order of the questions.
 
         Where sheets are taken by invitation, the hash of the code too.
-
-        Raises
-        ------
-        NotASheet
-            For anything else.
         """
         sent = _object(_json(body), "the message")
         if sent.get("format") != FORMAT or not _is(sent.get("version"), VERSION):
@@ -264,13 +259,7 @@ class Checks:
         return taken if known is None else (*taken, known)
 
     def withdrawal(self, body: bytes) -> None:
-        """Whether a page says that its reports were deleted.
-
-        Raises
-        ------
-        NotASheet
-            For anything else.
-        """
+        """Whether a page says that its reports were deleted."""
         sent = _object(_json(body), "the message")
         expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:

@@ -147,11 +147,6 @@ class Store:
         When it returns they are on the disk, and their invitations are spent, except those that it
         returns: places of sheets that are not taken, "spent" if their code was, and "complete"
         where there are as many as there may be.
-
-        Raises
-        ------
-        DiskFailure
-            If they are not.
         """
         new: dict[bytes, str] = {}
         refused: dict[int, str] = {}
@@ -177,13 +172,7 @@ class Store:
         return refused
 
     def batch(self, least: int = 1) -> int:
-        """Put all sheets that wait into a file, if there are `least`; return how many.
-
-        Raises
-        ------
-        DiskFailure
-            If it cannot be written: the sheets wait on.
-        """
+        """Put all sheets that wait into a file, if there are `least`; return how many."""
         with self._files:
             if self._unsettled:
                 self._settle()
@@ -199,13 +188,7 @@ class Store:
             return len(sheets)
 
     def merge(self) -> int:
-        """Merge small files, their sheets in random order; return how many files were merged.
-
-        Raises
-        ------
-        DiskFailure
-            If a file cannot be written: the others stay as they are.
-        """
+        """Merge small files, their sheets in random order; return how many files were merged."""
         merged = 0
         while True:
             with self._files:
@@ -227,13 +210,7 @@ class Store:
                 merged += len(files)
 
     def invite(self, codes: Iterable[bytes]) -> None:
-        """Take sheets with these codes, given by their hashes; spent ones stay spent.
-
-        Raises
-        ------
-        DiskFailure
-            If they cannot be written.
-        """
+        """Take sheets with these codes, given by their hashes; spent ones stay spent."""
         with self._transaction() as database:
             enrol(database, map(self._hashed, codes))
 
@@ -416,13 +393,7 @@ class Store:
     # -- the record ----------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Settle what an earlier process left in the folder, count, and compare it with the record.
-
-        Raises
-        ------
-        InvalidArgument
-            If the record does not have all files.
-        """
+        """Settle what an earlier process left, count, and compare the folder with the record."""
         self._clean()
         flush_folder(self.folder)  # a file that was renamed is there for good
         self.waiting = len(self._waiting_tokens())
@@ -467,12 +438,6 @@ def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> S
     """The store of a folder, with what an earlier process left in it.
 
     With `forget_tokens` a record that does not fit the files is put aside, and a new one begun.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be opened, another process has it, others can read it, or its record does not
-        have all files; with `forget_tokens` also if it has.
     """
     private = folder / PRIVATE
     if os.name == "posix" and private.is_dir() and private.stat().st_mode & 0o077:
@@ -547,15 +512,7 @@ def _key(database: sqlite3.Connection) -> bytes:
 
 
 def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
-    """A folder for the sheets of a questionnaire, which is written into it once.
-
-    Raises
-    ------
-    InvalidArgument
-        If it cannot be made, or holds other tables.
-    MechanismMismatch
-        If it is that of another questionnaire.
-    """
+    """A folder for the sheets of a questionnaire, which is written into it once."""
     folder = checked_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -698,13 +655,7 @@ class Withdrawals:
         return self.n // FEWEST * FEWEST
 
     def add(self) -> None:
-        """Count one more; it is on the disk when this returns.
-
-        Raises
-        ------
-        DiskFailure
-            If it cannot be written; it is not counted then.
-        """
+        """Count one more; it is on the disk when this returns."""
         temporary, hour = self.path.with_suffix(".part"), int(time.time()) // HOUR * HOUR
         with self._lock:
             try:
@@ -721,13 +672,7 @@ class Withdrawals:
 
 
 def opened_withdrawals(folder: Path) -> Withdrawals:
-    """The number of a folder whose store is open.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file has no number.
-    """
+    """The number of a folder whose store is open."""
     path = folder / PRIVATE / _NAME
     try:
         text = path.read_text(encoding="ascii").strip() if path.exists() else "0"
@@ -887,15 +832,7 @@ class Invitations:
 
 
 def read_invitations(paths: object, survey: str) -> Invitations | None:
-    """The invitations of files that `invite` wrote for the collector; None without files.
-
-    Raises
-    ------
-    InvalidArgument
-        For a file that cannot be read, or is none.
-    MechanismMismatch
-        For codes of another questionnaire.
-    """
+    """The invitations of files that `invite` wrote for the collector; None without files."""
     files = listed("invitations", paths, "must be a list of files that ldpstats invite wrote")
     if not files:
         return None

@@ -132,18 +132,7 @@ class Precision:
         return direct / spread if spread > 0.0 else np.nan
 
     def width(self, alpha: float = 0.05) -> pd.Series[Any]:
-        """Full width of the Wald interval of each category, before a cut to [0, 1].
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` is not between 0 and 1.
-        """
+        """Full width of the Wald interval of each category, before a cut to [0, 1]."""
         return self._named(widths(self.se.to_numpy(), level(alpha)), "width")
 
     @property
@@ -152,37 +141,13 @@ class Precision:
         return self._named(relatives(self.se.to_numpy(), self.p.to_numpy()), "relative")
 
     def frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """All of these by category: "p", "se", "width", "relative".
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage of the intervals whose full width is shown.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` is not between 0 and 1.
-        """
+        """All of these by category: "p", "se", "width", "relative"."""
         return pd.DataFrame(
             {"p": self.p, "se": self.se, "width": self.width(alpha), "relative": self.relative}
         )
 
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
-        """The standard errors as a table.
-
-        Parameters
-        ----------
-        alpha : float
-            1 - coverage of the intervals whose full width is shown.
-        max_rows : int
-            Categories to show, the most frequent first where there are more.
-
-        Raises
-        ------
-        InvalidArgument
-            If `alpha` or `max_rows` is invalid.
-        """
+        """The standard errors as a table."""
         alpha, most = level(alpha), positive_integer("max_rows", max_rows)
         frame = self.frame(alpha)
         frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])

@@ -75,16 +75,6 @@ class CountTest(PlannedTest):
 
     All tallies that the test rejects are found, and their probability is summed exactly.
 
-    Parameters
-    ----------
-    null, truth : float
-        Probability that a report is counted.
-    alpha : float
-        Level of the test.
-    exact : bool
-        One-sided against larger counts, by the binomial tail, as `FrequencyResults.detected`; else
-        two-sided by the score test with its skewness, as `FrequencyResults.t_test`.
-
     Examples
     --------
     >>> test = CountTest(null=0.5, truth=0.6, alpha=0.05, exact=False)
@@ -189,20 +179,6 @@ class FormTest(PlannedTest):
     delta and the covariance S1/n. In coordinates in which S0 is the identity, with M = S1 there,
     its cumulants are 2^(j-1) (j-1)! (tr M^j + j n delta' M^(j-1) delta).
 
-    Parameters
-    ----------
-    df : int
-    spread, pull : array, shape (4,)
-        tr M^j and delta' M^(j-1) delta for j = 1, 2, 3, 4.
-    alpha : float
-        Level of the test.
-
-    References
-    ----------
-    Liu, H., Tang, Y. and Zhang, H. H. (2009), Computational Statistics & Data Analysis 53, 853-856:
-    the noncentral chi-square law with these cumulants. It is exact where M is a multiple of the
-    identity, as for one degree of freedom.
-
     Examples
     --------
     >>> FormTest.local(df=2, noncentrality=0.02, alpha=0.05).power(np.array([500.0])).round(4)
@@ -283,19 +259,6 @@ _ROUNDS = 6
 class EstimateTest(PlannedTest):
     """A score test of one estimate, by Pearson's type III law with the cumulants of the estimate.
 
-    Parameters
-    ----------
-    shift : float
-        True value less the one of the null hypothesis.
-    null, truth : (float, float)
-        Variance and third cumulant of the estimate from one respondent.
-    alpha : float
-        Level of the test.
-    larger : bool
-        One-sided against larger values; else two-sided.
-    continuous : bool
-        Whether the test has no correction for continuity.
-
     Examples
     --------
     >>> test = EstimateTest(0.1, (1.0, 0.0), (1.0, 0.0), alpha=0.05)
@@ -363,21 +326,7 @@ _COHORT = 10**7  # reports of each cohort of a survey whose reports are as expec
 
 @dataclass(frozen=True)
 class FrequencyLaw:
-    """Law of an unbiased estimate of one frequency.
-
-    Parameters
-    ----------
-    cumulants : callable
-        Variance and third cumulant from one respondent, if the frequency is v and the others are in
-        proportion.
-    count : (float, float) or None
-        Where the estimate rests on a count that is Binomial(n, offset + scale v): offset and scale,
-        which is positive.
-    exact : bool
-        Whether tests of p = 0 are by the binomial tail of that count.
-    continuous : bool
-        Whether tests of p = 0 have no correction for continuity.
-    """
+    """Law of an unbiased estimate of one frequency."""
 
     cumulants: Callable[[float], tuple[float, float]]
     count: tuple[float, float] | None = None
@@ -630,23 +579,7 @@ _SINGULAR = 1e-10  # information on the coefficient, relative to that without th
 
 @dataclass(frozen=True, eq=False)
 class CoefficientLaw:
-    """A planned regression.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of the true answer.
-    design : Predictors
-        Of the distinct rows of the covariates, u of them.
-    weights : array, shape (u,)
-        Shares of the rows; they sum to one.
-    Q : array, shape (k, l)
-        Channel of the response.
-    theta : array
-        True parameters.
-    place : int
-        Which of them is tested.
-    """
+    """A planned regression."""
 
     outcome: Outcome
     design: Predictors

@@ -158,24 +158,6 @@ def respondents_for_power(
     have a little less. Of all numbers this is the first, up to about a million; beyond, of those
     near it.
 
-    Parameters
-    ----------
-    mechanism, goal, alpha, design_effect
-        As in `power`.
-    power : float
-        Power that is asked for, above alpha.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    InvalidArgument
-        As in `power`, and if the truth of the goal is its null hypothesis.
-    NotAvailable
-        If no number of respondents suffices.
-
     Examples
     --------
     >>> import ldpstats as ldp
@@ -523,20 +505,7 @@ def _target_respondents(*given: Any) -> tuple[str, float]:
 
 
 def smallest_sample(reached: Callable[[int], bool], guess: float) -> int:
-    """The smallest n that reaches a target, which more respondents never lose.
-
-    Parameters
-    ----------
-    reached : callable
-        Whether n respondents reach the target.
-    guess : float
-        About how many are needed; a good guess saves calls.
-
-    Raises
-    ------
-    NotAvailable
-        If 2**63 respondents are not enough.
-    """
+    """The smallest n that reaches a target, which more respondents never lose."""
     at = int(min(max(guess, 1.0), float(2**62)))
     low, high = _bracket(reached, at)
     while high - low > 1:
@@ -751,16 +720,7 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """A measure of kinds over epsilons, of mechanisms at their own, and without privacy.
-
-    Parameters
-    ----------
-    measure : Measure
-    epsilons : array, shape (e,)
-    lines : mapping from titles of kinds to array, shape (e,)
-    dots : sequence of (name, epsilon, value)
-    direct : float
-    """
+    """A measure of kinds over epsilons, of mechanisms at their own, and without privacy."""
 
     measure: Measure
     epsilons: Array

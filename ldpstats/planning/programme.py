@@ -1029,15 +1029,7 @@ _TIGHT = 1e-9
 
 
 def extreme_rays(limits: Array, most: int) -> tuple[Array, bool]:
-    """Rays, shape (R, k), with the largest entry 1, and whether they are all of them.
-
-    Parameters
-    ----------
-    limits : array, shape (k, k)
-        Closed by shortest paths, zero on the diagonal.
-    most : int
-        Rays after which to stop.
-    """
+    """Rays, shape (R, k), with the largest entry 1, and whether they are all of them."""
     k = len(limits)
     start = limits[:, 0] - limits[:, 0].min()  # v_x = c_x0 is one
     sets = _subsets(k)
@@ -1352,15 +1344,7 @@ _SEEN = 1e-7  # by which a contrast may leave the range of J, relatively, and st
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """A loss.
-
-    Parameters
-    ----------
-    kind : {"total", "worst", "contrasts", "D"}
-    priors : array, shape (M, k)
-    contrasts : array, shape (k, r), or None
-        Columns whose variances are added; for "contrasts" only.
-    """
+    """A loss."""
 
     kind: str
     priors: Array
