@@ -200,14 +200,6 @@ def _bits(dice: Random) -> Made:
     return {**draw, "sent": sent}, k, sent
 
 
-def long_question(dice: Random) -> Question:
-    """A question of kind `bits` whose words are drawn in two blocks, two for each bit."""
-    k = (1 << 18) + dice.randrange(1, 600)
-    own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
-    draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
-    return {"answers": k, "reports": {"bits": k}, "draw": draw}
-
-
 def _subset(dice: Random) -> Made:
     k = dice.choice((2, 3, 4, 5, 8, 21))
     size = dice.randrange(1, k)
@@ -330,41 +322,46 @@ def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
 
 
 def _vector(dice: Random, number: int) -> Vector:
+    request: dict[str, Any]
     if number % _EVERY == _EVERY // 2:
-        return _long_vector(dice, number)
+        # A question of kind `bits` whose words, two for each bit, are drawn in two blocks
+        k = (1 << 18) + dice.randrange(1, 600)
+        own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
+        bits = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
+        asked: dict[str, Any] = {"question": {"answers": k, "reports": {"bits": k}, "draw": bits}}
+        request = {"client": _sealed(asked, "inf"), "random": dice.randbytes(_LONG_BYTES).hex()}
+        return _with_reports(f"random {number} (long bits)", request | {"answers": ["7"]})
     kind = _KINDS[number % len(_KINDS)]
-    document = _damaged(dice, _document(dice, kind))
+    if kind == "questionnaire":
+        asked = _questions(dice)
+    else:
+        asked = {"question": random_question(dice, kind)}
+    survey = f"{dice.getrandbits(48):012x}"
+    spent = spent_document(asked)
+    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
+    document = _damaged(dice, _sealed(asked, dice.choice(claims), survey))
+    request = {
+        "client": document,
+        "random": _bytes(dice, document).hex(),
+        **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
+    }
     question = document.get("question") or {}
     draw = question.get("draw") or {}
-    options: dict[str, Any] = {}
     if draw.get("kind") == "rappor" and dice.random() < 0.7:
-        options["secret"] = dice.randbytes(32).hex()
+        request["secret"] = dice.randbytes(32).hex()
     tags: dict[str, Any]
     if "questions" in document:
         tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
     else:
         tags = _tags(dice, question)
     if tags:
-        options["tags"] = tags
+        request["tags"] = tags
     if dice.random() < 0.1:
-        options["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
+        request["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
         names = [one["name"] for one in document.get("questions", ())] or ["report"]
-        options["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
-    request = {
-        "client": document,
-        "random": _bytes(dice, document).hex(),
-        **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
-        **options,
-    }
+        request["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
     request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
     return _with_reports(f"random {number} ({kind})", request)
-
-
-def _long_vector(dice: Random, number: int) -> Vector:
-    """A report of more than 4,096 words, which are drawn in blocks."""
-    document = _sealed({"question": long_question(dice)}, "inf")
-    request = {"client": document, "random": dice.randbytes(_LONG_BYTES).hex(), "answers": ["7"]}
-    return _with_reports(f"random {number} (long bits)", request)
 
 
 def _with_reports(name: str, request: dict[str, Any]) -> Vector:
@@ -374,16 +371,6 @@ def _with_reports(name: str, request: dict[str, Any]) -> Vector:
 
 
 # -- documents -------------------------------------------------------------------------------------
-
-
-def _document(dice: Random, kind: str) -> dict[str, Any]:
-    asked = (
-        _questions(dice) if kind == "questionnaire" else {"question": random_question(dice, kind)}
-    )
-    survey = f"{dice.getrandbits(48):012x}"
-    spent = spent_document(asked)
-    claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
-    return _sealed(asked, dice.choice(claims), survey)
 
 
 def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -> dict[str, Any]:
@@ -559,24 +546,17 @@ def _inner(part: Any) -> list[str]:
 def stored_vectors() -> tuple[Vector, ...]:
     """The vectors that come with the package."""
     stored = json.loads(files("ldpstats.clients").joinpath("vectors.json").read_bytes())
-    return tuple(_vector_vectors(one, stored["clients"]) for one in stored["vectors"])
-
-
-def _vector_vectors(stored: dict[str, Any], clients: dict[str, Any]) -> Vector:
-    request = {name: value for name, value in stored.items() if name not in ("name", "expected")}
-    if isinstance(request["client"], str):
-        request["client"] = clients[request["client"]]
-    return Vector(stored["name"], request, stored["expected"])
+    vectors = []
+    for one in stored["vectors"]:
+        request = {name: value for name, value in one.items() if name not in ("name", "expected")}
+        if isinstance(request["client"], str):
+            request["client"] = stored["clients"][request["client"]]
+        vectors.append(Vector(one["name"], request, one["expected"]))
+    return tuple(vectors)
 
 
 def chosen(vectors: Iterable[Vector], only: Sequence[str]) -> tuple[Vector, ...]:
-    """Those that have one of the names, or a draw of one of the kinds; all where there is none.
-
-    Raises
-    ------
-    InvalidArgument
-        For a name that no vector and no draw has.
-    """
+    """Those that have one of the names, or a draw of one of the kinds; all where there is none."""
     known = [(one, {one.name, *kinds(one.request["client"])}) for one in vectors]
     for name in only:
         if not any(name in names for _, names in known):

@@ -1,4 +1,8 @@
-"""How precise the estimates of a survey will be."""
+"""How precise the estimates of a survey will be.
+
+`precision` has the standard errors. Then: the cost of privacy in respondents (KBR16), the
+covariance of one report, on which every plan rests, and the bound for personalised estimates.
+"""
 
 from __future__ import annotations
 
@@ -152,9 +156,16 @@ class Precision:
         frame = self.frame(alpha)
         frequent = np.sort(np.argsort(-frame["p"].to_numpy(), kind="stable")[:most])
         shown = frame.iloc[frequent]
+        share, largest = self.effective_share, one_line(self.worst, 20)
+        kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
+        largest_se = f"{self.se.max():.4g} ({largest})"
         table = SummaryTable(
             title="Expected precision of frequencies",
-            header=self._header(),
+            header=[
+                ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
+                ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
+                ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
+            ],
             columns=["p", "std err", f"{100 * (1 - alpha):.4g}% width", "std err / p"],
             stubs=distinct_lines(shown.index, LONGEST_LABEL),
             body=[[f"{value:.4g}" for value in row] for row in shown.to_numpy()],
@@ -164,16 +175,6 @@ class Precision:
             ],
         )
         return table.layout()
-
-    def _header(self) -> list[list[str]]:
-        share = self.effective_share
-        kept = "-" if np.isnan(share) else f"{self.effective_n:,.0f} ({100 * share:.3g}%)"
-        largest_se = f"{self.se.max():.4g} ({one_line(self.worst, 20)})"
-        return [
-            ["Mechanism:", str(self.mechanism), "Respondents:", f"{self.n:,}"],
-            ["Epsilon (nats):", epsilon_text(self.mechanism.epsilon), "Without privacy:", kept],
-            ["Design effect:", f"{self.design_effect:g}", "Largest std err:", largest_se],
-        ]
 
     def __str__(self) -> str:
         return str(self.summary())
