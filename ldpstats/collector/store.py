@@ -16,7 +16,7 @@ once before those are removed.
 
 A sheet by invitation and the mark that its code is spent are written in one transaction.
 
-Sheets that wait, and the hashes of their tokens, lie in two tables at random places (`slots`). The
+Sheets that wait, and the hashes of their tokens, lie in two tables at random places (`Slots`). The
 rollback journal of the database is emptied after each transaction, and what is deleted is
 overwritten. A write-ahead log would keep the sheets in the order in which they came.
 """
@@ -38,7 +38,6 @@ from hashlib import blake2b
 from pathlib import Path
 from secrets import SystemRandom, choice, token_bytes, token_hex
 from threading import Lock
-from typing import Any
 from urllib.parse import urlsplit
 
 from ldpstats.arguments import listed, positive_integer
@@ -113,10 +112,7 @@ class DiskFailure(Exception):
 
 @dataclass
 class Store:
-    """The sheets of a folder; its methods may be called from several threads.
-
-    Made by `opened_store`.
-    """
+    """The sheets of a folder; its methods may be called from several threads."""
 
     folder: Path
     tables: Tables
@@ -142,12 +138,9 @@ class Store:
         self._tokens = Slots(self._database, "tokens")
 
     def add(self, sheets: Iterable[Sent]) -> dict[int, str]:
-        """Keep sheets, all of them or none; those whose token is known already count once.
-
-        When it returns they are on the disk, and their invitations are spent, except those that it
-        returns: places of sheets that are not taken, "spent" if their code was, and "complete"
-        where there are as many as there may be.
-        """
+        """Keep sheets, all or none, each token once; places of those not taken, and why."""
+        # When it returns they are on the disk, and their invitations are spent. Not taken are those
+        # whose code was "spent", and those beyond as many as there may be ("complete").
         new: dict[bytes, str] = {}
         refused: dict[int, str] = {}
         with self._transaction() as database:
@@ -479,7 +472,10 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         for setting in _SETTINGS:
             database.execute(setting)
         database.executescript(f"BEGIN EXCLUSIVE; {_SCHEMA} {INVITED} COMMIT;")
-        store = Store(folder, tables, database, _key(database))
+        new_key = "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)"
+        database.execute(new_key, [token_bytes(32)])
+        (key,) = database.execute("SELECT key FROM key").fetchone()  # of the hashes of tokens
+        store = Store(folder, tables, database, key)
         if begin:
             database.execute("INSERT INTO forgotten VALUES (?)", [store.adopt()])
         if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'waiting'").fetchone():
@@ -496,16 +492,6 @@ def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
         if "locked" in str(error):
             remedy = f"{_IN_USE}: stop that one, or name another folder"
         raise refusal(folder, remedy) from None
-
-
-def _key(database: sqlite3.Connection) -> bytes:
-    """The key of the hashes of tokens, drawn once."""
-    database.execute(
-        "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)", [token_bytes(32)]
-    )
-    (key,) = database.execute("SELECT key FROM key").fetchone()
-    found: bytes = key
-    return found
 
 
 # -- The folder of a survey: its questionnaire, and files of sheets -------------------------------
@@ -527,7 +513,11 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
                 f"not {sheet.fingerprint}: name another folder for each questionnaire"
             )
         return folder
-    if _holds_tables(folder):
+    try:
+        others = bool(found_files(folder).files)
+    except InvalidArgument:
+        others = False
+    if others:
         raise refusal(path, "holds tables of other programs: name a new folder")
     sheet.to_json(own)
     flush_folder(folder.parent)
@@ -543,18 +533,11 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _holds_tables(folder: Path) -> bool:
-    try:
-        return bool(found_files(folder).files)
-    except InvalidArgument:
-        return False
-
-
 # -- Rows that wait, at random places of a table of a database: where a row is says nothing -------
 # SQLite puts rows into a page in the order in which they come, whatever their keys. So the places
 # are made before, all of one width and filled with zeros, and a row is written over a free one
 # that is drawn. Where places become few, all rows are put into a larger table, at places that are
-# drawn anew.
+# drawn anew. A row has no zero at its end. After a transaction that failed, `forget` is called.
 
 
 FREE, WAITING, MARKED = b"\0", b"\1", b"\2"  # the first byte of a place
@@ -565,11 +548,7 @@ _STEP = 64  # bytes by which places widen, at least
 
 @dataclass
 class Slots:
-    """The places of a table ``(place INTEGER PRIMARY KEY, content BLOB)``.
-
-    Each method belongs to a transaction of the caller.
-    A row has no zero at its end. After a transaction that failed, call `forget`.
-    """
+    """The places of a table ``(place INTEGER PRIMARY KEY, content BLOB)``, within transactions."""
 
     database: sqlite3.Connection
     table: str
@@ -578,6 +557,7 @@ class Slots:
 
     def put(self, rows: Sequence[bytes]) -> None:
         """Write rows at places that are drawn."""
+        states = [(WAITING, row) for row in rows]
         free = self._open()
         longest = 1 + max(map(len, rows), default=0)
         if len(free) < len(rows) or self._width < longest:
@@ -590,10 +570,14 @@ class Slots:
                 f"INSERT INTO {self.table} VALUES (?, ZEROBLOB(?))",
                 ((place, width) for place in range(number)),
             )
-            self._free, self._width = list(range(number)), width
-            self._write([(state, row) for _, state, row in held] + [(WAITING, r) for r in rows])
-        else:
-            self._write([(WAITING, row) for row in rows])
+            self._free = free = list(range(number))
+            self._width = width
+            states = [(state, row) for _, state, row in held] + states
+        for state, row in states:
+            drawn = _DRAWN.randrange(len(free))
+            free[drawn], free[-1] = free[-1], free[drawn]
+            with self.database.blobopen(self.table, "content", free.pop()) as blob:
+                blob.write(state + row)
 
     def rows(self) -> list[tuple[int, bytes, bytes]]:
         """Places that are not free: their number, state and row."""
@@ -622,14 +606,6 @@ class Slots:
             self._free = [place for (place,) in self.database.execute(query, [FREE])]
             self._width = width
         return self._free
-
-    def _write(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
-        free = self._open()
-        for state, row in rows:
-            drawn = _DRAWN.randrange(len(free))
-            free[drawn], free[-1] = free[-1], free[drawn]
-            with self.database.blobopen(self.table, "content", free.pop()) as blob:
-                blob.write(state + row)
 
 
 # -- How many respondents saw their reports and deleted them: a number, and nothing else ----------
@@ -697,7 +673,7 @@ def opened_withdrawals(folder: Path) -> Withdrawals:
 FORMAT, VERSION = "ldpstats-invitations", 1
 HASH_SIZE = 16  # bytes
 _MOST = 10_000_000
-_INVITATION_HASH = re.compile(f"[0-9a-f]{{{2 * HASH_SIZE}}}")
+_HEX = re.compile(f"[0-9a-f]{{{2 * HASH_SIZE}}}")
 _ADDRESS = re.compile(r"[\x21-\x7e]+")
 
 INVITED = """
@@ -758,10 +734,24 @@ def invite(
         raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
     if positive_integer("n", n) > _MOST:
         raise InvalidArgument("n", n, f"must be at most {_MOST}")
-    link = _link(url)
+    link = None  # the address of a page, to which a code is added
+    if url is not None:
+        remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
+        if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
+            raise InvalidArgument("url", url, remedy)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise InvalidArgument("url", url, remedy) from None
+        is_web = parts.scheme in ("http", "https") and parts.netloc
+        if parts.scheme != "file" and not is_web:
+            raise InvalidArgument("url", url, remedy)
+        link = url if parts.path else f"{url}/"
     table = checked_path(to)
     hashes = table.with_suffix(".invitations.json")
-    codes = list(_new_codes(n))
+    codes: dict[str, None] = {}
+    while len(codes) < n:
+        codes[checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))] = None
     survey = questionnaire.fingerprint
     document = {
         "format": FORMAT,
@@ -773,40 +763,11 @@ def invite(
         with own.open("w", encoding="ascii", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["code"] if link is None else ["code", "link"])
-            for code in map(grouped, codes):
+            for code in codes:  # four letters, a hyphen, and so on
+                code = "-".join(code[i : i + 4] for i in range(0, CODE_LENGTH, 4))
                 rows.writerow([code] if link is None else [code, f"{link}#{code}"])
         other.write_text(json.dumps(document, indent=0) + "\n", encoding="ascii")
     return hashes
-
-
-def _new_codes(n: int) -> Iterator[str]:
-    known: set[str] = set()
-    while len(known) < n:
-        code = checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))
-        if code not in known:
-            known.add(code)
-            yield code
-
-
-def _link(url: object) -> str | None:
-    """The address of a page, to which a code is added."""
-    if url is None:
-        return None
-    remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
-    if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
-        raise InvalidArgument("url", url, remedy)
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise InvalidArgument("url", url, remedy) from None
-    if parts.scheme == "file" or (parts.scheme in ("http", "https") and parts.netloc):
-        return url if parts.path else f"{url}/"
-    raise InvalidArgument("url", url, remedy)
-
-
-def grouped(code: str) -> str:
-    """A code as it is shown: four letters, a hyphen, and so on."""
-    return "-".join(code[i : i + 4] for i in range(0, CODE_LENGTH, 4))
 
 
 def hashed(code: str, survey: str) -> bytes:
@@ -836,28 +797,28 @@ def read_invitations(paths: object, survey: str) -> Invitations | None:
     files = listed("invitations", paths, "must be a list of files that ldpstats invite wrote")
     if not files:
         return None
-    return Invitations(survey, sorted({one for file in files for one in _hashes(file, survey)}))
-
-
-def _hashes(path: Any, survey: str) -> Iterator[bytes]:
-    if str(path).lower().endswith(".csv"):
-        other = checked_path(path).with_suffix(".invitations.json").name
-        raise refusal(path, f"is for those who invite: give the collector {other}, without codes")
-    document = json_document(path)
-    if not is_format(document, FORMAT) or document.get("version") != VERSION:
-        raise refusal(path, "is no file of invitations: ldpstats invite writes them")
-    if document.get("survey") != survey:
-        raise MechanismMismatch(
-            f"{path} has invitations to a questionnaire with fingerprint {document.get('survey')}, "
-            f"not {survey}: name the file that ldpstats invite made for this one"
-        )
-    codes = document.get("codes")
-    if not isinstance(codes, list) or not codes or sorted(set(map(str, codes))) != codes:
-        raise refusal(path, "is damaged: it must have different hashes of codes in their order")
-    for code in codes:
-        if not _INVITATION_HASH.fullmatch(code):
+    hashes: set[bytes] = set()
+    for path in files:
+        if str(path).lower().endswith(".csv"):
+            other = checked_path(path).with_suffix(".invitations.json").name
+            remedy = f"is for those who invite: give the collector {other}, without codes"
+            raise refusal(path, remedy)
+        document = json_document(path)
+        if not is_format(document, FORMAT) or document.get("version") != VERSION:
+            raise refusal(path, "is no file of invitations: ldpstats invite writes them")
+        if document.get("survey") != survey:
+            raise MechanismMismatch(
+                f"{path} has invitations to a questionnaire with fingerprint "
+                f"{document.get('survey')}, not {survey}: name the file that ldpstats invite made "
+                "for this one"
+            )
+        codes = document.get("codes")
+        if not isinstance(codes, list) or not codes or sorted(set(map(str, codes))) != codes:
+            raise refusal(path, "is damaged: it must have different hashes of codes in their order")
+        if not all(_HEX.fullmatch(code) for code in codes):
             raise refusal(path, "is damaged: a hash of a code has other characters")
-        yield bytes.fromhex(code)
+        hashes.update(map(bytes.fromhex, codes))
+    return Invitations(survey, sorted(hashes))
 
 
 # -- spending codes --------------------------------------------------------------------------------
