@@ -177,8 +177,7 @@ def output_files(
                         figure = np.ravel(draw())[0].figure  # of groups there are several axes
                         figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
                         plt.close(figure)
-                    drawing = buffer.getvalue()
-                    path.write_bytes(drawing)
+                    path.write_bytes(buffer.getvalue())
                 else:
                     path.write_bytes((f"{document}\n" if name == given.json else table).encode())
 

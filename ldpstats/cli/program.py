@@ -117,10 +117,7 @@ def _status(argv: Sequence[str] | None) -> int:
             parser = _parser()
             arguments, unknown = parser.parse_known_args(argv)
             if unknown:
-                first, stray = (
-                    unknown[0],
-                    getattr(arguments, "stray", ""),
-                )  # what to do with one more file
+                first, stray = unknown[0], getattr(arguments, "stray", "")  # for one more file
                 hint = f"; {stray.format(first)}" if stray and not first.startswith("-") else ""
                 parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
             status: int = arguments.run(arguments)
