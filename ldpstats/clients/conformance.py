@@ -140,7 +140,7 @@ class Conformance:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 
@@ -225,15 +225,15 @@ def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
         ):
             tokens: set[Any] = set()
             for i, (one, other) in enumerate(zip(expected[name], said[name], strict=True)):
-                if vector.request.get("messages") and "refused" not in one:
-                    token = ""  # of a message, which the vector cannot know
-                    if isinstance(other, dict):
-                        token = str(other.get("token"))
-                        other = {k: v for k, v in other.items() if k != "token"}
-                    if token in tokens or not _TOKEN.fullmatch(token):
-                        words = "32 hexadecimal digits, drawn for this message alone"
-                        yield _difference(vector, f"token {i + 1}", words, _text(token))
-                    tokens.add(token)
+                is_message = vector.request.get("messages") and "refused" not in one
+                token = ""  # of a message, which the vector cannot know
+                if is_message and isinstance(other, dict):
+                    token = str(other.get("token"))
+                    other = {k: v for k, v in other.items() if k != "token"}
+                if is_message and (token in tokens or not _TOKEN.fullmatch(token)):
+                    words = "32 hexadecimal digits, drawn for this message alone"
+                    yield _difference(vector, f"token {i + 1}", words, _text(token))
+                tokens.add(token)
                 if not _same(one, other):
                     yield _difference(vector, f"report {i + 1}", one, _text(other))
         elif not _same(expected[name], said[name]):

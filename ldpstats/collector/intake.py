@@ -195,7 +195,7 @@ class Checks:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], invitations: Invitations | None = None) -> Checks:
-        """Those of a questionnaire's client document."""
+        """The checks of a questionnaire's client document."""
         items = tuple(
             _Item(q["name"], shape_of(q["reports"], q["draw"]), q["private"], "refused" in q)
             for q in document["questions"]

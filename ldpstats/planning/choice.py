@@ -161,7 +161,7 @@ class MechanismChoice:
         return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 
@@ -588,7 +588,7 @@ class BestTheta:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 

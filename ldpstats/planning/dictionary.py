@@ -147,7 +147,7 @@ class DictionaryPlan:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
     __repr__ = __str__

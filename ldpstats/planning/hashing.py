@@ -571,7 +571,7 @@ class Recommendation:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
 

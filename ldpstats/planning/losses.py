@@ -332,16 +332,7 @@ def shares_text(p: Any) -> str:
 
 
 def table_text(table: Any) -> str:
-    """Rows of shares, with their labels where the table is a DataFrame.
-
-    Examples
-    --------
-    >>> table_text(np.array([[0.95, 0.05], [0.91, 0.09]]))
-    '0.95, 0.05; 0.91, 0.09'
-    >>> columns = ["no", "yes"]
-    >>> table_text(pd.DataFrame([[0.95, 0.05], [0.91, 0.09]], ["n", "s"], columns))
-    'n: no 0.95, yes 0.05; s: no 0.91, yes 0.09'
-    """
+    """Rows of shares, with their labels where the table is a DataFrame."""
     named = isinstance(table, pd.DataFrame)
     rows = [table.iloc[i] if named else table[i] for i in range(min(len(table), _ROWS))]
     words = [shares_text(row) for row in rows]

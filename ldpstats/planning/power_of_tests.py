@@ -266,7 +266,7 @@ class Detectable:
         )
 
     def _repr_html_(self) -> str:
-        """The same, in a notebook."""
+        """The text, in a notebook."""
         return html_lines(str(self))
 
     def summary(self) -> str:
