@@ -196,13 +196,13 @@ def _best_mechanism(
     if sum(sizes) * cone.codes.size <= _ENTRIES:
         S = np.concatenate([cone.orbit(row) for row in found.columns.members], axis=1)
         listed = S / S.mean(axis=0), np.repeat(found.theta / np.array(sizes), sizes)
-    else:
-        if not isinstance(cone, Staircases) or goal.k > _SAMPLED:
-            return (*_named(goal, labels, limits, open_, most), found.bound)
+    elif isinstance(cone, Staircases) and goal.k <= _SAMPLED:
         try:
             listed = sampled(cone, found, 2 * goal.k * (goal.k + 1))
         except NotConverged:
             return (*_named(goal, labels, limits, open_, most), found.bound)
+    else:
+        return (*_named(goal, labels, limits, open_, most), found.bound)
     Q = channel_of(*listed)
     if most is not None and Q.shape[1] > most:
         # The best channel found with at most `most` reports
@@ -528,7 +528,7 @@ def few(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
         except (NotConverged, np.linalg.LinAlgError):
             return None
         theta = theta / theta.sum()
-        if np.abs(rest.T.T @ theta).max(initial=0.0) > _BALANCED:
+        if not np.abs(rest.T.T @ theta).max(initial=0.0) <= _BALANCED:
             return None
         used = theta > 1e-7 * theta.max()
         at, theta = at[used], theta[used]
@@ -740,10 +740,7 @@ _ORBITS = 1 << 17
 def rival_losses(
     goal: Goal, labels: pd.Index[Any], limits: Limits, open_: Array
 ) -> dict[str, float]:
-    """Loss of each named mechanism at the strictest epsilon; inf where it does not answer.
-
-    Of subset selection that of the best size.
-    """
+    """Loss of each named mechanism at the strictest epsilon; inf where it does not answer."""
     epsilon, k = limits.least, len(labels)
     none, own = np.zeros(k, dtype=bool), np.full(k, epsilon)
     cone = Staircases(groups_of(goal, own, none), goal, none, own)
@@ -772,10 +769,10 @@ def rival_losses(
         else:
             urr = URR(labels, sensitive, epsilon)
         found["URR"] = loss_of_matrix(urr.channel().matrix(), goal)
-        small = k <= 12
-        found["URAP"] = (
-            loss_of_matrix(urap.channel().matrix(), goal) if small else _linear_rivals(urap, goal)
-        )
+        if k <= 12:
+            found["URAP"] = loss_of_matrix(urap.channel().matrix(), goal)
+        else:
+            found["URAP"] = _linear_rivals(urap, goal)
     elif limits.kind == "own":
         levels = dict(zip(labels.tolist(), limits.own.tolist(), strict=True))
         found["URR"] = loss_of_matrix(URR(labels, epsilon=levels).channel().matrix(), goal)
