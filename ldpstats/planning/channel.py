@@ -198,7 +198,7 @@ def _best_mechanism(
         listed = S / S.mean(axis=0), np.repeat(found.theta / np.array(sizes), sizes)
     elif isinstance(cone, Staircases) and goal.k <= _SAMPLED:
         try:
-            listed = sampled(cone, found, 2 * goal.k * (goal.k + 1))
+            listed = sample_orbits(cone, found, 2 * goal.k * (goal.k + 1))
         except NotConverged:
             return (*_named(goal, labels, limits, open_, most), found.bound)
     else:
@@ -207,11 +207,11 @@ def _best_mechanism(
     if most is not None and Q.shape[1] > most:
         # The best channel found with at most `most` reports
         candidates = []
-        fewer = few(*listed, goal, most)
+        fewer = fewer_reports(*listed, goal, most)
         if fewer is not None:
             candidates.append(fewer)
         if Q.shape[1] <= 500:
-            candidates.append(merged(Q, goal, most))
+            candidates.append(merge_reports(Q, goal, most))
         if most >= goal.k:
             candidates.append(KRR(goal.k, limits.least).channel().matrix())
         losses = [loss_of_matrix(R, goal) for R in candidates]
@@ -511,7 +511,7 @@ def fewest_columns(cone: Cone, found: Found) -> Found:
     return Found(columns.take(at), theta[at], found.bound)
 
 
-def few(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
+def fewer_reports(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
     """A channel with at most `most` of these columns (k, l); None where none was found."""
     # First a vertex of all laws with the information of the full channel; then, again and again,
     # the least probable columns are left out, and the rest are weighted anew.
@@ -536,7 +536,7 @@ def few(S: Array, theta: Array, goal: Goal, most: int) -> Array | None:
     return Q if loss_of_matrix(Q, goal) < np.inf else None
 
 
-def merged(Q: Array, goal: Goal, most: int) -> Array:
+def merge_reports(Q: Array, goal: Goal, most: int) -> Array:
     """Join reports, two at a time with the least loss of information, until they are few enough."""
     p = goal.priors.mean(axis=0)
     while Q.shape[1] > most:
@@ -551,7 +551,7 @@ def merged(Q: Array, goal: Goal, most: int) -> Array:
     return Q
 
 
-def sampled(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
+def sample_orbits(cone: Staircases, found: Found, count: int) -> tuple[Array, Array]:
     """Columns (k, l) of large orbits with the information of all of them, and probabilities."""
     # The laws of the columns with that information are a polytope, whose vertices have at most
     # k (k + 1) / 2 columns: a linear programme finds one.
