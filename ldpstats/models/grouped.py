@@ -19,9 +19,10 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.tests import TestResult, adjusted_differences
 from ldpstats.likelihood.problem import Likelihood
 from ldpstats.mechanisms.krr import protect_some
+from ldpstats.models.frequency.answers import difference_rows
 from ldpstats.models.frequency.model import (
     Data,
     FrequencyModel,
@@ -29,9 +30,8 @@ from ldpstats.models.frequency.model import (
     refuse_shared_persons,
     reports_in,
 )
-from ldpstats.models.frequency.results import FrequencyResults, differences_table
+from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
-from ldpstats.models.frequency.summary import interval_kind
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Pair,
@@ -620,7 +620,9 @@ class GroupedResults(FittedGroups, Stored, Presented):
         pairs = compared_pairs(
             g, reference, all_pairs, lambda label: self._position("reference", label)
         )
-        table = differences_table(self.fits, pairs, alpha)
+        table = difference_rows([(self.fits[i], self.fits[j]) for i, j in pairs], alpha)
+        p, k = table["pvalue"].to_numpy(), len(self.categories)
+        table["pvalue_holm"] = adjusted_differences(table["estimate"].to_numpy(), p, k)
         return table.set_axis(
             compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
         )
