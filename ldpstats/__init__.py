@@ -15,9 +15,10 @@ intervals, tests, tables and plots.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ldpstats import channels, errors, mechanisms, privacy
+from ldpstats import errors, mechanisms
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -34,25 +35,29 @@ from ldpstats.errors import (
     PosteriorWarning,
     UnknownCategory,
 )
-from ldpstats.inference.tables.ratio import Effect
-from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
-from ldpstats.models.association.model import AssociationModel
-from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.change import ChangeResults, change
-from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
-from ldpstats.models.dictionary.survey import DictionaryClient, DictionaryReports, DictionarySurvey
-from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.samples import TwoSampleResult, homogeneity_test, two_sample_test
-from ldpstats.models.grouped import GroupedModel, GroupedResults
-from ldpstats.models.matrix import AssociationMatrix, associations
-from ldpstats.models.parameters import ParametersResults
-from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
-from ldpstats.reports.joint import JointCounts
-from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats import channels as channels
+    from ldpstats import privacy as privacy
+    from ldpstats.inference.tables.ratio import Effect
+    from ldpstats.inference.tests import TestResult
+    from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
+    from ldpstats.models.association.model import AssociationModel
+    from ldpstats.models.association.results import AssociationResults
+    from ldpstats.models.change import ChangeResults, change
+    from ldpstats.models.dictionary.model import DictionaryModel, DictionaryResults
+    from ldpstats.models.dictionary.survey import (
+        DictionaryClient,
+        DictionaryReports,
+        DictionarySurvey,
+    )
+    from ldpstats.models.frequency.model import FrequencyModel
+    from ldpstats.models.frequency.results import FrequencyResults
+    from ldpstats.models.frequency.samples import TwoSampleResult, homogeneity_test, two_sample_test
+    from ldpstats.models.grouped import GroupedModel, GroupedResults
+    from ldpstats.models.matrix import AssociationMatrix, associations
+    from ldpstats.models.parameters import ParametersResults
+    from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
     from ldpstats.models.posterior.evidence import BayesFactor
     from ldpstats.models.posterior.results import PosteriorResults
     from ldpstats.models.regression.front import regression
@@ -67,6 +72,8 @@ if TYPE_CHECKING:
     from ldpstats.models.weighted.calibration import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.tables import WeightedTable
+    from ldpstats.reports.joint import JointCounts
+    from ldpstats.reports.single import BitCounts, Counts, Reports
     from ldpstats.survey.analyses import count
     from ldpstats.survey.design import ReplicateWeights
     from ldpstats.survey.questionnaire import Questionnaire
@@ -74,7 +81,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_ON_DEMAND = (
+_FOLDERS = (
+    "channels",
     "datasets",
     "devices",
     "inference",
@@ -82,31 +90,46 @@ _ON_DEMAND = (
     "page",
     "planning",
     "priors",
+    "privacy",
     "pymc",
 )  # imported when they are first named
-_MODULES = {  # and the modules of these
-    "BayesFactor": "ldpstats.models.posterior.evidence",
-    "CalibrationReport": "ldpstats.models.weighted.calibration",
-    "PosteriorResults": "ldpstats.models.posterior.results",
-    "PrivatizedLogit": "ldpstats.models.regression.model",
-    "PrivatizedMNLogit": "ldpstats.models.regression.model",
-    "PrivatizedOLS": "ldpstats.models.regression.least_squares",
-    "PrivatizedOLSResults": "ldpstats.models.regression.least_squares",
-    "PrivatizedOrderedModel": "ldpstats.models.regression.model",
-    "Questionnaire": "ldpstats.survey.questionnaire",
-    "RegressionResults": "ldpstats.models.regression.results",
-    "ReplicateWeights": "ldpstats.survey.design",
-    "Survey": "ldpstats.survey.survey",
-    "WeightedResults": "ldpstats.models.weighted.results",
-    "WeightedTable": "ldpstats.models.weighted.tables",
-    "count": "ldpstats.survey.analyses",
-    "plot_coefficients": "ldpstats.models.regression.plots",
-    "regression": "ldpstats.models.regression.front",
+_HOMES = {  # and the modules of these
+    "inference.tables.ratio": "Effect",
+    "inference.tests": "TestResult",
+    "models.association.model": "AssociationModel",
+    "models.association.results": "AssociationResults",
+    "models.change": "ChangeResults change",
+    "models.dictionary.model": "DictionaryModel DictionaryResults",
+    "models.dictionary.survey": "DictionaryClient DictionaryReports DictionarySurvey",
+    "models.frequency.model": "FrequencyModel",
+    "models.frequency.results": "FrequencyResults",
+    "models.frequency.samples": "TwoSampleResult homogeneity_test two_sample_test",
+    "models.grouped": "GroupedModel GroupedResults",
+    "models.matrix": "AssociationMatrix associations",
+    "models.parameters": "ParametersResults",
+    "models.personalized": "PersonalizedModel PersonalizedResults",
+    "models.posterior.evidence": "BayesFactor",
+    "models.posterior.results": "PosteriorResults",
+    "models.regression.front": "regression",
+    "models.regression.least_squares": "PrivatizedOLS PrivatizedOLSResults",
+    "models.regression.model": "PrivatizedLogit PrivatizedMNLogit PrivatizedOrderedModel",
+    "models.regression.plots": "plot_coefficients",
+    "models.regression.results": "RegressionResults",
+    "models.weighted.calibration": "CalibrationReport",
+    "models.weighted.results": "WeightedResults",
+    "models.weighted.tables": "WeightedTable",
+    "reports.joint": "JointCounts",
+    "reports.single": "BitCounts Counts Reports",
+    "survey.analyses": "count",
+    "survey.design": "ReplicateWeights",
+    "survey.questionnaire": "Questionnaire",
+    "survey.survey": "Survey",
 }
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     *mechanisms.__all__,
-    *_ON_DEMAND,
+    *_FOLDERS,
     "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
@@ -160,12 +183,10 @@ __all__ = [
     "WeightedTable",
     "associations",
     "change",
-    "channels",
     "count",
     "errors",
     "homogeneity_test",
     "plot_coefficients",
-    "privacy",
     "regression",
     "two_sample_test",
 ]
@@ -181,21 +202,24 @@ _ELSEWHERE = {  # names that the field uses, and ours
     "plots": "results draw themselves: results.plot()",
     "utility": "it is called planning: ldpstats.planning",
     "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon=epsilon)",
-    **{
-        name: f"channels are in ldpstats.channels: ldpstats.channels.{name}"
-        for name in channels.__all__
-    },
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ON_DEMAND:
+    if name in mechanisms.__all__:
+        value = getattr(mechanisms, name)
+    elif name in _MODULES:
+        value = getattr(import_module(f"ldpstats.{_MODULES[name]}"), name)
+    elif not name.startswith("_") and find_spec(f"ldpstats.{name}"):
         return import_module(f"ldpstats.{name}")
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    known = name if name in _ELSEWHERE else name.upper()
-    hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
-    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
+    else:
+        known = name if name in _ELSEWHERE else name.upper()
+        hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
+        if name in import_module("ldpstats.channels").__all__:
+            hint = f": channels are in ldpstats.channels: ldpstats.channels.{name}"
+        raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

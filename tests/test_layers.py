@@ -24,10 +24,11 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "errors",
         "kernels",
         "arguments",
+        "labels",
         "sampling",
         "datasets",
         "reports",
-        "problems",
+        "likelihood",
         "priors",
         "channels",
         "clients",
@@ -47,29 +48,21 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "cli demo pymc",
     ),
     "ldpstats.likelihood": (
-        "reach simplex covariance hash_design parametric spectra blocks",
-        "exact_counts report_law tallies",
-        "estimates laws rows",
-        "moments problem",
-        "equations hashed",
-        "pooled",
+        "blocks covariance parametric",
+        "tallies",
+        "moments",
+        "hashed",
+        "rows",
+        "joint_rows problem",
         "joint",
-        "decoding",
+        "regression",
     ),
-    "ldpstats.problems.rows": ("base kronecker two_bits", "unary"),
-    "ldpstats.estimators": ("base constraints solvers", "em inversion mle"),
-    "ldpstats.mechanisms": (
-        "words processing label_equations reading joined",
-        "base bits",
-        "enumerated",
-        "krr observed parts unary",
-        "binary hashed",
-        "recognised of_device",
-        "device",
-        "unknown_device",
-    ),
+    "ldpstats.estimators": ("base solvers", "constrained constraints", "likelihood moments"),
+    "ldpstats.mechanisms": ("base", "blocks custom unary", "krr ordered sensitive", "hashed"),
     "ldpstats.models": (
-        "shared",
+        "layout",
+        "plots storage",
+        "results",
         "posterior",
         "parameters",
         "frequency",
@@ -226,16 +219,16 @@ def test_rooms_have_one_floor() -> None:
         ("mechanisms.krr", "import ldpstats.models.frequency.model"),
         ("mechanisms.krr", "import ldpstats"),
         ("mechanisms.krr", "from ..models.frequency.model import FrequencyModel"),
-        ("mechanisms.krr", "from .binary import Warner"),
-        ("mechanisms.krr", "from .unary import KRAPPOR"),
+        ("mechanisms.krr", "from .ordered import SquareWave"),
+        ("mechanisms.unary", "from .krr import KRR"),
         ("mechanisms.krr", "from ldpstats.mechanisms import Warner"),
         ("mechanisms.krr", "def f():\n    from ldpstats.models.frequency.results import Results"),
         ("mechanisms.krr", "from ldpstats.mechanisms.nowhere.at import all"),
         ("models.frequency.model", "from ldpstats.models.association.model import Any"),
-        ("models.personalized.model", "from ldpstats.models.dictionary.model import Any"),
-        ("models.shared.results", "from ldpstats.models.frequency.results import Any"),
-        ("estimators.em", "from ldpstats.estimators.moments import Lasso"),
-        ("problems.rows.joint", "from ldpstats.problems.joint import JointMoments"),
+        ("models.personalized", "from ldpstats.models.dictionary.model import Any"),
+        ("models.results", "from ldpstats.models.frequency.results import Any"),
+        ("estimators.solvers", "from ldpstats.estimators.moments import Lasso"),
+        ("likelihood.rows", "from ldpstats.likelihood.joint import JointMoments"),
     ],
 )
 def test_an_upward_import_is_caught(module: str, line: str) -> None:
@@ -254,10 +247,10 @@ def test_a_circle_of_siblings_is_caught() -> None:
     """Two files of one folder that import each other, the one inside a function, as 0.1.0 had."""
     folder = "ldpstats.models.association"
     sources = texts()
-    sources[f"{folder}.independence"] += f"\nfrom {folder}.model import AssociationModel\n"
-    sources[f"{folder}.model"] += f"\ndef f():\n    from {folder}.independence import score_test\n"
+    sources[f"{folder}.tests"] += f"\nfrom {folder}.model import AssociationModel\n"
+    sources[f"{folder}.model"] += f"\ndef f():\n    from {folder}.tests import score_test\n"
     found = circles(arrows_of(sources))
-    assert {f"{folder}.model", f"{folder}.independence"} <= set(found)
+    assert {f"{folder}.model", f"{folder}.tests"} <= set(found)
 
 
 def heavy_modules(statement: str) -> set[str]:

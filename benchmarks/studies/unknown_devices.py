@@ -125,7 +125,7 @@ def drawn(setting, R, rng):
 def likelihood_of(setting, counts):
     """The likelihood of many surveys."""
     mechanisms = SETTINGS[setting][0]
-    model = ldp.models.parameters.groups.DeviceGroups(
+    model = ldp.models.parameters.DeviceGroups(
         tuple(m.counts(np.ones(m.n_outputs, dtype=int)) for m in mechanisms)
     )
     return ParametricLikelihood(model.likelihood.matrices, tuple(c.astype(float) for c in counts))

@@ -1,5 +1,5 @@
 """The command line: one file a command; `program` puts them together."""
 
-from ldpstats.cli.main import command, main
+from ldpstats.cli.program import command, main
 
 __all__ = ["command", "main"]

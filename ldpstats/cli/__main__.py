@@ -1,5 +1,5 @@
 """``python -m ldpstats.cli`` is the command ``ldpstats``."""
 
-from ldpstats.cli.main import command
+from ldpstats.cli.program import command
 
 command()

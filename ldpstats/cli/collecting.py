@@ -35,7 +35,7 @@ from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.io.specifications import QUESTIONNAIRE, is_format, json_document
 from ldpstats.io.storage import checked_path, refusal, replacing, replacing_all
 from ldpstats.labels import as_labels
-from ldpstats.mechanisms.base import MECHANISMS
+from ldpstats.mechanisms.base import KINDS, kind_of
 from ldpstats.mechanisms.device import OfDevice
 from ldpstats.survey.analyses import privatize_sheets
 from ldpstats.survey.questionnaire import Questionnaire
@@ -515,7 +515,7 @@ def _mechanisms() -> dict[str, Callable[..., ldp.Mechanism]]:
     """The mechanisms that these options can specify, by their names on the command line."""
     found: dict[str, Callable[..., ldp.Mechanism]] = {
         re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower(): kind
-        for name, kind in MECHANISMS.items()
+        for name, kind in ((name, kind_of(name)) for name in KINDS)
         if all(f.name in _PARAMETERS or f.default is not f.empty for f in _parameters(kind))
     }
     return found | {"olh": ldp.OLH, "oue": _oue}

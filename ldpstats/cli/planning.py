@@ -31,7 +31,7 @@ from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, epsilon_text, on
 from ldpstats.models.plots import set_title, title_text
 from ldpstats.planning.choice import ratios
 from ldpstats.planning.losses import shares_text
-from ldpstats.planning.power import KINDS, contenders
+from ldpstats.planning.power_of_tests import KINDS, contenders
 
 __all__ = [
     "add_audit",

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ldpstats.clients import Client, Collector
-from ldpstats.mechanisms.base import MECHANISMS, Mechanism, check_document, read_mechanism
-from ldpstats.mechanisms.blocks import HadamardResponse, ProjectiveGeometryResponse, SubsetSelection
-from ldpstats.mechanisms.custom import CustomMechanism, Enumerated, Product, mixture, product
-from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
-from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
-from ldpstats.mechanisms.krr import KRR, ForcedResponse, Mangat, Observed, UnrelatedQuestion, Warner
-from ldpstats.mechanisms.lumped import LumpedUnary, lump
-from ldpstats.mechanisms.ordered import GeometricResponse, SquareWave
-from ldpstats.mechanisms.pum import PUM, PUMClient
-from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR, RAPPORClient
-from ldpstats.mechanisms.sensitive import URAP, URR, paired, withhold
-from ldpstats.mechanisms.unary import KRAPPOR
+if TYPE_CHECKING:
+    from ldpstats.clients import Client, Collector
+    from ldpstats.mechanisms.base import Mechanism
+    from ldpstats.mechanisms.blocks import (
+        HadamardResponse,
+        ProjectiveGeometryResponse,
+        SubsetSelection,
+    )
+    from ldpstats.mechanisms.custom import CustomMechanism, Enumerated, Product, mixture, product
+    from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
+    from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
+    from ldpstats.mechanisms.krr import (
+        KRR,
+        ForcedResponse,
+        Mangat,
+        Observed,
+        UnrelatedQuestion,
+        Warner,
+    )
+    from ldpstats.mechanisms.lumped import LumpedUnary as LumpedUnary
+    from ldpstats.mechanisms.lumped import lump
+    from ldpstats.mechanisms.ordered import GeometricResponse, SquareWave
+    from ldpstats.mechanisms.pum import PUM, PUMClient
+    from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR, RAPPORClient
+    from ldpstats.mechanisms.sensitive import URAP, URR, paired, withhold
+    from ldpstats.mechanisms.unary import KRAPPOR
 
 __all__ = [
     "KRAPPOR",
@@ -59,26 +73,36 @@ __all__ = [
     "withhold",
 ]
 
-_KINDS = (
-    *(
-        BooleanRAPPOR,
-        CustomMechanism,
-        DeviceMechanism,
-        ForcedResponse,
-        KRAPPOR,
-        KRR,
-        LumpedUnary,
-        Mangat,
-        ORAPPOR,
-        ORR,
-        RAPPOR,
-    ),
-    *(HadamardResponse, ProjectiveGeometryResponse, SubsetSelection),
-    *(GeometricResponse, Observed, Product, SquareWave, URAP, URR),
-    *(UnknownDevice, UnrelatedQuestion, Warner),
-)
-MECHANISMS |= {kind.__name__: kind for kind in _KINDS}
-"""What `mechanism_from_dict` reads, and the command line offers where its options suffice."""
+_HOMES = {  # and the modules of these, which are imported when one is first named
+    "base": "Mechanism",
+    "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
+    "custom": "CustomMechanism Enumerated Product mixture product",
+    "device": "DeviceMechanism UnknownDevice repeated",
+    "hashed": "OLH ORAPPOR ORR CandidateMap",
+    "krr": "KRR ForcedResponse Mangat Observed UnrelatedQuestion Warner",
+    "lumped": "LumpedUnary lump",
+    "ordered": "GeometricResponse SquareWave",
+    "pum": "PUM PUMClient",
+    "rappor": "RAPPOR BooleanRAPPOR RAPPORClient",
+    "sensitive": "URAP URR paired withhold",
+    "unary": "KRAPPOR",
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Client", "Collector"):
+        home = "ldpstats.clients"
+    elif name in _MODULES:
+        home = f"ldpstats.mechanisms.{_MODULES[name]}"
+    else:
+        raise AttributeError(f"module 'ldpstats.mechanisms' has no attribute {name!r}")
+    globals()[name] = getattr(import_module(home), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
@@ -86,8 +110,12 @@ def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
 
     Examples
     --------
+    >>> from ldpstats.mechanisms import KRR, mechanism_from_dict
     >>> spec = KRR(("a", "b"), epsilon=1.0).to_dict()
     >>> mechanism_from_dict(spec) == KRR(("a", "b"), epsilon=1.0)
     True
     """
-    return cast(Mechanism, read_mechanism(check_document(document)["mechanism"], document))
+    from ldpstats.mechanisms.base import check_document, read_mechanism
+
+    mechanism: Mechanism = read_mechanism(check_document(document)["mechanism"], document)
+    return mechanism

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import Field, fields, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -53,13 +54,14 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.samplers import SystemWords, Words, simulation_words
 
 __all__ = [
-    "MECHANISMS",
+    "KINDS",
     "Array",
     "Mechanism",
     "check_document",
     "check_theta",
     "in_words",
     "joined_labels",
+    "kind_of",
     "label_moments",
     "made_of",
     "other_bit",
@@ -636,16 +638,45 @@ def sums_of_bits(
 # -- Mechanisms by name: what reads a specification, of parts of others too -----------------------
 
 
-MECHANISMS: dict[str, Any] = {}
-"""The package's kinds of mechanisms by name; `ldpstats.mechanisms` lists them."""
+KINDS = {
+    "BooleanRAPPOR": "rappor",
+    "CustomMechanism": "custom",
+    "DeviceMechanism": "device",
+    "ForcedResponse": "krr",
+    "KRAPPOR": "unary",
+    "KRR": "krr",
+    "LumpedUnary": "lumped",
+    "Mangat": "krr",
+    "ORAPPOR": "hashed",
+    "ORR": "hashed",
+    "RAPPOR": "rappor",
+    "HadamardResponse": "blocks",
+    "ProjectiveGeometryResponse": "blocks",
+    "SubsetSelection": "blocks",
+    "GeometricResponse": "ordered",
+    "Observed": "krr",
+    "Product": "custom",
+    "SquareWave": "ordered",
+    "URAP": "sensitive",
+    "URR": "sensitive",
+    "UnknownDevice": "device",
+    "UnrelatedQuestion": "krr",
+    "Warner": "krr",
+}
+"""Mechanisms that a specification may name, and the modules of this folder that hold them."""
+
+
+def kind_of(name: str) -> Any:
+    """The class of mechanisms of this name."""
+    return getattr(import_module(f"ldpstats.mechanisms.{KINDS[name]}"), name)
 
 
 def read_mechanism(name: object, document: dict[str, Any]) -> Any:
     """Read the specification of a mechanism of this name."""
-    if not isinstance(name, str) or name not in MECHANISMS:
-        remedy = f"must be one of {', '.join(MECHANISMS)}; from_dict of its own class reads another"
+    if not isinstance(name, str) or name not in KINDS:
+        remedy = f"must be one of {', '.join(KINDS)}; from_dict of its own class reads another"
         raise InvalidArgument("mechanism", name, remedy)
-    return MECHANISMS[name].from_dict(document)
+    return kind_of(name).from_dict(document)
 
 
 # -- Labels of several answers or reports, joined to one ------------------------------------------

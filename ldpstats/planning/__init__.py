@@ -46,6 +46,18 @@ from ldpstats.planning.choice import (
     urr_l2,
 )
 from ldpstats.planning.dictionary import DictionaryPlan, plan_dictionary
+from ldpstats.planning.expected_precision import (
+    PersonalizedBound,
+    Precision,
+    crossover_epsilon,
+    effective_sample_size,
+    effective_sample_size_high_privacy,
+    effective_sample_size_low_privacy,
+    excess_ratio,
+    one_report_covariance,
+    personalized_bound,
+    precision,
+)
 from ldpstats.planning.goals import (
     CoefficientTest,
     GroupsTest,
@@ -90,19 +102,7 @@ from ldpstats.planning.losses import (
     urr_worst_l1,
     urr_worst_l2,
 )
-from ldpstats.planning.power import Detectable, minimum_detectable, power, sample_size
-from ldpstats.planning.precision import (
-    PersonalizedBound,
-    Precision,
-    crossover_epsilon,
-    effective_sample_size,
-    effective_sample_size_high_privacy,
-    effective_sample_size_low_privacy,
-    excess_ratio,
-    one_report_covariance,
-    personalized_bound,
-    precision,
-)
+from ldpstats.planning.power_of_tests import Detectable, minimum_detectable, power, sample_size
 
 __all__ = [
     "BestTheta",

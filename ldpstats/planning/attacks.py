@@ -23,7 +23,7 @@ from ldpstats.models.layout import (
     epsilon_text,
     rest_notes,
 )
-from ldpstats.planning.precision import (
+from ldpstats.planning.expected_precision import (
     METHODS,
     check_mechanism,
     expected_shares,

@@ -29,6 +29,12 @@ from ldpstats.models.plots import (
     set_title,
     title_text,
 )
+from ldpstats.planning.expected_precision import (
+    Precision,
+    check_mechanism,
+    expected_shares,
+    precision,
+)
 from ldpstats.planning.hashing import (
     Loss,
     probabilities,
@@ -39,7 +45,7 @@ from ldpstats.planning.hashing import (
     urr_rates,
 )
 from ldpstats.planning.losses import LOSSES, kinds, shares_text, urap_kinds, worst_loss
-from ldpstats.planning.power import (
+from ldpstats.planning.power_of_tests import (
     Curves,
     Kind,
     Objective,
@@ -48,7 +54,6 @@ from ldpstats.planning.power import (
     objective,
     report_bits,
 )
-from ldpstats.planning.precision import Precision, check_mechanism, expected_shares, precision
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -39,8 +39,8 @@ from ldpstats.models.dictionary.survey import (
     gram_mechanism,
     string_mechanism,
 )
+from ldpstats.planning.expected_precision import hashed_rates, report_variances
 from ldpstats.planning.hashing import krappor_rates, krr_rates
-from ldpstats.planning.precision import hashed_rates, report_variances
 
 __all__ = ["DictionaryPlan", "GramDesign", "Setting", "plan_dictionary"]
 

@@ -23,6 +23,7 @@ from ldpstats.labels import align, by_label, position
 from ldpstats.likelihood.regression import Multinomial, Ordered
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.regression.structure import covariates, outcome_of
+from ldpstats.planning.expected_precision import check_mechanism
 from ldpstats.planning.laws import (
     CoefficientLaw,
     CountTest,
@@ -36,7 +37,6 @@ from ldpstats.planning.laws import (
     response_channel,
 )
 from ldpstats.planning.losses import shares_text, table_text
-from ldpstats.planning.precision import check_mechanism
 
 __all__ = [
     "CoefficientTest",

@@ -21,7 +21,7 @@ from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.regression import Outcome, Predictors, predictors_of
 from ldpstats.likelihood.tallies import OwnTally, PathLaw
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.planning.precision import (
+from ldpstats.planning.expected_precision import (
     has_scores,
     one_report_covariance,
     one_report_variances,

@@ -15,8 +15,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli import main as cli
-from ldpstats.cli.main import main
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 
 pytestmark = pytest.mark.usefixtures("signals_heard")
 
@@ -115,7 +115,7 @@ def test_a_second_interruption_is_no_traceback(
 
 AT_THE_END = """
 import os, signal, sys, threading, time
-from ldpstats.cli.main import command
+from ldpstats.cli.program import command
 
 def interrupt():
     threading.main_thread().join()  # Python ends, and waits for this thread
@@ -136,7 +136,7 @@ def test_an_interruption_while_python_ends_is_no_traceback() -> None:
 
 INTERRUPTED = """
 import signal, sys
-from ldpstats.cli.main import main
+from ldpstats.cli.program import main
 
 def run(at):
     \"\"\"Interrupt at one of the lines that run; return how many there were, and the status.\"\"\"

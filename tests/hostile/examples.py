@@ -15,7 +15,7 @@ import pandas as pd
 import ldpstats as ldp
 from ldpstats import io
 from ldpstats.estimators import MLE
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 
 JOBS = ("nurse", "teacher", "driver")
 P3 = (0.5, 0.3, 0.2)

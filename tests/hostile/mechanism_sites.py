@@ -17,7 +17,7 @@ from hostile.examples import JOBS, RNG, Examples, Fresh, Site, rng, taken
 import ldpstats as ldp
 from ldpstats import datasets
 from ldpstats.estimators import EM, MLE, CvxpyMLE, Lasso, OneStep, PlainEM, Smoothed, Thresholded
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 
 
 def constructors(e: Examples) -> Iterator[Site]:

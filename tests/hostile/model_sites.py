@@ -9,7 +9,7 @@ import numpy as np
 from hostile.examples import JOBS, P3, RNG, Examples, Site, taken
 
 import ldpstats as ldp
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 
 
 def model_sites(e: Examples) -> Iterator[Site]:

@@ -17,7 +17,7 @@ import ldpstats as ldp
 from ldpstats import datasets, io, planning, privacy
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.estimators import EM
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)

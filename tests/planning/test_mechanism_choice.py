@@ -12,7 +12,7 @@ from shared.word_laws import names
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.planning.power import contenders
+from ldpstats.planning.power_of_tests import contenders
 
 JOBS = ("nurse", "cook", "driver")
 P = [0.5, 0.3, 0.2]

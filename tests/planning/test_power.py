@@ -13,7 +13,7 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats import planning
 from ldpstats.planning.laws import FormTest
-from ldpstats.planning.power import respondents_for_power
+from ldpstats.planning.power_of_tests import respondents_for_power
 
 JOBS = ("nurse", "cook", "driver")
 P3 = (0.5, 0.3, 0.2)

@@ -15,7 +15,7 @@ from ldpstats.sampling.samplers import simulation_words
 def test_short_arrays_do_not_import_numba():
     program = """
 import sys, numpy as np
-from ldpstats.sampling import words as randomness
+from ldpstats.sampling import samplers as randomness
 from ldpstats.sampling import packing, samplers
 for words in (randomness.system_words(), randomness.simulation_words(np.random.default_rng(1))):
     for n in (1, 5000):

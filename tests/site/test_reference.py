@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ldpstats.cli.main import _parser
+from ldpstats.cli.program import _parser
 
 REFERENCE = Path(__file__).parents[2] / "vignettes" / "reference"
 MODULES = [

@@ -14,7 +14,7 @@ import pandas as pd
 
 import ldpstats as ldp
 from ldpstats import datasets, planning
-from ldpstats.estimators.moments import unimodal
+from ldpstats.estimators.constraints import unimodal
 
 women = datasets.load_fair()
 marriage, affair = women["rate_marriage"], women["any_affair"]

@@ -27,7 +27,7 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import datasets
-from ldpstats.estimators.likelihood import OneStep
+from ldpstats.estimators import OneStep
 
 here = Path(globals().get("__file__", "notebook")).resolve()  # a notebook has no file
 homes = [folder for folder in here.parents if (folder / "benchmarks/studies").is_dir()]

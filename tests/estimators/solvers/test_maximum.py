@@ -12,7 +12,7 @@ from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.likelihood import maximise
 from ldpstats.estimators.solvers import LAST_STEP, STEP, certified_gap, newton, proximal_newton
 from ldpstats.kernels.bits import bit_mix, bit_sums

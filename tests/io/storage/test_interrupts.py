@@ -15,7 +15,7 @@ import pytest
 from shared.written_tables import names
 
 from ldpstats import io
-from ldpstats.cli import main as cli
+from ldpstats.cli import program as cli
 from ldpstats.io import storage as commits
 from ldpstats.io import storage as interrupts
 
@@ -91,7 +91,7 @@ def test_a_fork_removes_nothing_of_its_parent(tmp_path: Path) -> None:
         assert temporary.exists()
 
 
-COMMAND = [sys.executable, "-c", "from ldpstats.cli.main import command; command()"]
+COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import command; command()"]
 SPEC = "--mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec spec.json"
 PRIVATIZE = ["privatize", "answers.csv", "reports.csv", "--column", "job", *SPEC.split()]
 

@@ -19,7 +19,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.estimators import moments as cons
+from ldpstats.estimators import constraints as cons
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)

@@ -31,9 +31,7 @@ from ldpstats.mechanisms.hashed import OLH
 from ldpstats.mechanisms.krr import KRR, Observed, Warner
 from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.models.layout import one_line
-from ldpstats.planning.goals import Goal, IndependenceTest, Ray
-from ldpstats.planning.laws import PlannedTest
-from ldpstats.planning.precision import (
+from ldpstats.planning.expected_precision import (
     check_mechanism,
     effect_of_design,
     expected_shares,
@@ -45,6 +43,8 @@ from ldpstats.planning.precision import (
     standard_errors,
     widths,
 )
+from ldpstats.planning.goals import Goal, IndependenceTest, Ray
+from ldpstats.planning.laws import PlannedTest
 
 __all__ = [
     "KINDS",
