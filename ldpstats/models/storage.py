@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import positive_integer
 from ldpstats.clients.device import check_fingerprint
@@ -147,7 +146,24 @@ class Stored(Tabulated):
 
     def _contradiction(self) -> str:
         """What cannot stand beside the rest, in words; "" if nothing."""
-        return _outside(self._coefficients())
+        frame = self._coefficients()
+        estimate, lower, upper = (
+            frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
+        )
+        if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
+            return "it holds an infinite number"
+        linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
+        width = upper - lower
+        # the interval is that of the linear estimate; another one is near it
+        off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
+        inside = np.abs(off[0]) <= _ROUNDING
+        inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
+        good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
+        if good.all():
+            return ""
+        row = int(np.argmin(good))
+        ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
+        return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"
 
     @classmethod
     def _check(cls, document: object) -> None:
@@ -184,24 +200,3 @@ class Stored(Tabulated):
         except (RecursionError, TypeError, ValueError) as error:
             raise InvalidArgument("text", text, f"is not JSON ({error})") from None
         return cls.from_dict(document)
-
-
-def _outside(frame: pd.DataFrame) -> str:
-    """An estimate that is not where its interval is, in words; "" if there is none."""
-    estimate, lower, upper = (
-        frame[name].to_numpy(float) for name in ("estimate", "lower", "upper")
-    )
-    if np.isinf(frame[["estimate", "std_error", "lower", "upper"]].to_numpy(float)).any():
-        return "it holds an infinite number"
-    linear = frame["linear"].to_numpy(float) if "linear" in frame else estimate
-    width = upper - lower
-    # the interval is that of the linear estimate; another one is near it
-    off = [np.clip(linear, lower, upper) - linear, estimate - np.clip(estimate, lower, upper)]
-    inside = np.abs(off[0]) <= _ROUNDING
-    inside |= (linear < 0.0) | (linear > 1.0)  # the interval is cut to [0, 1]
-    good = np.isnan(width) | ((width >= 0.0) & inside & (np.abs(off[1]) <= width + _ROUNDING))
-    if good.all():
-        return ""
-    row = int(np.argmin(good))
-    ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
-    return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"
