@@ -1,4 +1,8 @@
-"""Checks of single arguments, each with the message a caller needs."""
+"""Checks of single arguments, each with the message a caller needs; numbers and text elsewhere.
+
+Then names that people misspell, numbers and arrays in JSON documents, and text in HTML, LaTeX and a
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -331,10 +335,7 @@ def number_from_json(value: float | str) -> float:
 
 
 def array_to_json(values: Array, symmetric: bool = False) -> Any:
-    """An array of float64 or int64, of any shape, in JSON types; see the module's docstring.
-
-    Of a `symmetric` matrix half of the entries are enough.
-    """
+    """An array of float64 or int64 in JSON types; half of the entries of a `symmetric` matrix."""
     if values.size <= _LISTED:
         return values.tolist() if np.isfinite(values).all() else _named(values)
     document: dict[str, Any] = {"shape": list(values.shape)}

@@ -164,4 +164,4 @@ def test_other_columns_are_left_to_others(cells: list[Any]) -> None:
 def test_text_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     reports, cells = written("unary")
     monkeypatch.setattr(texts, "_ROWS", 700)
-    assert np.array_equal(formats.parse_bits("answer", cells, 9), reports.y)
+    assert np.array_equal(formats.BitFormat(9).parse("answer", cells), reports.y)
