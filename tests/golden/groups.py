@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from golden import calls, commands
+from golden import calls, commands, more
 from golden.plain import EXACT, differences, longer, shorter
 
 RECORD = Path(__file__).parent / "record"
 # entries that differ from one processor to another: Markov chains, the order of candidates whose
 # evidence is the same, and a statistic of nine digits; without EXACT only their structure counts
 UNSTEADY = re.compile(
-    r"^(posteriors: |commands_others: discover|calls: ("
+    r"^(posteriors: |arguments: posterior|commands_others: discover|calls: ("
     r".*[pP]osterior|DictionaryModel\.fit|DictionaryResults\.from|dictionary$|"
     r"RegressionResults\.score_test Logit))"
 )
@@ -25,6 +25,7 @@ Entries = Iterable[tuple[str, Any]]
 FAST: dict[str, Callable[[], Entries]] = {
     "exported": calls.exported,
     "documents": calls.documents,
+    "samples": more.samples,
     "mechanisms": partial(calls.of_family, "mechanisms"),
     "plans": partial(calls.of_family, "plans"),
     "collecting": partial(calls.of_family, "collecting"),
@@ -40,6 +41,9 @@ FAST: dict[str, Callable[[], Entries]] = {
 SLOW: dict[str, Callable[[], Entries]] = {
     "regressions": partial(calls.of_family, "regressions"),
     "posteriors": partial(calls.of_family, "posteriors"),
+    "fits": more.fits,
+    "tables_of_engines": more.tables,
+    "arguments": more.arguments,
     "plots": calls.plots,
     "programs_slow": partial(calls.programs, 4, 6),
     "commands_fit": partial(commands.commands, ("fit",)),

@@ -146,7 +146,7 @@ def text(words: str, most: int = LONG) -> str:
     """
     for folder, name in _masks:
         words = words.replace(folder, name)
-    words = re.sub(r"0x[0-9a-f]{6,}", "0x...", words)
+    words = re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", words)
     words = re.sub(r"array\(\[.*?\](, dtype=\w+)?\)", "array(...)", words, flags=re.DOTALL)
     words = re.sub(r"(?<![\w.])-?(\d(\.\d+)?e-1[2-9]|0\.0+e\+00)\b", "<tiny>", words)
     if len(words) <= most:
@@ -271,9 +271,10 @@ def _table(frame: pd.DataFrame) -> dict[str, Any]:
 def _object(value: Any, depth: int) -> Any:
     kind = type(value)
     if hasattr(value, "as_text") and hasattr(value, "as_html"):
-        forms = {"text": text(value.as_text())}
+        forms: dict[str, Any] = {"text": text(value.as_text())}
         if depth >= 0:
-            forms |= {"html": text(value.as_html(), 500), "latex": text(value.as_latex(), 500)}
+            forms["html"] = scene("html", lambda: text(value.as_html(), 500))
+            forms["latex"] = scene("latex", lambda: text(value.as_latex(), 500))
         return forms
     if kind.__module__.startswith("matplotlib."):
         return drawing(value)

@@ -8,12 +8,11 @@ import time
 import warnings
 from pathlib import Path
 
-os.environ.setdefault("MPLBACKEND", "Agg")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path[:0] = [str(Path(__file__).parents[i]) for i in (1, 2)]
-
 
 def main(names: list[str]) -> None:
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.path[:0] = [str(Path(__file__).parents[i]) for i in (1, 2)]
     from golden.groups import GROUPS, write
 
     warnings.simplefilter("ignore")
