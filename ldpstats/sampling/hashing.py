@@ -68,19 +68,19 @@ def _column(name: str, values: object) -> Any:
 
 def _utf8(name: str, column: Any) -> list[bytes]:
     """The UTF-8 bytes of each entry, one at a time, with a message for the first without them."""
-    found: list[bytes] = []
+    texts: list[bytes] = []
     try:
         for value in column:
             if not isinstance(value, str):
                 break
-            found.append(str.encode(value, "utf-8"))
+            texts.append(str.encode(value, "utf-8"))
         else:
-            return found
+            return texts
     except UnicodeEncodeError:
         remedy = "has a lone surrogate, and so no UTF-8 form: read the text in its own encoding"
     except UnicodeDecodeError:  # a column of Arrow bytes that claim to be text
         raise InvalidArgument(
-            f"{name}[{len(found)}]", "bytes", "are not UTF-8: read the text in its own encoding"
+            f"{name}[{len(texts)}]", "bytes", "are not UTF-8: read the text in its own encoding"
         ) from None
     else:
         missing = value is None or value is pd.NA or value is pd.NaT
@@ -90,7 +90,7 @@ def _utf8(name: str, column: Any) -> list[bytes]:
             if missing
             else "values of an open alphabet are strings: convert with .astype(str)"
         )
-    raise InvalidArgument(f"{name}[{len(found)}]", value, remedy)
+    raise InvalidArgument(f"{name}[{len(texts)}]", value, remedy)
 
 
 def _hash_buffers(column: Any) -> U64 | None:
@@ -174,13 +174,6 @@ def keys(n_cohorts: int, n_hashes: int) -> U64:
     return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
 
 
-def _keys_of(n_cohorts: int, n_hashes: int, only: int | None) -> U64:
-    """Keys of all cohorts, shape (C, h), or of one, (1, h)."""
-    if only is None:
-        return keys(n_cohorts, n_hashes)
-    return _keys(np.array([[only]], dtype=np.uint64), n_hashes)
-
-
 def _keys(cohort: U64, n_hashes: int) -> U64:
     """Keys of cohorts, shape (n, 1), and all hashes; shape (n, h)."""
     j: U64 = np.arange(n_hashes, dtype=np.uint64)
@@ -242,7 +235,17 @@ def own_cells(
 ) -> npt.NDArray[np.int64]:
     """Cells of respondents, each in her own cohort: step 4 of the specification."""
     hashes = _checked_hashes(hashes)
-    numbers = _checked_cohorts(cohort, hashes.size)
+    array, n = np.asarray(cohort), hashes.size
+    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+        raise InvalidArgument(
+            "cohort",
+            f"array of {array.dtype}, shape {array.shape}",
+            f"must be integers of shape ({n},), one for each respondent",
+        )
+    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
+        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
+        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
+    numbers = array.astype(np.uint64)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     if not repaid("hashing", hashes.size * n_hashes * _CELL):
@@ -257,25 +260,15 @@ def own_cells(
     return out
 
 
-def _checked_cohorts(cohort: npt.ArrayLike, n: int) -> U64:
-    array = np.asarray(cohort)
-    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
-        raise InvalidArgument(
-            "cohort",
-            f"array of {array.dtype}, shape {array.shape}",
-            f"must be integers of shape ({n},), one for each respondent",
-        )
-    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
-        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
-        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
-    return array.astype(np.uint64)
-
-
 def permuted_cells(
     size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
 ) -> Array:
     """Cells of the values of a closed alphabet in every cohort: step 5 of the specification."""
-    size, K = positive_integer("size", size), _keys_of(n_cohorts, n_hashes, only)
+    size = positive_integer("size", size)
+    if only is None:
+        K = keys(n_cohorts, n_hashes)
+    else:
+        K = _keys(np.array([[only]], dtype=np.uint64), n_hashes)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], size, K.shape[1], n_cells)
     values = np.arange(size, dtype=np.uint64)
@@ -288,8 +281,7 @@ def permuted_cells(
 def distinct_cells(cells: Array, n_cells: int) -> Array:
     """Name each cell of a value once: of equal ones among h the first stays, others become m.
 
-    A bit is set once however many hashes name it. The entry m, one beyond the last cell, stands
-    for no cell.
+    A bit is set once however many hashes name it; the entry m stands for no cell.
     """
     n_hashes = cells.shape[-1]
     if n_hashes == 1:
