@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["GroupedModel", "GroupedResults"]
+
+Table = TypeVar("Table")  # a Series or a DataFrame
 
 
 class GroupedModel:
@@ -452,12 +454,12 @@ class GroupedResults(Stored, Presented):
     @property
     def params(self) -> pd.Series[float]:
         """Estimated frequencies by group and category."""
-        return self._series([fit.params for fit in self.fits])
+        return self._stacked([fit.params for fit in self.fits])
 
     @property
     def bse(self) -> pd.Series[float]:
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        return self._series([fit.bse for fit in self.fits])
+        return self._stacked([fit.bse for fit in self.fits])
 
     @names_alpha
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
@@ -485,12 +487,12 @@ class GroupedResults(Stored, Presented):
         if isinstance(method, str) and method in ("profile", "bootstrap"):
             remedy = "needs the data: fit one group by FrequencyModel"
             raise InvalidArgument("method", method, remedy)
-        return self._frame([fit.conf_int(alpha, **how) for fit in self.fits])
+        return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
-        return self._frame([fit.summary_frame(alpha) for fit in self.fits])
+        return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
 
     # -- ordered answers -------------------------------------------------------------------
 
@@ -506,7 +508,7 @@ class GroupedResults(Stored, Presented):
     @names_alpha
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
-        return self._frame([fit.cumulative(alpha) for fit in self.fits])
+        return self._stacked([fit.cumulative(alpha) for fit in self.fits])
 
     @names_alpha
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
@@ -599,7 +601,7 @@ class GroupedResults(Stored, Presented):
     @property
     def tvalues(self) -> pd.Series[float]:
         """Unconstrained estimates over their standard errors."""
-        return self._series([fit.tvalues for fit in self.fits])
+        return self._stacked([fit.tvalues for fit in self.fits])
 
     @property
     def _subject(self) -> str:
@@ -714,17 +716,13 @@ class GroupedResults(Stored, Presented):
         where = {"category": category, "ax": ax, "figure": figure}
         return plot_by_group(frames, alpha, self.name, self.by, sizes, **where, **how)
 
-    @property
-    def _rows(self) -> pd.MultiIndex:
-        """Every category of every group."""
-        return stacked_index(self.labels, self.categories, self.by, self.name)
-
-    def _series(self, parts: list[pd.Series[Any]]) -> pd.Series[float]:
-        stacked: pd.Series[float] = pd.concat(parts).set_axis(self._rows)
+    def _stacked(self, parts: list[Table]) -> Table:
+        """Series, or frames, of the groups with a row for every category of every group."""
+        both: Any = pd.concat(parts)  # type: ignore[arg-type]
+        stacked: Table = both.set_axis(
+            stacked_index(self.labels, self.categories, self.by, self.name)
+        )
         return stacked
-
-    def _frame(self, parts: list[pd.DataFrame]) -> pd.DataFrame:
-        return pd.DataFrame(pd.concat(parts).set_axis(self._rows, axis=0))
 
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.labels, self.by)

@@ -190,21 +190,17 @@ def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
     """Labels as they are shown, longer or numbered where what tells them apart was left out."""
     labels = list(labels)
     shown = [one_line(label, longest) for label in labels]
-    for room in (2 * longest, 4 * longest):
-        again = _alike(shown)
-        shown = [one_line(labels[i], room) if i in again else text for i, text in enumerate(shown)]
-    for i in sorted(_alike(shown)):
-        number = i + 1
-        while f"{shown[i]} ({number})" in shown:
-            number += len(shown)
-        shown[i] = f"{shown[i]} ({number})"
+    for room in (2 * longest, 4 * longest, 0):
+        times = Counter(shown)
+        for i in [i for i, text in enumerate(shown) if times[text] > 1]:
+            if room:
+                shown[i] = one_line(labels[i], room)
+                continue
+            number = i + 1
+            while f"{shown[i]} ({number})" in shown:
+                number += len(shown)
+            shown[i] = f"{shown[i]} ({number})"
     return shown
-
-
-def _alike(shown: list[str]) -> set[int]:
-    """Positions of the texts that occur more than once."""
-    times = Counter(shown)
-    return {i for i, text in enumerate(shown) if times[text] > 1}
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:

@@ -246,15 +246,12 @@ class AssociationMatrix(Stored, Tabulated):
         remedy = f"must be two different names of {list(self.names)}"
         if not isinstance(names, tuple) or len(names) != 2 or names[0] == names[1]:
             raise InvalidArgument("names", names, remedy)
-        both = sorted(names, key=lambda name: self._place(name))
+        both = sorted(names, key=lambda name: self.names.index(one_of("names", name, self.names)))
         for pair in self.pairs:
             if pair.names == tuple(both):
                 return pair
         reason = next(why for *who, why in self.failed if who == both)
         raise NotAvailable(f"{' and '.join(both)} could not be fitted: {reason}")
-
-    def _place(self, name: object) -> int:
-        return self.names.index(one_of("names", name, self.names))
 
     # -- matrices ----------------------------------------------------------------------------
 

@@ -542,8 +542,17 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     if not texts or not all(t.strip() for t in texts):
         raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
     quoted = any("p[" in t for t in texts)
-    if not quoted:
-        _refuse_ambiguous(texts, categories)
+    if not quoted:  # a label may as well be a number or an expression in other labels
+        labels = {v for v in categories if isinstance(v, str)}
+        sizes = {len(label) for label in labels}
+        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
+            if _is_expression(label, labels):
+                raise InvalidArgument(
+                    "hypothesis",
+                    texts[0] if len(texts) == 1 else texts,
+                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
+                    f"expression; write p[{label}], and p[...] around every other label",
+                )
     names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
     places = dict(zip(names, range(len(names)), strict=True))
     if len(places) < len(names):  # 1 and "1", say
@@ -575,20 +584,6 @@ def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> s
     """The names that are somewhere in a text: looked up by every part of it of a name's length."""
     parts = (text[i : i + n] for n in lengths for i in range(len(text) - n + 1))
     return {part for part in parts if part in names}
-
-
-def _refuse_ambiguous(texts: list[str], categories: pd.Index[Any]) -> None:
-    """Refuse text in which a label may as well be a number or an expression in other labels."""
-    labels = {v for v in categories if isinstance(v, str)}
-    lengths = {len(label) for label in labels}
-    for label in sorted(set().union(*(_occurring(t, labels, lengths) for t in texts))):
-        if _is_expression(label, labels):
-            raise InvalidArgument(
-                "hypothesis",
-                texts[0] if len(texts) == 1 else texts,
-                f"is ambiguous: {label!r} is a label, but also reads as a number or an "
-                f"expression; write p[{label}], and p[...] around every other label",
-            )
 
 
 def _is_expression(text: str, labels: set[str]) -> bool:

@@ -134,7 +134,8 @@ class Reports:
         Reports have no index: of a Series only the values count, in their order.
         `n_missing` of the selection is zero: who gave no answer is in no row.
         """
-        n, chosen = len(self), rows
+        n = len(self)
+        chosen: Any = rows
         if isinstance(rows, slice):
             check_slice("rows", rows, n)
         else:
@@ -265,7 +266,9 @@ class Counts:
         if mechanism.n_bits:
             raise NotAvailable(_NO_LABELS.format(mechanism))
         shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
-        cells = cell_numbers(self.y, self.cohort, mechanism.n_outputs)
+        cells = self.y  # of all cohorts, one after the other
+        if self.cohort is not None:
+            cells = self.cohort * np.int64(mechanism.n_outputs) + self.y
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
         return total.astype(np.int64).reshape(shape)
 
@@ -590,11 +593,6 @@ def checked_ids(name: str, ids: object, n: int) -> pd.Series[Any]:
 _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
 
 
-def cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
-    """One number for each label of each cohort, cohort by cohort."""
-    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
-
-
 def bit_sums(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
 ) -> tuple[Array, Array]:
@@ -611,7 +609,8 @@ def _merged(
     """Merge equal reports, n of each (None: one), and drop those with count zero."""
     if y.ndim == 1:
         labels = mechanism.n_outputs
-        numbers, most = cell_numbers(y, cohort, labels), labels * max(mechanism.n_cohorts, 1)
+        numbers = y if cohort is None else cohort * np.int64(labels) + y
+        most = labels * max(mechanism.n_cohorts, 1)
         if most > _MOST_CELLS:  # too many to count in an array
             cells, group = np.unique(numbers, return_inverse=True)
             total = np.bincount(group, weights=n, minlength=cells.size)
@@ -678,23 +677,13 @@ def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
 class Source(Protocol):
     """What counts need to know of the mechanism that made them."""
 
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def n_bits(self) -> int: ...
-    @property
-    def n_outputs(self) -> int: ...
-    @property
-    def n_cohorts(self) -> int: ...
-    @property
-    def cohort_parts(self) -> tuple[Any, ...]: ...  # of a device of cohorts
-    @property
-    def is_separable(self) -> bool: ...
-    @property
-    def format(self) -> Any: ...  # a ReportFormat: a BitFormat where reports are bits
-    def parse(self, name: str, labels: object, cohort: object = None) -> Any: ...
-    def no_counts(self) -> Any: ...
-    def __str__(self) -> str: ...
+    fingerprint: str
+    n_bits: int
+    n_outputs: int
+    n_cohorts: int
+    cohort_parts: tuple[Any, ...]  # of a device of cohorts
+    is_separable: bool
+    format: Any  # a ReportFormat: a BitFormat where reports are bits
 
 
 def check_mechanism(name: str, mechanism: object) -> None:
@@ -807,8 +796,10 @@ def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
             if mask.dtype != bool or mask.ndim != 1:
                 raise InvalidArgument(name, both[1], remedy)
             if len(reports) not in (int(mask.sum()), mask.size):
-                sizes = f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size}"
-                remedy = f"{sizes} rows have one: pass the mask of these reports"
+                remedy = (
+                    f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
+                )
+                remedy += " have one: pass the mask of these reports"
                 raise InvalidArgument(name, "mask", remedy)
         pairs.append((reports, mask))
     sizes = [len(reports if mask is None else mask) for reports, mask in pairs]

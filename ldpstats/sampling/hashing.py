@@ -51,11 +51,11 @@ _STRING, _CELL = 1e-6, 2e-8  # seconds that hashlib needs for a string, and nump
 def hash_strings(name: str, values: object) -> U64:
     """Hashes of strings to 64 bits: step 1 of the specification."""
     column = _column(name, values)
-    if len(column) >= _MANY_STRINGS:
-        hashes = _hash_buffers(column)
-        if hashes is not None:
-            return hashes
-    return _hash_texts(_utf8(name, column))
+    strings = _arrow_strings(column) if len(column) >= _MANY_STRINGS else None
+    if strings is None:
+        return _hash_texts(_utf8(name, column))
+    chunks = getattr(strings, "chunks", [strings])
+    return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
 
 
 def _column(name: str, values: object) -> Any:
@@ -93,27 +93,6 @@ def _utf8(name: str, column: Any) -> list[bytes]:
     raise InvalidArgument(f"{name}[{len(texts)}]", value, remedy)
 
 
-def _hash_buffers(column: Any) -> U64 | None:
-    """Hashes from the buffers of an Arrow array; None if some entry is not a string in UTF-8."""
-    import pyarrow as pa
-
-    if isinstance(column, np.ma.MaskedArray):
-        return None
-    try:
-        strings = _arrow_strings(column)
-        if strings is None:
-            return None
-        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
-        strings = strings.cast(pa.large_string())
-        strings.validate(full=True)
-    except (UnicodeError, pa.ArrowException):
-        return None
-    if strings.null_count:
-        return None
-    chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
-    return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
-
-
 def _hash_chunk(strings: Any) -> U64:
     """Hashes of an Arrow array of valid strings; of each distinct one once, where many repeat."""
     first = strings[:_FIRST]
@@ -140,21 +119,33 @@ def _hash_texts(texts: Iterable[Any]) -> U64:
 
 
 def _arrow_strings(column: Any) -> Any:
-    """The column as an Arrow array of some type of strings; None if it may hold anything else."""
+    """The column as an Arrow array of valid strings; None if some entry is not one, in UTF-8."""
     import pyarrow as pa
 
-    dtype = None if isinstance(column, list | tuple) else column.dtype
-    if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
-        kind = dtype.pyarrow_dtype
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
-        return pa.array(column) if any(is_kind(kind) for is_kind in kinds) else None
-    fixed = isinstance(column, np.ndarray) and column.dtype != object
-    if fixed or isinstance(dtype, pd.CategoricalDtype):
-        column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
-    if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
+    if isinstance(column, np.ma.MaskedArray):
         return None
-    return pa.array(column, type=pa.large_string())
+    dtype = None if isinstance(column, list | tuple) else column.dtype
+    try:
+        if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
+            kind = dtype.pyarrow_dtype
+            kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+            kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+            if not any(is_kind(kind) for is_kind in kinds):
+                return None
+            strings = pa.array(column)
+        else:
+            fixed = isinstance(column, np.ndarray) and column.dtype != object
+            if fixed or isinstance(dtype, pd.CategoricalDtype):
+                column = np.asarray(column, dtype=object)  # pyarrow would cut numpy's at a NUL
+            if pd.api.types.infer_dtype(column, skipna=False) != "string":  # it would take bytes
+                return None
+            strings = pa.array(column, type=pa.large_string())
+        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
+        strings = strings.cast(pa.large_string())
+        strings.validate(full=True)
+    except (UnicodeError, pa.ArrowException):
+        return None
+    return None if strings.null_count else strings
 
 
 def mix64(z: U64) -> U64:

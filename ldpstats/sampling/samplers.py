@@ -337,26 +337,20 @@ def integer_rows(Q: npt.ArrayLike, rounding: Literal["down", "up"] = "down") -> 
     for x in np.flatnonzero(~(np.abs(matrix.sum(axis=1) - 1) <= 1e-9)):
         raise InvalidArgument("Q", Q, f"must have rows that sum to one; row {x} does not")
     outputs = tuple(np.flatnonzero(row) for row in matrix)
-    return IntegerRows(
-        outputs, tuple(_upper(row, rounding)[y] for row, y in zip(matrix, outputs, strict=True))
-    )
-
-
-def _upper(row: npt.NDArray[np.float64], rounding: str) -> U64:
-    """Return the inclusive cumulative weights of a row of probabilities, zeros included.
-
-    The work is that of the whole row: its time does not tell how many outputs a true value has.
-    """
-    largest = int(np.argmax(row))
-    made = row > 0
-    row = row.copy()
-    row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
-    exact = np.ldexp(row, 64)
-    weights = (np.floor(exact) if rounding == "down" else np.ceil(exact)).astype(np.uint64)
-    weights = np.maximum(weights, made.astype(np.uint64))
-    weights[largest] = 0
-    weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
-    return np.cumsum(weights, dtype=np.uint64) - np.uint64(1)
+    upper: list[U64] = []
+    # the work is that of the whole row: its time does not tell how many outputs a true value has
+    for probabilities, kept in zip(matrix, outputs, strict=True):
+        largest = int(np.argmax(probabilities))
+        made = probabilities > 0
+        row = probabilities.copy()
+        row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
+        exact = np.ldexp(row, 64)
+        weights = (np.floor(exact) if rounding == "down" else np.ceil(exact)).astype(np.uint64)
+        weights = np.maximum(weights, made.astype(np.uint64))
+        weights[largest] = 0
+        weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
+        upper.append((np.cumsum(weights, dtype=np.uint64) - np.uint64(1))[kept])
+    return IntegerRows(outputs, tuple(upper))
 
 
 def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
@@ -871,13 +865,13 @@ def realised_bits_raised(own: list[int], other: list[int], told: int, others: in
     ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
     ratios = []
     for x in range(S):
-        (a, b), rivals = each[x][0], [each[z][1] for z in ranked if z != x][:1]
+        (p, q), rivals = each[x][0], [each[z][1] for z in ranked if z != x][:1]
         rivals += [rest] * (others > 0)
-        ratios.append(max((log_ratio(a * d, b * c) for c, d in rivals), default=0.0))
+        ratios.append(max((log_ratio(p * s, q * r) for r, s in rivals), default=0.0))
     last = 0.0
     if others and S:
-        c, d = each[ranked[0]][1]
-        last = log_ratio(left * d, CERTAIN * c)
+        smaller = each[ranked[0]][1]
+        last = log_ratio(left * smaller[1], CERTAIN * smaller[0])
     return np.asarray(np.maximum([*ratios, last], 0.0))
 
 

@@ -219,29 +219,10 @@ class Answers:
         """
         if not self.complete and (len(R) * self.p.size) ** 2 > _MOST_PRODUCTS:
             return None
-        p = self._restricted(R, value)
-        listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
-        parts = [(u, law(p), n) for (u, law), n in listed]
-        V = np.zeros((len(R), len(R)))
-        if self.complete:
-            for u, m, n in parts:
-                centred = u - (u @ m)[:, None]
-                V += (centred * m) @ centred.T / n
-            return ReportSums(V, parts)
-        means = [self.moments(row)[:, :2] @ p for row in R]
-        for i, j in combinations_with_replacement(range(len(R)), 2):
-            square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
-            spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
-            V[i, j] = V[j, i] = float((spread / self.nobs).sum())
-        return ReportSums(V, parts)
-
-    def _restricted(self, R: Array, value: Array) -> Array:
-        """The likeliest frequencies, shape (k,), with ``R p = value``; as near as is possible.
-
-        Newton's steps for the multipliers.
-        """
         p = np.maximum(self.p, 0.5 / float(self.nobs.sum()))  # half a report of each at least
         p, G = p / p.sum(), R - value[:, None]
+        # Newton's steps for the multipliers of the likeliest frequencies with R p = value; as near
+        # as is possible
         multipliers = np.zeros(len(R))
         for _ in range(_RESTRICTING):
             weight = 1.0 + multipliers @ G
@@ -256,8 +237,22 @@ class Answers:
             multipliers = multipliers + size * step
             if np.abs(step @ G).max() < _EDGE:
                 break
-        found = p / (1.0 + multipliers @ G)
-        return np.asarray(found / found.sum())
+        p = p / (1.0 + multipliers @ G)
+        p = np.asarray(p / p.sum())
+        listed = zip(self.reports(R), self.nobs.astype(int).tolist(), strict=True)
+        parts = [(u, law(p), n) for (u, law), n in listed]
+        V = np.zeros((len(R), len(R)))
+        if self.complete:
+            for u, m, n in parts:
+                centred = u - (u @ m)[:, None]
+                V += (centred * m) @ centred.T / n
+            return ReportSums(V, parts)
+        means = [self.moments(row)[:, :2] @ p for row in R]
+        for i, j in combinations_with_replacement(range(len(R)), 2):
+            square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
+            spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
+            V[i, j] = V[j, i] = float((spread / self.nobs).sum())
+        return ReportSums(V, parts)
 
 
 def known_answers(

@@ -482,7 +482,7 @@ class FrequencyResults(CategoryResults):
         # the ratio is r where (1 - v) sum first - v sum second is zero, with v = r / (1 + r)
         R = np.zeros((2, self.linear.estimate.size))
         R[0, above] = R[1, below] = 1.0
-        law = laws_between(self.linear, self.laws, *R, self.answers)
+        law = laws_between(self.linear, self.laws, R[0], R[1], self.answers)
         rows, estimate, V = self.linear.restricted(R)
         num, den = (float(x) for x in rows @ estimate)
         if law is None:

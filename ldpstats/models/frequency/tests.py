@@ -116,7 +116,19 @@ def _check_of(
     if check is Check.NEGATIVE:
         return _negative_fit(problem)
     if check is Check.ONES:
-        return _ones_fit(counts)
+        # the number of ones in a report, or in all, whose law is free of p
+        mechanism = counts.mechanism
+        if isinstance(counts, Counts):  # patterns tell more than their sums
+            ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
+            histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
+            statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
+            law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
+            pvalue = goodness.popcount_pvalue(float(statistic), *law)
+            how = "chi-square of the number of ones in a report, p-value by its moments"
+            return TestResult(_NULL, float(statistic), float(df), pvalue, how)
+        total = int(counts.ones.sum())
+        z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
+        return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
     if check is Check.CELLS:
         # squared residuals of hashed cells against the sum that privacy's noise alone would make
         misfit = problem.misfit()
@@ -135,22 +147,6 @@ def _check_of(
         return None
     z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
     return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
-
-
-def _ones_fit(counts: Counts | BitCounts) -> TestResult:
-    """The number of ones in a report, or in all, whose law is free of p."""
-    mechanism = counts.mechanism
-    if isinstance(counts, Counts):  # patterns tell more than their sums
-        ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
-        histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
-        statistic, df = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
-        law = counts.nobs, mechanism.k, mechanism.p1, mechanism.p0
-        pvalue = goodness.popcount_pvalue(float(statistic), *law)
-        how = "chi-square of the number of ones in a report, p-value by its moments"
-        return TestResult(_NULL, float(statistic), float(df), pvalue, how)
-    total = int(counts.ones.sum())
-    z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
 def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
@@ -371,8 +367,8 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     counted: list[list[OwnCounts] | None] = []  # that an estimate is an affine function of
     noise = []  # variances of an estimate that is none
     for side in sides:
-        own = [counts for problem in side if (counts := problem.own_counts()) is not None]
-        counted.append(own if len(own) == len(side) else None)
+        binomial = [counts for problem in side if (counts := problem.own_counts()) is not None]
+        counted.append(binomial if len(binomial) == len(side) else None)
     if not any(counted):
         return np.arange(p.size)
     for own, side in zip(counted, sides, strict=True):
