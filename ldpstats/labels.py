@@ -666,6 +666,8 @@ Objects = npt.NDArray[np.object_]
 MANY = 1 << 12
 """Columns of fewer values do not pay for importing Arrow."""
 
+_POLARS = ("String", "Categorical")
+
 
 def factorized(values: object, labels: pd.Index[Any]) -> tuple[DistinctCodes, Objects] | None:
     """Codes of a column, (n,), -1 where missing, and the values that they stand for.
@@ -678,31 +680,26 @@ def factorized(values: object, labels: pd.Index[Any]) -> tuple[DistinctCodes, Ob
         if n < MANY:
             return None
         known = 4 * len(labels) < n and labels.inferred_type == "string"
-        return _encoded(values, labels.to_numpy(dtype=object) if known else None)
+        likely = labels.to_numpy(dtype=object) if known else None
+        if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
+            if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
+                array: Any = values.array
+                return arrow_text(array.__arrow_array__(), likely)
+            return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
+        if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
+            if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:
+                return _of_unicode(values, likely)
+            return _of_objects(values, likely) if values.dtype == object else None
+        column: Any = values
+        kind = type(values).__module__.partition(".")[0]
+        if kind == "polars" and type(values).__name__ == "Series":
+            return arrow_text(column.to_arrow(), likely) if str(column.dtype) in _POLARS else None
+        arrow: Any = sys.modules.get("pyarrow")
+        if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
+            return arrow_text(values, likely)
+        return None
     except Exception:  # half of a surrogate pair; and somebody else's object may raise anything
         return None
-
-
-def _encoded(values: Any, likely: Objects | None) -> tuple[DistinctCodes, Objects] | None:
-    if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
-        if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
-            array: Any = values.array
-            return arrow_text(array.__arrow_array__(), likely)
-        return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
-    if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
-        if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:
-            return _of_unicode(values, likely)
-        return _of_objects(values, likely) if values.dtype == object else None
-    kind = type(values).__module__.partition(".")[0]
-    if kind == "polars" and type(values).__name__ == "Series":
-        return arrow_text(values.to_arrow(), likely) if str(values.dtype) in _POLARS else None
-    arrow: Any = sys.modules.get("pyarrow")
-    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
-        return arrow_text(values, likely)
-    return None
-
-
-_POLARS = ("String", "Categorical")
 
 
 def arrow_text(column: Any, likely: Objects | None = None) -> tuple[DistinctCodes, Objects] | None:
@@ -823,15 +820,10 @@ def checked_edges(name: str, edges: object) -> Array:
 
 def interval_labels(edges: Array) -> pd.Index[Any]:
     """Labels of the bins, shape (k,): "[0, 10)"; the last one is closed, "[20, 50]"."""
-    texts = [_text(edge) for edge in edges.tolist()]
+    texts = [repr(edge).removesuffix(".0") for edge in edges.tolist()]
     labels = [f"[{low}, {high})" for low, high in pairwise(texts)]
     labels[-1] = labels[-1][:-1] + "]"
     return pd.Index(labels, dtype=object)
-
-
-def _text(number: float) -> str:
-    """A number to full precision, whole ones without a point."""
-    return repr(number).removesuffix(".0")
 
 
 def midpoints(labels: pd.Index[Any]) -> Array | None:
@@ -861,7 +853,7 @@ def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd
     if (codes == _NO_RANGE).any():
         first = int(np.argmax(codes == _NO_RANGE))
         value = series.iloc[first]
-        low, high = _text(float(edges[0])), _text(float(edges[-1]))
+        low, high = (repr(edge).removesuffix(".0") for edge in edges[[0, -1]].tolist())
         raise UnknownCategory(
             f"{name}[{first}]",
             value.item() if isinstance(value, np.generic) else value,

@@ -112,7 +112,20 @@ class Stored(Tabulated):
             If the document has no fingerprint, as those of ldpstats 0.2.0: what contradicts itself
             is refused, but other changes are not seen.
         """
-        cls._check(document)
+        head: tuple[Any, ...] = ()
+        if isinstance(document, dict):
+            head = document.get("format"), document.get("version")
+        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
+            remedy = (
+                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
+                "read: fit the reports again"
+            )
+            raise InvalidArgument("document", cls._format, remedy)
+        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
+            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
+            raise InvalidArgument("document", document, remedy)
+        if lacking := cls._required - set(document):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         whole = "fingerprint" in document
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -164,24 +177,6 @@ class Stored(Tabulated):
         row = int(np.argmin(good))
         ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
         return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"
-
-    @classmethod
-    def _check(cls, document: object) -> None:
-        """Refuse a document with another head, or that lacks a field."""
-        head: tuple[Any, ...] = ()
-        if isinstance(document, dict):
-            head = document.get("format"), document.get("version")
-        if cls._version > 1 and repr(head) == repr((cls._format, 1)):
-            remedy = (
-                "has results of version 1, which ldpstats 0.1.0 wrote and later versions cannot "
-                "read: fit the reports again"
-            )
-            raise InvalidArgument("document", cls._format, remedy)
-        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
-            remedy = f'must have "format": "{cls._format}", "version": {cls._version}'
-            raise InvalidArgument("document", document, remedy)
-        if lacking := cls._required - set(document):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
 
     def to_json(self) -> str:
         """The results as JSON text, from which `from_json` makes the same ones, to the last digit.

@@ -422,7 +422,8 @@ class BitCounts:
     has_patterns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_source(self)
+        check_mechanism("mechanism", self.mechanism)
+        object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
         if not bits:
             raise InvalidArgument(
@@ -489,15 +490,10 @@ class BitCounts:
     __radd__ = __add__
 
 
-def _check_source(data: Reports | Counts | BitCounts) -> None:
-    """Check `mechanism` and `n_missing`."""
+def _check(data: Reports | Counts, smallest: bool) -> None:
+    """Check all fields; lists become arrays, codes int64 or the `smallest` integers."""
     check_mechanism("mechanism", data.mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
-
-
-def _check(data: Reports | Counts, smallest: bool) -> None:
-    """Check `y` and `cohort`; lists become arrays, codes int64 or the `smallest` integers."""
-    _check_source(data)
     mechanism: Source = data.mechanism
     small = smallest and not mechanism.n_bits and mechanism.n_outputs < 1 << 32
     kind = np.min_scalar_type(mechanism.n_outputs) if small else np.dtype(np.int64)

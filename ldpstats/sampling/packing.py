@@ -78,13 +78,11 @@ class CellSums:
 
     def total(self, cells: Any = slice(None)) -> I64:
         """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
-        if self.n_cells == 1:
-            return np.asarray(self._sums(slice(None)).sum(axis=0, keepdims=True)[cells])
-        return self._sums(cells)
-
-    def _sums(self, rows: Any) -> I64:
+        rows = cells if self.n_cells > 1 else slice(None)
         total = self._few[rows, : self.n_bits]
-        return total if self._many is None else total + self._many.total(rows)[:, : self.n_bits]
+        if self._many is not None:
+            total = total + self._many.total(rows)[:, : self.n_bits]
+        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)[cells]
 
 
 class _Many:
