@@ -25,7 +25,7 @@ from ldpstats.likelihood.regression import (
     Poisson,
     Predictors,
 )
-from ldpstats.models.regression.results import naive_params, reported_codes
+from ldpstats.models.regression.hypotheses import naive_params, reported_codes
 
 Array = npt.NDArray[Any]
 

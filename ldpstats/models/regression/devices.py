@@ -1,4 +1,8 @@
-"""Fit coefficients and unknown parameters of devices together."""
+"""Regressions whose devices have unknown parameters: fit, and results.
+
+Coefficients and parameters are estimated together by maximum likelihood, with parameters held
+between 0 and 1.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +39,8 @@ from ldpstats.likelihood.regression import RegressionLikelihood, ReportLaw
 from ldpstats.models.layout import in_turn, names_alpha
 from ldpstats.models.parameters import polynomial_matrix
 from ldpstats.models.regression.fitted import Devices, FittedLaw
-from ldpstats.models.regression.results import RegressionResults, partial_score
-from ldpstats.models.regression.structure import RegressionStructure
+from ldpstats.models.regression.hypotheses import partial_score
+from ldpstats.models.regression.results import RegressionResults
 
 __all__ = ["check_identified", "fit_with_devices", "parametric_likelihood", "refuse_devices"]
 
@@ -50,38 +54,36 @@ _PART = 0.1  # in a direction without information, from which on a parameter is 
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
 
-def fit_with_devices(
-    model: RegressionStructure, options: dict[str, Any]
-) -> DeviceRegressionResults:
-    """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`.
-
-    Parameters
-    ----------
-    model : RegressionStructure
-        With unknown parameters.
-    options : dict
-        Arguments of `fit`; none may differ from the default, but for method="mle".
-
-    Raises
-    ------
-    NotAvailable
-        For other options, weights and designs, and reports of bits.
-    NotIdentified
-        If the reports leave a coefficient or a parameter open; the message names it.
-    """
-    _refuse_options(model, options)
+def fit_with_devices(model: Any, options: dict[str, Any]) -> DeviceRegressionResults:
+    """Maximum likelihood of coefficients and parameters; see `PrivatizedRegression.fit`."""
+    usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
+    for option, value in options.items():
+        if not any(value is one or value == one for one in usual.get(option, (None,))):
+            raise NotAvailable(
+                f"the unknown {in_turn(list(model.unknown))} and the coefficients are estimated by "
+                f"maximum likelihood alone: leave out {option}="
+            )
     refuse_devices(model)
     likelihood = parametric_likelihood(model)
     names = model.all_names
     check_identified(likelihood, names)
     top, rivals = search_bounded(likelihood, likelihood.start, likelihood.units)
-    infinite, fixed = _at_infinity(model, likelihood, top)
+    p, m = likelihood.p, likelihood.m
+    here = Maximum(
+        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
+    )
+    flat = flat_direction(likelihood.known(top.x[p:]), here, model.units)
+    infinite: tuple[str, ...] = ()
+    fixed = np.zeros(likelihood.size, dtype=bool)  # without a standard error
+    if flat is not None:
+        fixed[:p] = (flat > _FLAT).any(axis=0)
+        infinite = tuple(names[j] for j in np.flatnonzero(flat[0] > _FLAT))
     if infinite:  # places there are many, of the same coefficients
-        m = likelihood.m
         rivals = [one for one in rivals if np.abs(one.x[-m:] - top.x[-m:]).max() > _APART]
     top = replace(top, held=top.held | fixed)
     if rivals:
-        shown = ", ".join(f"{name} = {v:.4g}" for name, v in _changed(names, top, rivals[0]))
+        apart = np.flatnonzero(np.abs(top.x - rivals[0].x) > 1e-3)[:4]
+        shown = ", ".join(f"{names[j]} = {float(rivals[0].x[j]):.4g}" for j in apart)
         raise NotIdentified(f"other values fit the reports as well, such as {shown}: {_REMEDY}")
     if infinite:
         warnings.warn(
@@ -89,13 +91,13 @@ def fit_with_devices(
             f"{in_turn(list(infinite))}. Their intervals have no end, and fit_posterior() has "
             "finite estimates",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     V = _covariance(likelihood, top, names)
     return DeviceRegressionResults(
@@ -116,38 +118,14 @@ def fit_with_devices(
     )
 
 
-def parametric_likelihood(model: RegressionStructure) -> ParametricRegression:
+def parametric_likelihood(model: Any) -> ParametricRegression:
     """The likelihood of a model over distinct rows."""
     matrices = [polynomial_matrix(one.mechanism, model.unknown) for one in model.data.response]
     return ParametricRegression(model.likelihood, tuple(matrices))
 
 
-def _refuse_options(model: RegressionStructure, options: dict[str, Any]) -> None:
-    """Refuse what is not the maximum of the likelihood."""
-    names = in_turn(list(model.unknown))
-    usual = {"method": (None, "mle"), "maxiter": (100,), "disp": (False,)}
-    changed = [
-        name
-        for name, value in options.items()
-        if not any(value is one or value == one for one in usual.get(name, (None,)))
-    ]
-    if changed:
-        raise NotAvailable(
-            f"the unknown {names} and the coefficients are estimated by maximum likelihood alone: "
-            f"leave out {changed[0]}="
-        )
-
-
-def refuse_devices(model: RegressionStructure) -> None:
-    """Refuse what has no likelihood with unknown parameters.
-
-    Raises
-    ------
-    NotAvailable
-        For weights and designs, and reports of bits.
-    InvalidArgument
-        If a parameter has the name of a coefficient.
-    """
+def refuse_devices(model: Any) -> None:
+    """Refuse weights, designs, reports of bits, and parameters named like a coefficient."""
     names, data = in_turn(list(model.unknown)), model.data
     others = {*model.exog_names, *model.all_names[: -len(model.unknown)]}
     for name in model.unknown:
@@ -169,25 +147,22 @@ def refuse_devices(model: RegressionStructure) -> None:
 
 
 def check_identified(
-    likelihood: ParametricRegression, names: list[str], known: Sequence[str] = (), remedy: str = ""
+    likelihood: ParametricRegression,
+    names: list[str],
+    known: Sequence[str] = (),
+    remedy: str = "",
+    depth: int = 4,
 ) -> None:
-    """Refuse devices that leave something open whatever the coefficients are.
+    """Refuse devices that leave something open whatever the coefficients, unless a prior is known.
 
-    Parameters
-    ----------
-    likelihood : ParametricRegression
-    names : list of str
-        Of coefficients and parameters.
-    known : sequence of str
-        Parameters of which a prior tells: nothing is refused if one of them is open.
-    remedy : str
-        A further one.
+    `known` are parameters with a prior, `remedy` is a further one, and the caller of the package is
+    `depth` calls above.
     """
-    own, p, m = likelihood.units, likelihood.p, likelihood.m
+    scale, p, m = likelihood.units, likelihood.p, likelihood.m
     drawn = np.random.default_rng(2024).normal(0.0, 0.7, p)
-    point = likelihood.start + own @ np.append(drawn, np.zeros(m))
+    point = likelihood.start + scale @ np.append(drawn, np.zeros(m))
     point[p:] = [float(v) for v in generic_point(1, m)[1]]
-    open_ = _open(own.T @ likelihood.expected(point) @ own)
+    open_ = _open(scale.T @ likelihood.expected(point) @ scale)
     left = [names[j] for j in np.flatnonzero(open_)]
     if set(left) & set(known):
         return
@@ -202,7 +177,7 @@ def check_identified(
             "these devices alone do not determine the frequencies and the unknown parameters: only "
             f"the shape of the regression does, which data can hardly check. Better {_REMEDY}",
             LDPWarning,
-            stacklevel=5,
+            stacklevel=depth,
         )
 
 
@@ -228,38 +203,13 @@ def _covariance(likelihood: ParametricRegression, top: BoundedMaximum, names: li
             f"the information of the reports on {in_turn(list(some))} is singular at the estimate: "
             f"{_REMEDY}"
         )
-    found = np.full((likelihood.size, likelihood.size), np.nan)
+    V = np.full((likelihood.size, likelihood.size), np.nan)
     inverse = units_ @ np.linalg.inv(information) @ units_.T
-    found[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
-    return found
+    V[np.ix_(free, free)] = (inverse + inverse.T) / 2.0
+    return V
 
 
-def _at_infinity(
-    model: RegressionStructure, likelihood: ParametricRegression, top: BoundedMaximum
-) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]]:
-    """Names of coefficients whose estimate is at infinity, and what has no standard error."""
-    p = likelihood.p
-    known = likelihood.known(top.x[p:])
-    here = Maximum(
-        top.x[:p], top.value, top.score[:p], top.hessian[:p, :p], 0.0, top.converged, top.n_iter
-    )
-    fixed = np.zeros(likelihood.size, dtype=bool)
-    flat = flat_direction(known, here, model.units)
-    if flat is None:
-        return (), fixed
-    fixed[:p] = (flat > _FLAT).any(axis=0)
-    return tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _FLAT)), fixed
-
-
-def _changed(
-    names: list[str], top: BoundedMaximum, rival: BoundedMaximum
-) -> list[tuple[str, float]]:
-    """What differs between two maxima, as the second has it."""
-    apart = np.abs(top.x - rival.x) > 1e-3
-    return [(names[j], float(rival.x[j])) for j in np.flatnonzero(apart)][:4]
-
-
-# -- What a regression with unknown parameters of devices says ------------------------------------
+# -- results -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,14 +261,16 @@ class DeviceRegressionResults(RegressionResults):
     @property
     def coefficients(self) -> pd.Series[float]:
         """The coefficients alone."""
-        found: pd.Series[float] = self.params.iloc[: self._m].rename("coefficients")
-        return found
+        coefficients: pd.Series[float] = self.params.iloc[: self.model.n_shown].rename(
+            "coefficients"
+        )
+        return coefficients
 
     @property
     def parameters(self) -> pd.Series[float]:
         """The unknown parameters alone."""
-        found: pd.Series[float] = self.params.iloc[self._m :].rename("parameters")
-        return found
+        parameters: pd.Series[float] = self.params.iloc[self.model.n_shown :].rename("parameters")
+        return parameters
 
     @property
     def on_boundary(self) -> tuple[str, ...]:
@@ -339,12 +291,6 @@ class DeviceRegressionResults(RegressionResults):
         return self.llf - fall, self.value - fall
 
     @property
-    def _terms(self) -> dict[str, list[int]]:
-        from ldpstats.models.regression.results import terms_of
-
-        return terms_of(self)
-
-    @property
     def penalises(self) -> bool:
         return False
 
@@ -358,17 +304,19 @@ class DeviceRegressionResults(RegressionResults):
 
     def information(self) -> pd.DataFrame:
         """Expected joint information of the reports at the estimate, (p + m, p + m)."""
-        found = self.joint.expected(self.theta)
+        information = self.joint.expected(self.theta)
         names = self.model.all_names
-        return pd.DataFrame(found, index=names, columns=names)
+        return pd.DataFrame(information, index=names, columns=names)
 
     def _likelihood_pvalues(self) -> Array:
-        p, found = self.joint.p, []
+        pvalues = []
         for j in self.shown:
-            estimate, fall = self.theta[j], self._fall_at_zero(j)
-            one = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
-            found.append(one if j < p else (one / 2.0 if estimate > 0.0 else 1.0))
-        return np.array(found)
+            fall = self._fall_at_zero(j)
+            p = float(chi2_pvalue(2.0 * fall, 1.0)) if np.isfinite(fall) else 0.0
+            if j >= self.joint.p:  # one-sided, of a parameter
+                p = p / 2.0 if self.theta[j] > 0.0 else 1.0
+            pvalues.append(p)
+        return np.array(pvalues)
 
     def _fall_at_zero(self, j: int) -> float:
         """Fall of the profile where a coefficient or parameter is zero."""
@@ -378,7 +326,7 @@ class DeviceRegressionResults(RegressionResults):
         errors, drop = np.sqrt(np.diagonal(self.covariance_all)), 0.5 * quantile**2
         steps = np.where(np.isfinite(errors), quantile * errors, 0.05)
         lost = self.top.held & (np.arange(errors.size) < self.joint.p)  # maxima at infinity
-        found = []
+        limits = []
         for j in self.shown:
             fall = self._fall_at_zero(j)
             lower, upper = bounded_profile(
@@ -387,8 +335,8 @@ class DeviceRegressionResults(RegressionResults):
             if lost[j]:  # zero alone can be left out
                 lower = lower if fall > drop and self.theta[j] > 0.0 else -np.inf
                 upper = upper if fall > drop and self.theta[j] < 0.0 else np.inf
-            found.append((lower, upper))
-        return np.array(found)
+            limits.append((lower, upper))
+        return np.array(limits)
 
     def ratio_without(self, fixed: Sequence[int]) -> float:
         return max(0.0, 2.0 * (self.value - self._restricted(fixed).value))

@@ -1,4 +1,8 @@
-"""Marginal effects of covariates on the true answers."""
+"""Predictions of the true answers, their averages by group, and marginal effects of covariates.
+
+All are means over rows of the outcome's mean by `FittedLaw`, averaged over the law of private
+predictors; standard errors are by the delta method.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ from ldpstats.models.layout import (
     one_line,
     pvalue_text,
 )
-from ldpstats.models.regression.fitted import FittedLaw, held, moved, with_column, with_values
+from ldpstats.models.regression.fitted import FittedLaw, typical_row, with_column, with_values
 from ldpstats.models.regression.formulas import columns_of
 
 if TYPE_CHECKING:
@@ -48,352 +52,75 @@ __all__ = [
     "covariate",
     "margins_of",
     "new_rows",
-    "predicted",
+    "predict_rows",
     "prediction_frame",
     "set_to",
 ]
 
 
 Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 
 _AT = ("overall", "mean", "median", "zero", "all")
 _NAMES = {"dydx": "dy/dx", "eyex": "d(lny)/d(lnx)", "dyex": "dy/d(lnx)", "eydx": "d(lny)/dx"}
+_MOST_GROUPS = 50
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MarginalEffects:
-    """Marginal effects on the true answers, with standard errors by the delta method.
-
-    Attributes
-    ----------
-    margeff : array, shape (m,), or (m, k) for k categories
-        Of two categories those on success. With ``at="all"``, (n, m) or (n, m, k).
-    names : list of str
-        What each of the m effects is of.
-    at, method : str
-    """
-
-    margeff: Array
-    names: list[str]
-    at: str
-    method: str
-    law: FittedLaw = field(repr=False)
-    found: Average | None = field(repr=False)
-
-    def __repr__(self) -> str:
-        return f"MarginalEffects({_NAMES[self.method]} of {self.law.subject}, at={self.at!r})"
-
-    @property
-    def margeff_options(self) -> dict[str, str]:
-        """What was asked for."""
-        return {"at": self.at, "method": self.method}
-
-    @property
-    def margeff_cov(self) -> Array:
-        """Covariance of the effects, those on the first category first."""
-        if self.found is None:
-            raise NotAvailable("at='all' has no standard errors: use another at=")
-        return self.found.covariance(self.law.covariance)
-
-    @property
-    def margeff_se(self) -> Array:
-        """Standard errors, shaped as `margeff`."""
-        return self._shaped(np.sqrt(np.diagonal(self.margeff_cov)))
-
-    @property
-    def tvalues(self) -> Array:
-        """Effects in standard errors."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.margeff / self.margeff_se)
-
-    @property
-    def pvalues(self) -> Array:
-        """Two-sided p-values."""
-        return self.law.pvalues(self.tvalues)
-
-    @names_alpha
-    def conf_int(self, alpha: float = 0.05) -> Array:
-        """Wald intervals, shape (m, 2), or (m, 2, k) for k categories."""
-        half = self.law.quantile(alpha) * self.margeff_se
-        return np.stack([self.margeff - half, self.margeff + half], axis=1)
-
-    @names_alpha
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """The effects as a table, with the columns of statsmodels.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-
-        Returns
-        -------
-        DataFrame
-            A row for each effect; of several categories indexed by "endog", the category, and
-            "exog".
-        """
-        ends = self.conf_int(alpha)
-        each = [self.margeff, self.margeff_se, self.tvalues, self.pvalues, ends[:, 0], ends[:, 1]]
-        heads = [
-            _NAMES[self.method],
-            "Std. Err.",
-            "z",
-            "Pr(>|z|)",
-            "Conf. Int. Low",
-            "Cont. Int. Hi.",
-        ]
-        index: Any = pd.Index(self.names)
-        labels = self.law.labels
-        if labels is not None:
-            pairs = [(label, name) for label in labels for name in self.names]
-            index = pd.MultiIndex.from_tuples(pairs, names=["endog", "exog"])
-        table = np.column_stack([one.T.ravel() for one in each])
-        return pd.DataFrame(table, index=index, columns=heads)
-
-    @names_alpha
-    def summary(self, alpha: float = 0.05) -> Summary:
-        """The effects as text, `as_html()` or `as_latex()`."""
-        alpha = level(alpha)
-        frame = self.summary_frame(alpha)
-        labels = self.law.labels
-        stubs = [one_line(name, LONGEST_LABEL) for name in self.names]
-        if labels is not None:
-            stubs = [f"{one_line(v, LONGEST_LABEL)}: {s}" for v in labels for s in stubs]
-        letter = "z" if self.law.df is None else "t"
-        return SummaryTable(
-            title=f"Marginal effects on {one_line(self.law.subject, LONGEST_LABEL)}",
-            header=[["Method:", _NAMES[self.method], "At:", self.at]],
-            columns=[
-                _NAMES[self.method],
-                "std err",
-                letter,
-                f"P>|{letter}|",
-                *interval_columns(alpha),
-            ],
-            stubs=stubs,
-            body=[
-                [*figures(row[:2], 4), *figures(row[2:3], 2), pvalue_text(row[3]), *ends]
-                for row in frame.to_numpy()
-                for ends in [figures(row[4:], 4)]
-            ],
-            notes=[_note(self.law)],
-        ).layout()
-
-    def _shaped(self, values: Array) -> Array:
-        return _by_category(values, self.law)
+# -- predictions -------------------------------------------------------------------------------
 
 
-def _note(law: FittedLaw) -> str:
-    text = "Effects on the true answers; covariates are as in the sample, Wald by delta method."
-    if law.questions:
-        text += " Averages over the private predictors use their estimated law."
-    return text
+def predict_rows(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
+    """Predictions; see `RegressionResults.predict`."""
+    which = one_of("which", which, ("mean", "linear"))
+    points, whole, index = new_rows(law, exog, offset)
+    if which == "mean":
+        values = _among_all(row_means(points, law.theta)[0], whole)
+        if law.labels is None:
+            return pd.Series(values[:, law.shown[0]], index=index, name="predicted")
+        return pd.DataFrame(values, index=index, columns=law.labels)
+    if len(points.designs) > 1:
+        remedy = "has no value where private predictors are averaged over: give their values in "
+        raise InvalidArgument("which", "linear", f"{remedy}columns of exog, or use 'mean'")
+    design, outcome = points.designs[0], law.data.outcome
+    eta = design.eta(law.theta[: points.n_outcome])
+    if isinstance(outcome, Multinomial):
+        assert law.data.categories is not None
+        return pd.DataFrame(_among_all(eta, whole), index=index, columns=law.data.categories[1:])
+    if isinstance(outcome, Ordered):  # without thresholds
+        eta = replace(design, q=1).eta(np.append(law.theta[: design.p], 0.0)) * -1.0
+    return pd.Series(_among_all(eta[:, 0], whole), index=index, name="linear")
 
 
-def _by_category(values: Array, law: FittedLaw) -> Array:
-    """Values of categories after one another as columns; one alone as it is."""
-    k = len(law.shown)
-    return np.asarray(values if k == 1 else values.reshape(k, -1).T)
+def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.DataFrame:
+    """Predictions with intervals; see `RegressionResults.get_prediction`."""
+    law.quantile(alpha)
+    points, whole, rows = new_rows(law, exog, offset)
+    values, variances = row_means(points, law.theta, law.covariance)
+    assert variances is not None
+    mean, se = values[:, law.shown], np.sqrt(np.maximum(variances[:, law.shown], 0.0))
+    each = [mean, se, *law.intervals(mean, se, alpha)]
+    table = np.column_stack([_among_all(one, whole).ravel() for one in each])
+    index: Any = rows
+    if law.labels is not None:
+        pairs = [(row, label) for row in rows for label in law.labels]
+        names = [rows.name, law.data.response_name or "category"]
+        index = pd.MultiIndex.from_tuples(pairs, names=names)
+    return pd.DataFrame(table, index=index, columns=["mean", "se", "lower", "upper"])
 
 
-def margins_of(
-    law: FittedLaw, at: Any, method: Any, atexog: Any, dummy: Any, count: Any
-) -> MarginalEffects:
-    """Marginal effects; see `RegressionResults.get_margeff`."""
-    method = one_of("method", method.lower() if isinstance(method, str) else method, (*_NAMES,))
-    at = one_of("at", at.lower() if isinstance(at, str) else at, _AT)
-    dummy, count = boolean("dummy", dummy), boolean("count", count)
-    law.refuse_incomplete("margins")
-    factors = _factors(law)
-    discrete = dummy or count or bool(factors)
-    if discrete and method.endswith("ex"):
-        remedy = "is a derivative by a logarithm, which discrete covariates have none of: use "
-        raise InvalidArgument("method", method, f"{remedy}'dydx' or 'eydx'")
-    if (dummy or count) and at in ("median", "zero"):
-        remedy = "is no value of dummies and counts: use 'overall' or 'mean'"
-        raise InvalidArgument("at", at, remedy)
-    points = _points(law, at, atexog)
-    kinds = _kinds(law, dummy, count)
-    names = [law.data.names[j] for j in kinds] + [name for name, *_ in factors]
-    if at == "all":
-        return MarginalEffects(
-            _each(law, points, kinds, factors, method), names, at, method, law, None
-        )
-    found = _average(law, points, kinds, factors, method)
-    return MarginalEffects(_by_category(found.value, law), names, at, method, law, found)
+def _among_all(values: Array, whole: Mask) -> Array:
+    """Values of the whole rows among all, others NaN."""
+    if whole.all():
+        return values
+    filled = np.full((whole.size, *values.shape[1:]), np.nan)
+    filled[whole] = values
+    return filled
 
 
-# -- what there are effects of -------------------------------------------------------------
-
-
-def _factors(law: FittedLaw) -> list[tuple[str, str, Any, Any]]:
-    """Name, question, category and reference of the private predictors that are factors."""
-    found = []
-    for question in law.questions:
-        if question in law.data.names:
-            continue  # it is a number
-        reference, *others = law.answers(question)
-        for answer in others:
-            usual = f"{question}[T.{answer}]"
-            name = usual if usual in law.data.names else f"{question}[{answer}]"
-            found.append((name, question, answer, reference))
-    return found
-
-
-def _kinds(law: FittedLaw, dummy: bool, count: bool) -> dict[int, str]:
-    """The columns that have effects, with the kind of each: "slope", "dummy" or "count"."""
-    X = law.data.designs[0]
-    found = {}
-    for j, name in enumerate(law.data.names):
-        if law.constant[j] or (law.private[j] and name not in law.questions):
-            continue
-        column = (
-            np.concatenate([one[:, j] for one in law.data.designs]) if law.private[j] else X[:, j]
-        )
-        low, high = column.min(), column.max()
-        whole = bool((column == np.floor(column)).all())
-        is_dummy = whole and low == 0.0 and high == 1.0
-        found[j] = "slope"
-        if dummy and is_dummy:
-            found[j] = "dummy"
-        elif count and whole and low >= 0.0 and not is_dummy:
-            found[j] = "count"
-    return found
-
-
-# -- where they are taken ------------------------------------------------------------------
-
-
-def _points(law: FittedLaw, at: str, atexog: Any) -> Points:
-    """The rows at which effects are taken."""
-    if atexog is None:
-        points = law.distinct if at == "overall" else law.rows
-    elif isinstance(atexog, Mapping):
-        points = with_values(law, law.rows, atexog)
-    else:
-        points = _given_rows(law, atexog)
-    if at in ("overall", "all"):
-        return points
-    return held(points, at)
-
-
-def _given_rows(law: FittedLaw, atexog: Any) -> Points:
-    """Rows of covariates as the caller gave them."""
-    p = len(law.data.names)
-    remedy = f"must be a dict of covariates, or an array of {p} columns, as X has"
-    if law.questions:
-        remedy = "must be a dict of public covariates: the model has private predictors"
-        raise InvalidArgument("atexog", atexog, remedy)
-    if isinstance(atexog, pd.DataFrame):
-        lacking = [name for name in law.data.names if name not in atexog.columns]
-        if lacking:
-            raise InvalidArgument("atexog", lacking, "are covariates that it has no columns of")
-        atexog = atexog[list(law.data.names)].to_numpy()
-    X = np.atleast_2d(numbers("atexog", atexog, remedy))
-    if X.ndim != 2 or X.shape[1] != p or not len(X) or not np.isfinite(X).all():
-        raise InvalidArgument("atexog", f"array of shape {X.shape}", f"{remedy}, finite numbers")
-    own = law.rows
-    same = len(X) == own.n
-    return law.points(
-        [X], None, own.designs[0].offset if same else None, own.weights if same else None
-    )
-
-
-# -- effects -------------------------------------------------------------------------------
-
-
-def _steps(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any]
-) -> list[tuple[int, Points, Points, float]]:
-    """Place, the two kinds of rows and the divisor of each effect that is a difference."""
-    steps = []
-    for place, (j, kind) in enumerate(kinds.items()):
-        if kind == "dummy":
-            steps.append((place, with_column(points, j, 1.0), with_column(points, j, 0.0), 1.0))
-        elif kind == "count":
-            up, down = (moved(points, j, by) for by in (1.0, -1.0))
-            steps.append((place, up, down, 2.0))
-    for place, (_, question, answer, reference) in enumerate(factors, start=len(kinds)):
-        there = law.answered(points, question, answer)
-        steps.append((place, there, law.answered(points, question, reference), 1.0))
-    return steps
-
-
-def _average(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
-) -> Average:
-    """Average effects, those on the first category that is shown first."""
-    k, m = len(law.shown), len(kinds) + len(factors)
-    value, gradient = np.zeros((k, m)), np.zeros((k, m, points.size))
-    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
-    found = marginal_effects(points, law.theta, [j for _, j in slopes], method)
-    if slopes:
-        places, shape = [i for i, _ in slopes], (-1, len(slopes))
-        value[:, places] = found.value.reshape(shape)[law.shown]
-        gradient[:, places] = found.gradient.reshape(*shape, points.size)[law.shown]
-    of = means(points.outcome, method.startswith("ey"))
-    for place, up, down, divisor in _steps(law, points, kinds, factors):
-        gap = average(up, law.theta, of) - average(down, law.theta, of)
-        value[:, place] = gap.value[law.shown] / divisor
-        gradient[:, place] = gap.gradient[law.shown] / divisor
-    return Average(value.ravel(), gradient.reshape(k * m, points.size))
-
-
-def _each(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
-) -> Array:
-    """Effects in each row, (n, m), or (n, m, k) for several categories."""
-    k, m = len(law.shown), len(kinds) + len(factors)
-    value = np.zeros((points.n, k, m))
-    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
-    if slopes:
-        found = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
-        value[:, :, [i for i, _ in slopes]] = found[:, law.shown]
-    beta, of = law.theta[: points.n_outcome], means(points.outcome, method.startswith("ey"))
-    chances = points.law(law.theta)[0]
-    for place, up, down, divisor in _steps(law, points, kinds, factors):
-        for c, (one, other) in enumerate(zip(up.designs, down.designs, strict=True)):
-            gap = of(one.eta(beta))[0] - of(other.eta(beta))[0]
-            value[:, :, place] += chances[:, c, None] * gap[:, law.shown] / divisor
-    return np.asarray(value[:, 0] if k == 1 else value.transpose(0, 2, 1))
-
-
-# -- Predictions of the true answers of respondents, or of other people ---------------------------
-
-
-class New:
-    """Rows to predict for.
-
-    Parameters
-    ----------
-    points : Points
-        The rows without a missing value.
-    whole : array of bool, shape (n,)
-        Which rows they are.
-    index : Index
-        Labels of all rows.
-    """
-
-    def __init__(self, points: Points, whole: npt.NDArray[np.bool_], index: pd.Index[Any]) -> None:
-        self.points, self.whole, self.index = points, whole, index
-
-    def filled(self, values: Array) -> Array:
-        """Values of the whole rows among all, others NaN."""
-        if self.whole.all():
-            return values
-        found = np.full((self.whole.size, *values.shape[1:]), np.nan)
-        found[self.whole] = values
-        return found
-
-
-def new_rows(law: FittedLaw, exog: Any = None, offset: Any = None) -> New:
-    """Rows of the respondents, or of those whom the caller gives.
-
-    Raises
-    ------
-    InvalidArgument
-        If a column is missing, or values are no numbers.
-    """
+def new_rows(
+    law: FittedLaw, exog: Any = None, offset: Any = None
+) -> tuple[Points, Mask, pd.Index[Any]]:
+    """Rows to predict for without a missing value, which of all they are, and labels of all."""
     data = law.data
     marginal: Array | None = None
     if exog is None:
@@ -408,7 +135,12 @@ def new_rows(law: FittedLaw, exog: Any = None, offset: Any = None) -> New:
         shift = None
     n = len(matrices[0])
     if offset is not None:
-        shift = _offset(offset, n)
+        values = offset.to_numpy() if isinstance(offset, pd.Series) else offset
+        remedy = f"must be a number, or {n} numbers, one for each row"
+        shift = numbers("offset", values, remedy)
+        if shift.shape not in ((), (n,)) or np.isinf(shift).any():
+            raise InvalidArgument("offset", offset, remedy)
+        shift = np.broadcast_to(shift, (n,))
     whole = np.ones(n, dtype=bool)
     for one in [*matrices, *([] if marginal is None else [marginal])]:
         whole &= ~np.isnan(one).any(axis=1)
@@ -421,17 +153,7 @@ def new_rows(law: FittedLaw, exog: Any = None, offset: Any = None) -> New:
         None if marginal is None else marginal[whole],
         None if shift is None else shift[whole],
     )
-    return New(points, whole, index)
-
-
-def _offset(offset: Any, n: int) -> Array:
-    """An offset for each row; one number for all."""
-    given = offset.to_numpy() if isinstance(offset, pd.Series) else offset
-    remedy = f"must be a number, or {n} numbers, one for each row"
-    found = numbers("offset", given, remedy)
-    if found.shape not in ((), (n,)) or np.isinf(found).any():
-        raise InvalidArgument("offset", offset, remedy)
-    return np.broadcast_to(found, (n,))
+    return points, whole, index
 
 
 def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
@@ -445,9 +167,9 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
             raise InvalidArgument("exog", dict(exog), remedy) from None
     is_table = isinstance(exog, pd.DataFrame) or hasattr(exog, "__arrow_c_stream__")
     if data.formula is not None and is_table and not isinstance(exog, pd.Series):
-        found = data.formula.exog(exog)
-        index = exog.index if isinstance(exog, pd.DataFrame) else pd.RangeIndex(len(found[0]))
-        return found, index
+        designs = data.formula.exog(exog)
+        index = exog.index if isinstance(exog, pd.DataFrame) else pd.RangeIndex(len(designs[0]))
+        return designs, index
     if law.questions:
         remedy = "must be a table with the public columns of the formula"
         raise InvalidArgument("exog", type(exog).__name__, remedy)
@@ -461,8 +183,17 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
         twice = [name for name in data.names if list(named.columns).count(name) > 1]
         if twice:
             raise InvalidArgument("exog, column", twice[0], "is the name of several columns")
-        index, given = exog.index, named[list(data.names)]
-        X = np.column_stack([_column(given[name], name) for name in data.names])
+        index, columns = exog.index, []
+        text = "must be numbers; make dummies of text, or fit the model with a formula"
+        for name in data.names:
+            column = named[name]
+            kind = column.dtype
+            if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
+                raise InvalidArgument(f"exog[{name!r}]", str(kind), text)
+            values = column.astype(object).to_numpy(copy=True)
+            values[column.isna().to_numpy()] = np.nan
+            columns.append(numbers(f"exog[{name!r}]", values.tolist(), text).astype(np.float64))
+        X = np.column_stack(columns)
     else:
         if isinstance(exog, pd.Series):
             exog = exog.to_numpy()
@@ -477,66 +208,7 @@ def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
     return [X], index
 
 
-def _column(column: pd.Series[Any], name: str) -> Array:
-    """Numbers of a column, NaN where one is missing."""
-    remedy = "must be numbers; make dummies of text, or fit the model with a formula"
-    kind = column.dtype
-    if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-        raise InvalidArgument(f"exog[{name!r}]", str(kind), remedy)
-    absent = column.isna().to_numpy()
-    given = column.astype(object).to_numpy(copy=True)
-    given[absent] = np.nan
-    return numbers(f"exog[{name!r}]", given.tolist(), remedy).astype(np.float64)
-
-
-def predicted(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
-    """Predictions; see `RegressionResults.predict`."""
-    which = one_of("which", which, ("mean", "linear"))
-    new = new_rows(law, exog, offset)
-    if which == "linear":
-        return _linear(law, new)
-    values = new.filled(row_means(new.points, law.theta)[0])
-    if law.labels is None:
-        return pd.Series(values[:, law.shown[0]], index=new.index, name="predicted")
-    return pd.DataFrame(values, index=new.index, columns=law.labels)
-
-
-def _linear(law: FittedLaw, new: New) -> Any:
-    """Linear predictors."""
-    if len(new.points.designs) > 1:
-        remedy = "has no value where private predictors are averaged over: give their values in "
-        raise InvalidArgument("which", "linear", f"{remedy}columns of exog, or use 'mean'")
-    design, outcome = new.points.designs[0], law.data.outcome
-    eta = design.eta(law.theta[: new.points.n_outcome])
-    if isinstance(outcome, Multinomial):
-        assert law.data.categories is not None
-        return pd.DataFrame(new.filled(eta), index=new.index, columns=law.data.categories[1:])
-    if isinstance(outcome, Ordered):  # without thresholds
-        eta = replace(design, q=1).eta(np.append(law.theta[: design.p], 0.0)) * -1.0
-    return pd.Series(new.filled(eta[:, 0]), index=new.index, name="linear")
-
-
-def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.DataFrame:
-    """Predictions with intervals; see `RegressionResults.get_prediction`."""
-    law.quantile(alpha)
-    new = new_rows(law, exog, offset)
-    values, variances = row_means(new.points, law.theta, law.covariance)
-    assert variances is not None
-    mean, se = values[:, law.shown], np.sqrt(np.maximum(variances[:, law.shown], 0.0))
-    each = [mean, se, *law.intervals(mean, se, alpha)]
-    table = np.column_stack([new.filled(one).ravel() for one in each])
-    index: Any = new.index
-    if law.labels is not None:
-        pairs = [(row, label) for row in new.index for label in law.labels]
-        names = [new.index.name, law.data.response_name or "category"]
-        index = pd.MultiIndex.from_tuples(pairs, names=names)
-    return pd.DataFrame(table, index=index, columns=["mean", "se", "lower", "upper"])
-
-
-# -- Average predictions of the true answers, in all and by group ---------------------------------
-
-
-_MOST_GROUPS = 50
+# -- average predictions -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -563,17 +235,14 @@ class AveragePredictions:
     found: Average = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"{self.law.subject}, {self._words}\n{self.frame}"
+        words = "average over the respondents"
+        if self.by:
+            how = "by group" if self.kind == "within" else "all respondents set to each value"
+            words = f"average {how} ({self.by})"
+        return f"{self.law.subject}, {words}\n{self.frame}"
 
     def _repr_html_(self) -> str:
         return str(self.summary().as_html())
-
-    @property
-    def _words(self) -> str:
-        if not self.by:
-            return "average over the respondents"
-        how = "by group" if self.kind == "within" else "all respondents set to each value"
-        return f"average {how} ({self.by})"
 
     @property
     def means(self) -> Array:
@@ -666,7 +335,7 @@ class AveragePredictions:
         """The averages as text, `as_html()` or `as_latex()`."""
         alpha = self.alpha if alpha is None else alpha
         frame = self.summary_frame(alpha)
-        held = "covariates" if self.kind == "within" else "other covariates"
+        others = "covariates" if self.kind == "within" else "other covariates"
         stubs = [
             ": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in frame.index
         ]
@@ -677,7 +346,7 @@ class AveragePredictions:
             stubs=distinct_lines(stubs, LONGEST_LABEL),
             body=[figures(row, 4) for row in frame.to_numpy()],
             notes=[
-                f"Averages over the respondents and their weights, whose {held} are as in the "
+                f"Averages over the respondents and their weights, whose {others} are as in the "
                 "sample; standard errors by the delta method."
             ],
         ).layout()
@@ -685,13 +354,13 @@ class AveragePredictions:
     def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
         """Labels of the rows."""
         labels, name = self.law.labels, self.by or None
-        found: pd.Index[Any]
+        index: pd.Index[Any]
         if labels is None:
-            found = pd.Index(groups, name=name, tupleize_cols=False)
-            return found
+            index = pd.Index(groups, name=name, tupleize_cols=False)
+            return index
         if not self.by:
-            found = pd.Index(labels, name=self.law.data.response_name)
-            return found
+            index = pd.Index(labels, name=self.law.data.response_name)
+            return index
         pairs = [(group, label) for group in groups for label in labels]
         return pd.MultiIndex.from_tuples(pairs, names=[name, self.law.data.response_name])
 
@@ -706,49 +375,61 @@ def average_predictions(
     if at is not None:
         if by is not None:
             raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
-        by, chosen = _chosen(law, at)
+        by, chosen = _values_of(law, at)
         kind = "adjusted"
-    of = means(law.data.outcome)
+    of, points = means(law.data.outcome), law.distinct
 
-    def mean(points: Points) -> Average:
-        return average(points, law.theta, of)
+    def mean(rows: Points) -> Average:
+        return average(rows, law.theta, of)
 
     groups: list[Any]
     if by is None:
-        groups, name, parts = ["all"], "", [mean(law.distinct)]
+        groups, name, parts = ["all"], "", [mean(points)]
     elif isinstance(by, str) and by in law.questions:
-        groups, name = law.answers(by) if at is None else chosen, by
-        parts = [_of_answer(law, by, answer, kind) for answer in groups]
+        groups, name, parts = law.answers(by) if at is None else chosen, by, []
+        for answer in groups:
+            if kind == "adjusted":
+                parts.append(mean(law.answered(points, by, answer)))
+            else:
+                some = law.configurations_with(by, answer)
+                share = average(points, law.theta, ones, some)
+                parts.append(average(points, law.theta, of, some) / share)
     elif at is not None:
         groups, name, parts = chosen, by, [mean(set_to(law, by, value)) for value in chosen]
     else:
         groups, name, codes = _groups(law, by)
-        if kind == "within":
-            parts = [mean(_inside(law, codes == g)) for g in range(len(groups))]
-        elif not isinstance(by, str):
+        if kind == "adjusted" and not isinstance(by, str):
             remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
             raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
-        else:
-            parts = [mean(set_to(law, by, value)) for value in groups]
+        parts, whole = [], law.assembled
+        for g, value in enumerate(groups):
+            if kind == "adjusted":
+                parts.append(mean(set_to(law, by, value)))
+                continue
+            inside = codes == g
+            weights = np.bincount(whole.place[inside], whole.weights[inside], points.n)
+            there = weights > 0.0
+            rows = points.take(there)
+            parts.append(mean(replace(rows, weights=weights[there] / weights.sum())))
     R = np.eye(len(parts[0].value))[law.shown]
-    found = Average.stacked([part.times(R) for part in parts])
-    return AveragePredictions(groups, name, kind, float(alpha), law, found)
+    stacked = Average.stacked([part.times(R) for part in parts])
+    return AveragePredictions(groups, name, kind, float(alpha), law, stacked)
 
 
-def _chosen(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
+def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
     """The covariate or private predictor of `at`, and the values that all are set to."""
     remedy = 'must be one covariate with its values, such as {"age": [20, 40, 60]}'
     if not isinstance(at, Mapping) or len(at) != 1 or not isinstance(next(iter(at)), str):
         raise InvalidArgument("at", at, remedy)
-    ((name, given),) = at.items()
+    ((name, wanted),) = at.items()
     where = f"at[{name!r}]"
     column = None if name in law.questions else covariate(law, name, "at")
-    values = as_series(where, [given] if np.ndim(given) == 0 else given).tolist()
+    values = as_series(where, [wanted] if np.ndim(wanted) == 0 else wanted).tolist()
     if not 0 < len(values) <= _MOST_GROUPS or len(set(map(str, values))) < len(values):
-        raise InvalidArgument(where, given, f"must be 1 to {_MOST_GROUPS} different values")
+        raise InvalidArgument(where, wanted, f"must be 1 to {_MOST_GROUPS} different values")
     if column is not None and pd.api.types.is_numeric_dtype(column.dtype):
         if not np.isfinite(numbers(where, values, "must be finite numbers")).all():
-            raise InvalidArgument(where, given, "must be finite numbers")
+            raise InvalidArgument(where, wanted, "must be finite numbers")
         return name, values
     known = law.answers(name) if column is None else list(pd.unique(column.dropna()))
     if unknown := [value for value in values if value not in known]:
@@ -756,32 +437,19 @@ def _chosen(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
     return name, values
 
 
-def _of_answer(law: FittedLaw, question: str, answer: Any, kind: str) -> Average:
-    """The average of those with a private answer, or of all if they had it."""
-    points, of = law.distinct, means(law.data.outcome)
-    if kind == "adjusted":
-        return average(law.answered(points, question, answer), law.theta, of)
-    some = law.configurations_with(question, answer)
-    share = average(points, law.theta, ones, some)
-    return average(points, law.theta, of, some) / share
-
-
-def _inside(law: FittedLaw, inside: Array) -> Points:
-    """The distinct rows, with the weights of some respondents."""
-    whole = law.assembled
-    weights = np.bincount(whole.place[inside], whole.weights[inside], law.distinct.n)
-    there = weights > 0.0
-    return replace(law.distinct.take(there), weights=weights[there] / weights.sum())
-
-
 def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
     """Labels of the groups, their name, and the group of each respondent."""
-    data = law.data
+    data, n, formula = law.data, law.data.n, law.data.formula
     if isinstance(by, str):
         name = str.__str__(by)
         values = covariate(law, name)
-    else:
-        values = _labels(law, by)
+    else:  # a label for each respondent, or for each row of the table
+        values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
+        if len(values) != n and formula is not None and len(values) == formula.kept.size:
+            values = values[formula.kept]
+        if len(values) != n:
+            remedy = f"must be the name of a covariate, or a label for each of the {n} respondents"
+            raise InvalidArgument("by", f"{len(values)} labels", remedy)
         name = str(values.name if values.name is not None else "group")
     absent = missing_entries("by", values)
     if absent.any():
@@ -826,39 +494,291 @@ def covariate(law: FittedLaw, name: Any, argument: str = "by") -> Any:
     raise InvalidArgument(argument, name, remedy + did_you_mean(name, tuple(known)))
 
 
-def _labels(law: FittedLaw, by: Any) -> Any:
-    """Labels of groups as given: one for each respondent, or for each row of the table."""
-    n, formula = law.data.n, law.data.formula
-    values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
-    if len(values) != n and formula is not None and len(values) == formula.kept.size:
-        values = values[formula.kept]
-    if len(values) != n:
-        remedy = f"must be the name of a covariate, or a label for each of the {n} respondents"
-        raise InvalidArgument("by", f"{len(values)} labels", remedy)
-    return values
-
-
 def set_to(law: FittedLaw, name: str, value: Any) -> Points:
     """All respondents with one value of a public covariate."""
     formula, data = law.data.formula, law.data
     if formula is None or formula.public is None or name not in formula.public.columns:
         return with_column(law.distinct, list(data.names).index(name), float(value))
     table = formula.public
-    column = pd.Series([value] * len(table), index=table.index)
-    same = _in_type(column, table[name].dtype)
-    matrices = formula.exog(table.assign(**{name: same}))
-    own = law.rows
-    designs = [replace(d, X=X) for d, X in zip(own.designs, matrices, strict=True)]
-    return replace(own, designs=tuple(designs))
+    column, dtype = pd.Series([value] * len(table), index=table.index), table[name].dtype
+    if isinstance(dtype, np.dtype) and len(column):
+        # in the type of the respondents' column if that holds it: 20.5 is no int
+        with np.errstate(all="ignore"):
+            try:
+                there = column.iloc[:1].astype(dtype)
+                if there.iloc[0] == column.iloc[0]:
+                    column = column.astype(dtype)
+            except (TypeError, ValueError, OverflowError):
+                pass
+    matrices = formula.exog(table.assign(**{name: column}))
+    rows = law.rows
+    designs = [replace(d, X=X) for d, X in zip(rows.designs, matrices, strict=True)]
+    return replace(rows, designs=tuple(designs))
 
 
-def _in_type(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
-    """One value, in the type of the respondents' column if that holds it: 20.5 is no int."""
-    if not isinstance(dtype, np.dtype) or not len(column):
-        return column
-    with np.errstate(all="ignore"):
-        try:
-            there = column.iloc[:1].astype(dtype)
-        except (TypeError, ValueError, OverflowError):
-            return column
-    return column.astype(dtype) if there.iloc[0] == column.iloc[0] else column
+# -- marginal effects --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginalEffects:
+    """Marginal effects on the true answers, with standard errors by the delta method.
+
+    Attributes
+    ----------
+    margeff : array, shape (m,), or (m, k) for k categories
+        Of two categories those on success. With ``at="all"``, (n, m) or (n, m, k).
+    names : list of str
+        What each of the m effects is of.
+    at, method : str
+    """
+
+    margeff: Array
+    names: list[str]
+    at: str
+    method: str
+    law: FittedLaw = field(repr=False)
+    found: Average | None = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"MarginalEffects({_NAMES[self.method]} of {self.law.subject}, at={self.at!r})"
+
+    @property
+    def margeff_options(self) -> dict[str, str]:
+        """What was asked for."""
+        return {"at": self.at, "method": self.method}
+
+    @property
+    def margeff_cov(self) -> Array:
+        """Covariance of the effects, those on the first category first."""
+        if self.found is None:
+            raise NotAvailable("at='all' has no standard errors: use another at=")
+        return self.found.covariance(self.law.covariance)
+
+    @property
+    def margeff_se(self) -> Array:
+        """Standard errors, shaped as `margeff`."""
+        return _by_category(np.sqrt(np.diagonal(self.margeff_cov)), self.law)
+
+    @property
+    def tvalues(self) -> Array:
+        """Effects in standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.margeff / self.margeff_se)
+
+    @property
+    def pvalues(self) -> Array:
+        """Two-sided p-values."""
+        return self.law.pvalues(self.tvalues)
+
+    @names_alpha
+    def conf_int(self, alpha: float = 0.05) -> Array:
+        """Wald intervals, shape (m, 2), or (m, 2, k) for k categories."""
+        half = self.law.quantile(alpha) * self.margeff_se
+        return np.stack([self.margeff - half, self.margeff + half], axis=1)
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The effects as a table, with the columns of statsmodels.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row for each effect; of several categories indexed by "endog", the category, and
+            "exog".
+        """
+        ends = self.conf_int(alpha)
+        each = [self.margeff, self.margeff_se, self.tvalues, self.pvalues, ends[:, 0], ends[:, 1]]
+        heads = [
+            _NAMES[self.method],
+            "Std. Err.",
+            "z",
+            "Pr(>|z|)",
+            "Conf. Int. Low",
+            "Cont. Int. Hi.",
+        ]
+        index: Any = pd.Index(self.names)
+        labels = self.law.labels
+        if labels is not None:
+            pairs = [(label, name) for label in labels for name in self.names]
+            index = pd.MultiIndex.from_tuples(pairs, names=["endog", "exog"])
+        table = np.column_stack([one.T.ravel() for one in each])
+        return pd.DataFrame(table, index=index, columns=heads)
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05) -> Summary:
+        """The effects as text, `as_html()` or `as_latex()`."""
+        alpha = level(alpha)
+        frame = self.summary_frame(alpha)
+        labels = self.law.labels
+        stubs = [one_line(name, LONGEST_LABEL) for name in self.names]
+        if labels is not None:
+            stubs = [f"{one_line(v, LONGEST_LABEL)}: {s}" for v in labels for s in stubs]
+        letter = "z" if self.law.df is None else "t"
+        note = "Effects on the true answers; covariates are as in the sample, Wald by delta method."
+        if self.law.questions:
+            note += " Averages over the private predictors use their estimated law."
+        return SummaryTable(
+            title=f"Marginal effects on {one_line(self.law.subject, LONGEST_LABEL)}",
+            header=[["Method:", _NAMES[self.method], "At:", self.at]],
+            columns=[
+                _NAMES[self.method],
+                "std err",
+                letter,
+                f"P>|{letter}|",
+                *interval_columns(alpha),
+            ],
+            stubs=stubs,
+            body=[
+                [*figures(row[:2], 4), *figures(row[2:3], 2), pvalue_text(row[3]), *ends]
+                for row in frame.to_numpy()
+                for ends in [figures(row[4:], 4)]
+            ],
+            notes=[note],
+        ).layout()
+
+
+def _by_category(values: Array, law: FittedLaw) -> Array:
+    """Values of categories after one another as columns; one alone as it is."""
+    k = len(law.shown)
+    return np.asarray(values if k == 1 else values.reshape(k, -1).T)
+
+
+def margins_of(
+    law: FittedLaw, at: Any, method: Any, atexog: Any, dummy: Any, count: Any
+) -> MarginalEffects:
+    """Marginal effects; see `RegressionResults.get_margeff`."""
+    method = one_of("method", method.lower() if isinstance(method, str) else method, (*_NAMES,))
+    at = one_of("at", at.lower() if isinstance(at, str) else at, _AT)
+    dummy, count = boolean("dummy", dummy), boolean("count", count)
+    law.refuse_incomplete("margins")
+    # private predictors that are factors: name, question, category and reference
+    factors = []
+    for question in law.questions:
+        if question in law.data.names:
+            continue  # it is a number
+        reference, *others = law.answers(question)
+        for answer in others:
+            usual = f"{question}[T.{answer}]"
+            name = usual if usual in law.data.names else f"{question}[{answer}]"
+            factors.append((name, question, answer, reference))
+    discrete = dummy or count or bool(factors)
+    if discrete and method.endswith("ex"):
+        remedy = "is a derivative by a logarithm, which discrete covariates have none of: use "
+        raise InvalidArgument("method", method, f"{remedy}'dydx' or 'eydx'")
+    if (dummy or count) and at in ("median", "zero"):
+        remedy = "is no value of dummies and counts: use 'overall' or 'mean'"
+        raise InvalidArgument("at", at, remedy)
+    if atexog is None:
+        points = law.distinct if at == "overall" else law.rows
+    elif isinstance(atexog, Mapping):
+        points = with_values(law, law.rows, atexog)
+    else:
+        points = _given_rows(law, atexog)
+    if at not in ("overall", "all"):
+        points = typical_row(points, at)
+    # columns that have effects
+    X = law.data.designs[0]
+    kinds = {}
+    for j, name in enumerate(law.data.names):
+        if law.constant[j] or (law.private[j] and name not in law.questions):
+            continue
+        column = (
+            np.concatenate([one[:, j] for one in law.data.designs]) if law.private[j] else X[:, j]
+        )
+        low, high = column.min(), column.max()
+        whole = bool((column == np.floor(column)).all())
+        is_dummy = whole and low == 0.0 and high == 1.0
+        kinds[j] = "slope"
+        if dummy and is_dummy:
+            kinds[j] = "dummy"
+        elif count and whole and low >= 0.0 and not is_dummy:
+            kinds[j] = "count"
+    names = [law.data.names[j] for j in kinds] + [name for name, *_ in factors]
+    if at == "all":
+        each = _each_effect(law, points, kinds, factors, method)
+        return MarginalEffects(each, names, at, method, law, None)
+    effects = _average_effect(law, points, kinds, factors, method)
+    return MarginalEffects(_by_category(effects.value, law), names, at, method, law, effects)
+
+
+def _given_rows(law: FittedLaw, atexog: Any) -> Points:
+    """Rows of covariates as the caller gave them."""
+    p = len(law.data.names)
+    remedy = f"must be a dict of covariates, or an array of {p} columns, as X has"
+    if law.questions:
+        remedy = "must be a dict of public covariates: the model has private predictors"
+        raise InvalidArgument("atexog", atexog, remedy)
+    if isinstance(atexog, pd.DataFrame):
+        lacking = [name for name in law.data.names if name not in atexog.columns]
+        if lacking:
+            raise InvalidArgument("atexog", lacking, "are covariates that it has no columns of")
+        atexog = atexog[list(law.data.names)].to_numpy()
+    X = np.atleast_2d(numbers("atexog", atexog, remedy))
+    if X.ndim != 2 or X.shape[1] != p or not len(X) or not np.isfinite(X).all():
+        raise InvalidArgument("atexog", f"array of shape {X.shape}", f"{remedy}, finite numbers")
+    rows = law.rows
+    same = len(X) == rows.n
+    return law.points(
+        [X], None, rows.designs[0].offset if same else None, rows.weights if same else None
+    )
+
+
+def _steps(
+    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any]
+) -> list[tuple[int, Points, Points, float]]:
+    """Place, the two kinds of rows and the divisor of each effect that is a difference."""
+    steps = []
+    for place, (j, kind) in enumerate(kinds.items()):
+        if kind == "dummy":
+            steps.append((place, with_column(points, j, 1.0), with_column(points, j, 0.0), 1.0))
+        elif kind == "count":
+            up, down = (with_column(points, j, by, added=True) for by in (1.0, -1.0))
+            steps.append((place, up, down, 2.0))
+    for place, (_, question, answer, reference) in enumerate(factors, start=len(kinds)):
+        there = law.answered(points, question, answer)
+        steps.append((place, there, law.answered(points, question, reference), 1.0))
+    return steps
+
+
+def _average_effect(
+    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
+) -> Average:
+    """Average effects, those on the first category that is shown first."""
+    k, m = len(law.shown), len(kinds) + len(factors)
+    value, gradient = np.zeros((k, m)), np.zeros((k, m, points.size))
+    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
+    derivatives = marginal_effects(points, law.theta, [j for _, j in slopes], method)
+    if slopes:
+        places, shape = [i for i, _ in slopes], (-1, len(slopes))
+        value[:, places] = derivatives.value.reshape(shape)[law.shown]
+        gradient[:, places] = derivatives.gradient.reshape(*shape, points.size)[law.shown]
+    of = means(points.outcome, method.startswith("ey"))
+    for place, up, down, divisor in _steps(law, points, kinds, factors):
+        gap = average(up, law.theta, of) - average(down, law.theta, of)
+        value[:, place] = gap.value[law.shown] / divisor
+        gradient[:, place] = gap.gradient[law.shown] / divisor
+    return Average(value.ravel(), gradient.reshape(k * m, points.size))
+
+
+def _each_effect(
+    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
+) -> Array:
+    """Effects in each row, (n, m), or (n, m, k) for several categories."""
+    k, m = len(law.shown), len(kinds) + len(factors)
+    value = np.zeros((points.n, k, m))
+    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
+    if slopes:
+        derivatives = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
+        value[:, :, [i for i, _ in slopes]] = derivatives[:, law.shown]
+    beta, of = law.theta[: points.n_outcome], means(points.outcome, method.startswith("ey"))
+    chances = points.law(law.theta)[0]
+    for place, up, down, divisor in _steps(law, points, kinds, factors):
+        for c, (one, other) in enumerate(zip(up.designs, down.designs, strict=True)):
+            gap = of(one.eta(beta))[0] - of(other.eta(beta))[0]
+            value[:, :, place] += chances[:, c, None] * gap[:, law.shown] / divisor
+    return np.asarray(value[:, 0] if k == 1 else value.transpose(0, 2, 1))

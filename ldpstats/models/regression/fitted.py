@@ -1,8 +1,15 @@
-"""The law of the true answers that a regression has estimated, and how uncertain it is."""
+"""The law of the true answers that a regression has estimated, and whether reports agree with it.
+
+`FittedLaw` is what predictions and margins rest on: rows of covariates and estimated parameters.
+`goodness_of_fit` compares the reports with the law: by Pearson's chi-square where covariates
+repeat, else by sums in groups of equal fitted probability, whose covariance allows for the
+estimated parameters, ``spread - slopes A slopes'`` with A the inverse information,
+in the groups of Hosmer and Lemeshow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +24,6 @@ from ldpstats.inference.regression import (
     Cells,
     Points,
     average,
-    design_meat,
     enough_in_each,
     pearson,
     quadratic_form,
@@ -31,21 +37,24 @@ from ldpstats.likelihood.regression import (
     Categorical,
     Normal,
     Ordered,
-    Outcome,
     Poisson,
     Separate,
     alike,
     predictors_of,
 )
-from ldpstats.models.regression.structure import Assembled, RegressionData, has_listed_reports
+from ldpstats.models.regression.structure import (
+    Assembled,
+    RegressionData,
+    has_listed_reports,
+    sandwich_meat,
+)
 
 __all__ = [
     "Devices",
     "FittedLaw",
     "ReportTable",
     "goodness_of_fit",
-    "held",
-    "moved",
+    "typical_row",
     "with_column",
     "with_values",
 ]
@@ -53,6 +62,11 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
+Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
+
+_PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
+_PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
+_MOST_CHANNELS = 3  # whose reports have cells of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +108,9 @@ class FittedLaw:
     @cached_property
     def distinct(self) -> Points:
         """The distinct rows of the respondents, with weights that sum to one."""
-        own = self.assembled.likelihood
-        weights = own.weights / own.weights.sum()
-        return Points(own.outcome, own.designs, own.marginal, weights, len(self.theta))
+        whole = self.assembled.likelihood
+        weights = whole.weights / whole.weights.sum()
+        return Points(whole.outcome, whole.designs, whole.marginal, weights, len(self.theta))
 
     @cached_property
     def rows(self) -> Points:
@@ -145,10 +159,10 @@ class FittedLaw:
     def private(self) -> npt.NDArray[np.bool_]:
         """Which covariates change with the private predictors."""
         first = self.data.designs[0]
-        found = np.zeros(first.shape[1], dtype=bool)
+        private = np.zeros(first.shape[1], dtype=bool)
         for X in self.data.designs[1:]:
-            found |= (X != first).any(axis=0)
-        return found
+            private |= (X != first).any(axis=0)
+        return private
 
     @property
     def questions(self) -> list[str]:
@@ -168,12 +182,12 @@ class FittedLaw:
     def answered(self, points: Points, question: str, answer: Any) -> Points:
         """All respondents with this value of a private predictor, the law of the others as is."""
         at = self.questions.index(question)
-        found = {tuple(one): c for c, one in enumerate(self.data.configurations)}
-        moved = [
-            found[(*one[:at], answer, *one[at + 1 :])]
-            for one in map(tuple, self.data.configurations)
+        places = {tuple(labels): c for c, labels in enumerate(self.data.configurations)}
+        changed = [
+            places[(*labels[:at], answer, *labels[at + 1 :])]
+            for labels in map(tuple, self.data.configurations)
         ]
-        return replace(points, designs=tuple(points.designs[c] for c in moved))
+        return replace(points, designs=tuple(points.designs[c] for c in changed))
 
     # -- outcome -------------------------------------------------------------------------------
 
@@ -230,234 +244,20 @@ class FittedLaw:
         return np.where(sure, mean, lower), np.where(sure, mean, upper)
 
 
-# -- Whether the reports agree with the law that a regression has fitted --------------------------
-
-
-_PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
-_PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
-
-
-def goodness_of_fit(results: Any, groups: Any) -> TestResult:
-    """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
-    most = positive_integer("groups", groups, 2)
-    _refuse(results)
-    table = ReportTable(results.law, results.devices)
-    if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
-        found = _patterns(results, table)
-        if found is not None:
-            return found
-    return _grouped(results, table, most)
-
-
-def _refuse(results: Any) -> None:
-    """Refuse fits without cells, or without a likelihood."""
-    what = "goodness_of_fit"
-    if not isinstance(results.model.data.outcome, Categorical):
-        raise NotAvailable(f"{what}: it is for categories, and the outcome is a number")
-    if results.method == "corrected":
-        raise NotAvailable(f"{what}: corrected scores fit no law of the reports: use method='mle'")
-    if results.infinite:
-        raise NotAvailable(
-            f"{what}: the estimate is at infinity: use that of fit(penalty='jeffreys')"
-        )
-    if results.cov_type == "cluster":
-        raise NotAvailable(
-            f"{what}: with cov_type='cluster' cells are not independent: use a fit without it"
-        )
-
-
-def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Array]]:
-    """The law of a report as a function of the linear predictors."""
-
-    def of(eta: Array) -> tuple[Array, Array]:
-        return outcome.mean(eta) @ Q, np.einsum("nkq,kl->nlq", outcome.jacobian(eta), Q)
-
-    return of
-
-
-# -- patterns ------------------------------------------------------------------------------
-
-
-def _patterns(results: Any, table: ReportTable) -> TestResult | None:
-    """Pearson's test where covariates repeat often enough; None where they do not."""
-    data, whole = results.model.data, results.law.assembled
-    columns = [data.designs[0], table.at[whole.place]]
-    if data.offset is not None:
-        columns.append(data.offset)
-    kinds = alike(columns)
-    if kinds is None:
-        return None
-    first, place = kinds
-    sizes = np.bincount(place, whole.weights, len(first))
-    law = results.law.rows.take(first)
-    mean = row_means(law, results.law.theta)[0]
-    channel = table.at[whole.place][first]
-    codes = table.codes[whole.place]
-    seen, expected = [], []
-    df = -results.law.theta.size - len(table.slopes[0])
-    for h, Q in enumerate(table.channels):
-        own = np.flatnonzero(channel == h)
-        if not own.size:
-            continue
-        expected.append((sizes[own, None] * (mean[own] @ Q)).ravel())
-        counts = np.zeros((len(first), Q.shape[1]))
-        inside = channel[place] == h
-        np.add.at(counts, (place[inside], codes[inside]), whole.weights[inside])
-        seen.append(counts[own].ravel())
-        df += own.size * (Q.shape[1] - 1)
-    if not enough_in_each(np.concatenate(expected)):
-        return None
-    if df <= 0:
-        raise NotAvailable(
-            "goodness_of_fit: the model has as many coefficients as the table of covariates and "
-            "reports has cells, and fits any: there is nothing to test"
-        )
-    statistic = pearson(np.concatenate(seen), np.concatenate(expected))
-    return TestResult.chi_square(
-        _null(results),
-        statistic,
-        float(df),
-        f"Pearson chi-square of the reports, {len(first)} patterns of covariates",
-    )
-
-
-# -- groups --------------------------------------------------------------------------------
-
-
-def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
-    """The test in groups of equal fitted probability."""
-    likelihood = results.law.assembled.likelihood
-    law = results.law.distinct
-    B = likelihood.B
-    points = replace(law, weights=likelihood.weights, seen=None if B is None else B[:])
-    mean = row_means(points, results.law.theta)[0]
-    score = _score(results.model.data.outcome, mean)
-    n_groups = _number(results, table, mean, most)
-    code = score_groups(score, likelihood.weights, n_groups)
-    robust = not table.is_counted or results.cov_type != "nonrobust"
-    cells, placed = _cells(results, table, points, mean, code, robust)
-    A = _inverse_information(results)
-    V = cells.spread - cells.slopes @ A @ cells.slopes.T
-    if robust:
-        assert placed is not None
-        influence = placed - likelihood.score_obs(results.law.theta) @ A @ cells.slopes.T
-        V, spread = _meat(results, influence), _meat(results, placed)
-    else:
-        spread = cells.spread
-    statistic, df = quadratic_form(cells.gaps, V, spread)
-    if not df:
-        raise NotAvailable(
-            "goodness_of_fit: the coefficients fit the groups whatever the reports are: there is "
-            "nothing to test"
-        )
-    what = "reports" if table.is_counted else "decoded answers"
-    return TestResult.chi_square(
-        _null(results),
-        statistic,
-        float(df),
-        f"chi-square of the {what} in {int(code.max()) + 1} groups of fitted probability",
-    )
-
-
-def _score(outcome: Outcome, mean: Array) -> Array:
-    """What rows are sorted by: success, the place of an ordered answer, or not the reference."""
-    if isinstance(outcome, Binary):
-        return np.asarray(mean[:, 1])
-    if isinstance(outcome, Ordered):
-        return np.asarray(mean @ np.arange(mean.shape[1]))
-    return np.asarray(1.0 - mean[:, 0])
-
-
-def _number(results: Any, table: ReportTable, mean: Array, most: int) -> int:
-    """Number of groups that leave enough in each cell."""
-    n = float(results.nobs)
-    weights = results.law.distinct.weights
-    if table.is_counted:
-        rarest = min(float((weights @ mean @ Q).min()) for Q in table.channels)
-        room = n * rarest / (_PER_CELL * len(table.channels))
-    else:
-        room = n / (_PER_SUM * (mean.shape[1] - 1))
-    if room < 2.0:
-        raise NotAvailable(
-            f"goodness_of_fit: {results.nobs:,} reports leave fewer than two groups with enough in "
-            "each cell: join rare categories"
-        )
-    return int(min(most, room))
-
-
-def _cells(
-    results: Any,
-    table: ReportTable,
-    points: Points,
-    mean: Array,
-    code: Codes,
-    robust: bool,
-) -> tuple[Cells, Array | None]:
-    """Sums in groups; for robust covariances also what each row adds to them, (u, m)."""
-    theta, parts = results.law.theta, []
-    blocks: list[tuple[Codes, Array]] = []
-    for g in range(int(code.max()) + 1):
-        for h, Q in enumerate(table.channels):
-            rows = np.flatnonzero((code == g) & (table.at == h))
-            if not rows.size:
-                continue
-            some = points.take(rows)
-            law = mean[rows] @ Q
-            gap = table.seen(rows, h) - law
-            slopes = average(some, theta, _reported(some.outcome, Q)).gradient
-            by_devices = np.einsum("n,nk,mkl->lm", some.weights, mean[rows], table.slopes[h])
-            slopes = np.hstack([slopes, by_devices])
-            spread = np.diag(some.weights @ law) - (law * some.weights[:, None]).T @ law
-            last = Q.shape[1] - 1  # cells sum to one
-            parts.append((some.weights @ gap[:, :last], spread[:last, :last], slopes[:last]))
-            blocks.append((rows, gap[:, :last]))
-    m = sum(len(part[0]) for part in parts)
-    spread, at = np.zeros((m, m)), 0
-    placed = np.zeros((points.n, m)) if robust else None
-    for (gaps, own, _), (rows, each) in zip(parts, blocks, strict=True):
-        there = slice(at, at + len(gaps))
-        spread[there, there] = own
-        if placed is not None:
-            placed[rows, there] = each
-        at += len(gaps)
-    gaps = np.concatenate([part[0] for part in parts])
-    return Cells(gaps, spread, np.vstack([part[2] for part in parts])), placed
-
-
-def _inverse_information(results: Any) -> Array:
-    """Inverse of the observed information of all parameters."""
-    if results.cov_type == "nonrobust":
-        V = np.asarray(results.covariance_all)
-        free = np.isfinite(np.diagonal(V))  # parameters of devices on the boundary are not
-        return V[np.ix_(free, free)] if results.devices else V
-    return np.linalg.inv(-results.hessian)
-
-
-def _meat(results: Any, rows: Array) -> Array:
-    """Covariance of the weighted sum of rows, (m, m)."""
-    data, whole = results.model.data, results.law.assembled
-    if results.cov_type != "design":
-        return np.asarray((rows * whole.squares[:, None]).T @ rows)
-    assert data.weights is not None
-    at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-    at[data.inside] = whole.place
-    return design_meat(data.sample, rows * (whole.weights[0] / data.weights[0]), at)
-
-
-def _null(results: Any) -> str:
-    """The null hypothesis in words."""
-    names = ", ".join(results.model.exog_names[:8])
-    more = ", ..." if len(results.model.exog_names) > 8 else ""
-    return f"the true answers to {results.model.endog_names} follow the model in {names}{more}"
-
-
-# -- Rows of covariates of which some have other values -------------------------------------------
+# -- rows with other values --------------------------------------------------------------------
 
 
 def with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Points:
     """Rows with other values in some public columns, by name or place."""
+    names = list(law.data.names)
     for key, value in atexog.items():
-        j = _place(law, key)
+        if isinstance(key, str) and key in names:
+            j = names.index(key)
+        elif isinstance(key, int | np.integer) and 0 <= key < len(names):
+            j = int(key)
+        else:
+            remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
+            raise InvalidArgument("atexog", key, remedy)
         name = f"atexog[{key!r}]"
         if law.private[j]:
             remedy = "changes with a private predictor: predict(exog) has its values as columns"
@@ -470,28 +270,18 @@ def with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Po
     return points
 
 
-def with_column(points: Points, j: int, value: Any) -> Points:
-    """The rows with another value in a column of all configurations."""
+def with_column(points: Points, j: int, value: Any, added: bool = False) -> Points:
+    """The rows with another value in a column of all configurations, or moved by it."""
     designs = []
     for design in points.designs:
         X = design.X.copy()
-        X[:, j] = value
+        X[:, j] = X[:, j] + value if added else value
         designs.append(replace(design, X=X))
     return replace(points, designs=tuple(designs))
 
 
-def _place(law: FittedLaw, key: Any) -> int:
-    names = list(law.data.names)
-    if isinstance(key, str) and key in names:
-        return names.index(key)
-    if isinstance(key, int | np.integer) and 0 <= key < len(names):
-        return int(key)
-    remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
-    raise InvalidArgument("atexog", key, remedy)
-
-
-def held(points: Points, at: str) -> Points:
-    """One row: the means, medians or zeros of the covariates; constants stay."""
+def typical_row(points: Points, at: str) -> Points:
+    """One row: the "mean", "median" or "zero" of the covariates; constants stay."""
 
     def one(values: Array) -> Array:
         first = values[0]
@@ -527,54 +317,187 @@ def _median(values: Array, weights: Array) -> float:
     return float(values[order[i]])
 
 
-def moved(points: Points, j: int, by: float) -> Points:
-    """The rows with a column moved."""
-    designs = []
-    for design in points.designs:
-        X = design.X.copy()
-        X[:, j] += by
-        designs.append(replace(design, X=X))
-    return replace(points, designs=tuple(designs))
+# -- goodness of fit ---------------------------------------------------------------------------
 
 
-# -- What was reported in a regression, as cells or as decoded answers ----------------------------
+def goodness_of_fit(results: Any, groups: Any) -> TestResult:
+    """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
+    most = positive_integer("groups", groups, 2)
+    what = "goodness_of_fit"
+    if not isinstance(results.model.data.outcome, Categorical):
+        raise NotAvailable(f"{what}: it is for categories, and the outcome is a number")
+    if results.method == "corrected":
+        raise NotAvailable(f"{what}: corrected scores fit no law of the reports: use method='mle'")
+    if results.infinite:
+        raise NotAvailable(
+            f"{what}: the estimate is at infinity: use that of fit(penalty='jeffreys')"
+        )
+    if results.cov_type == "cluster":
+        raise NotAvailable(
+            f"{what}: with cov_type='cluster' cells are not independent: use a fit without it"
+        )
+    table = ReportTable(results.law, results.devices)
+    if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
+        test = _patterns(results, table)
+        if test is not None:
+            return test
+    return _grouped(results, table, most)
 
 
-Devices = tuple[Sequence[Array], Sequence[Array]]
+def _patterns(results: Any, table: ReportTable) -> TestResult | None:
+    """Pearson's test where covariates repeat often enough; None where they do not."""
+    data, whole = results.model.data, results.law.assembled
+    columns = [data.designs[0], table.at[whole.place]]
+    if data.offset is not None:
+        columns.append(data.offset)
+    kinds = alike(columns)
+    if kinds is None:
+        return None
+    first, place = kinds
+    sizes = np.bincount(place, whole.weights, len(first))
+    law = results.law.rows.take(first)
+    mean = row_means(law, results.law.theta)[0]
+    channel = table.at[whole.place][first]
+    codes = table.codes[whole.place]
+    seen, expected = [], []
+    df = -results.law.theta.size - len(table.slopes[0])
+    for h, Q in enumerate(table.channels):
+        at = np.flatnonzero(channel == h)
+        if not at.size:
+            continue
+        expected.append((sizes[at, None] * (mean[at] @ Q)).ravel())
+        counts = np.zeros((len(first), Q.shape[1]))
+        inside = channel[place] == h
+        np.add.at(counts, (place[inside], codes[inside]), whole.weights[inside])
+        seen.append(counts[at].ravel())
+        df += at.size * (Q.shape[1] - 1)
+    if not enough_in_each(np.concatenate(expected)):
+        return None
+    if df <= 0:
+        raise NotAvailable(
+            "goodness_of_fit: the model has as many coefficients as the table of covariates and "
+            "reports has cells, and fits any: there is nothing to test"
+        )
+    statistic = pearson(np.concatenate(seen), np.concatenate(expected))
+    return TestResult.chi_square(
+        _null(results),
+        statistic,
+        float(df),
+        f"Pearson chi-square of the reports, {len(first)} patterns of covariates",
+    )
 
-_MOST_CHANNELS = 3  # whose reports have cells of their own
+
+def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
+    """The test in groups of equal fitted probability."""
+    likelihood, law = results.law.assembled.likelihood, results.law
+    B, outcome = likelihood.B, results.model.data.outcome
+    points = replace(law.distinct, weights=likelihood.weights, seen=None if B is None else B[:])
+    mean = row_means(points, law.theta)[0]
+    if isinstance(outcome, Binary):
+        score = np.asarray(mean[:, 1])
+    elif isinstance(outcome, Ordered):
+        score = np.asarray(mean @ np.arange(mean.shape[1]))
+    else:  # not the reference
+        score = np.asarray(1.0 - mean[:, 0])
+    n = float(results.nobs)
+    if table.is_counted:  # enough in each cell
+        rarest = min(float((law.distinct.weights @ mean @ Q).min()) for Q in table.channels)
+        room = n * rarest / (_PER_CELL * len(table.channels))
+    else:
+        room = n / (_PER_SUM * (mean.shape[1] - 1))
+    if room < 2.0:
+        raise NotAvailable(
+            f"goodness_of_fit: {results.nobs:,} reports leave fewer than two groups with enough in "
+            "each cell: join rare categories"
+        )
+    code = score_groups(score, likelihood.weights, int(min(most, room)))
+    robust = not table.is_counted or results.cov_type != "nonrobust"
+    cells, placed = _cells(table, points, law.theta, mean, code, robust)
+    if results.cov_type == "nonrobust":  # inverse of the observed information
+        A = np.asarray(results.covariance_all)
+        free = np.isfinite(np.diagonal(A))  # parameters of devices on the boundary are not
+        A = A[np.ix_(free, free)] if results.devices else A
+    else:
+        A = np.linalg.inv(-results.hessian)
+    V = cells.spread - cells.slopes @ A @ cells.slopes.T
+    spread = cells.spread
+    if placed is not None:
+        influence = placed - likelihood.score_obs(law.theta) @ A @ cells.slopes.T
+        how = results.model.data, law.assembled, results.cov_type
+        V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, placed)
+    statistic, df = quadratic_form(cells.gaps, V, spread)
+    if not df:
+        raise NotAvailable(
+            "goodness_of_fit: the coefficients fit the groups whatever the reports are: there is "
+            "nothing to test"
+        )
+    what = "reports" if table.is_counted else "decoded answers"
+    return TestResult.chi_square(
+        _null(results),
+        statistic,
+        float(df),
+        f"chi-square of the {what} in {int(code.max()) + 1} groups of fitted probability",
+    )
+
+
+def _cells(
+    table: ReportTable, points: Points, theta: Array, mean: Array, code: Codes, robust: bool
+) -> tuple[Cells, Array | None]:
+    """Sums in groups, m of them; for robust covariances what each row adds to them, (u, m)."""
+    blocks = []
+    for g in range(int(code.max()) + 1):
+        for h, Q in enumerate(table.channels):
+            rows = np.flatnonzero((code == g) & (table.at == h))
+            if not rows.size:
+                continue
+            some = points.take(rows)
+
+            def reported(eta: Array, Q: Array = Q) -> tuple[Array, Array]:
+                jacobian = points.outcome.jacobian(eta)
+                return points.outcome.mean(eta) @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
+
+            law = mean[rows] @ Q
+            gap = table.seen(rows, h) - law
+            slopes = average(some, theta, reported).gradient
+            by_devices = np.einsum("n,nk,mkl->lm", some.weights, mean[rows], table.slopes[h])
+            slopes = np.hstack([slopes, by_devices])
+            spread = np.diag(some.weights @ law) - (law * some.weights[:, None]).T @ law
+            last = Q.shape[1] - 1  # cells sum to one
+            sums = some.weights @ gap[:, :last]
+            blocks.append((rows, gap[:, :last], sums, spread[:last, :last], slopes[:last]))
+    gaps = np.concatenate([sums for _, _, sums, _, _ in blocks])
+    m, at = len(gaps), 0
+    spread = np.zeros((m, m))
+    placed = np.zeros((points.n, m)) if robust else None
+    for rows, each, sums, within, _ in blocks:
+        there = slice(at, at + len(sums))
+        spread[there, there] = within
+        if placed is not None:
+            placed[rows, there] = each
+        at += len(sums)
+    return Cells(gaps, spread, np.vstack([slopes for *_, slopes in blocks])), placed
+
+
+def _null(results: Any) -> str:
+    """The null hypothesis in words."""
+    names = ", ".join(results.model.exog_names[:8])
+    more = ", ..." if len(results.model.exog_names) > 8 else ""
+    return f"the true answers to {results.model.endog_names} follow the model in {names}{more}"
 
 
 class ReportTable:
     """What was reported, as cells, or as decoded answers where reports have too many values.
 
-    Parameters
-    ----------
-    law : FittedLaw, or a model
-        With `data` and `assembled`.
-    devices : pair of sequences of array, each (k, l) and (m, k, l), optional
-        Channels of the groups where devices have unknown parameters, and derivatives by these.
-
-    Attributes
-    ----------
-    is_counted : bool
-        Whether there are cells.
-    codes : array of int64, shape (u,)
-        The cell of the report of each distinct row.
-    phi : array, shape (u, k), or None
-        Decoded answers of each distinct row.
-    channels : list of array, each (k, l)
-    slopes : list of array, each (m, k, l)
-        Their derivatives by the unknown parameters of devices.
-    at : array of int64, shape (u,)
-        The channel of each distinct row.
+    Of a `FittedLaw` or a model, and of `devices` with unknown parameters. `codes`, (u,), are the
+    cells of the reports of distinct rows, `channels[at]` their channels, (k, l), and `slopes` the
+    derivatives of these by the parameters, (m, k, l); `phi`, (u, k), are decoded answers, or None.
     """
 
     def __init__(self, law: Any, devices: Devices | None = None) -> None:
         data, whole = law.data, law.assembled
         u = whole.likelihood.n
-        self.first = np.full(u, data.n, dtype=np.int64)
-        self.first[whole.place[::-1]] = np.arange(data.n - 1, -1, -1)
+        first = np.full(u, data.n, dtype=np.int64)
+        first[whole.place[::-1]] = np.arange(data.n - 1, -1, -1)
         self.at = np.zeros(u, dtype=np.int64)
         self.phi: Array | None = None
         self.codes = self.at
@@ -582,7 +505,7 @@ class ReportTable:
         k = len(data.categories)
         self.slopes = [np.zeros((0, k, k))]
         if not data.is_private:
-            self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[self.first]
+            self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[first]
             return
         listed = all(
             has_listed_reports(group.mechanism) and group.mechanism.n_outputs <= 2 * k
@@ -599,8 +522,8 @@ class ReportTable:
                 self.slopes.append(by_devices[:, :, there])
                 codes.append((np.cumsum(there) - 1)[np.asarray(group.y)])
             sizes = [len(group) for group in data.response]
-            self.codes = np.concatenate(codes)[self.first]
-            self.at = np.repeat(np.arange(len(sizes)), sizes)[self.first]
+            self.codes = np.concatenate(codes)[first]
+            self.at = np.repeat(np.arange(len(sizes)), sizes)[first]
             return
         if devices is not None:
             raise NotAvailable(
@@ -608,11 +531,12 @@ class ReportTable:
                 f"more than {_MOST_CHANNELS} groups, so that they cannot be counted in cells"
             )
         candidates = data.candidates.get(data.response_name)
-        self.phi = stacked_indicators(data.response, whole.weights, candidates)[0][self.first]
+        self.phi = stacked_indicators(data.response, whole.weights, candidates)[0][first]
         self.channels = [np.eye(k)]
 
     @property
     def is_counted(self) -> bool:
+        """Whether there are cells."""
         return self.phi is None
 
     def seen(self, rows: Codes, channel: int) -> Array:

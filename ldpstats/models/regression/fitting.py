@@ -1,4 +1,9 @@
-"""From a model to its results: maximise, notice what is wrong, and find the covariance."""
+"""From a model to its results: maximise, notice what is wrong, and find the covariance.
+
+Maximum likelihood has the inverse of the observed information, a sandwich, or the covariance of a
+survey's design. Corrected scores, which need no law of the private predictors, have a sandwich of
+their root and of that law, which predictions average over. All take a `PrivatizedRegression`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,6 @@ import pandas as pd
 from ldpstats.arguments import numbers, one_of
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, MisfitWarning, NotIdentified
 from ldpstats.estimators.regression import (
-    Corrected,
     Found,
     corrected,
     expectation_maximisation,
@@ -26,26 +30,27 @@ from ldpstats.inference.regression import (
     MOST_CLUSTERS,
     InformationShares,
     cluster_sandwich,
-    design_meat,
 )
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.likelihood.predictors import stacked_indicators, start, units
 from ldpstats.likelihood.regression import Multinomial, Normal, RegressionLikelihood, Seen, Separate
 from ldpstats.models.regression.results import RegressionResults
-from ldpstats.models.regression.structure import RegressionStructure, cluster_codes
+from ldpstats.models.regression.structure import cluster_codes, sandwich_meat
 
-__all__ = ["compare_with_corrected", "fitted"]
+__all__ = ["compare_with_corrected", "fit_regression"]
 
 
 Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 
 _MISLED = 1e-3
 _COVARIANCES = ("nonrobust", "HC0", "cluster")
 _SHARE = 0.1  # part in a flat direction from which on a coefficient is named in the warning
+_LEAST = 1e-12  # of the spread of a number, below which its residual variance is not told
 
 
-def fitted(
-    model: RegressionStructure,
+def fit_regression(
+    model: Any,
     method: str,
     penalty: str | None,
     cov_type: Any,
@@ -53,41 +58,61 @@ def fitted(
     start_params: Any,
     maxiter: int,
 ) -> RegressionResults:
-    """The results of a fit by maximum likelihood."""
-    kind, groups, corrected = covariance_kind(model, cov_type, cov_kwds, method)
-    first = _given(model, start_params)
+    """The results of a fit by maximum likelihood or corrected scores."""
+    data, likelihood = model.data, model.likelihood
+    kind, groups, correct = _covariance_kind(model, cov_type, cov_kwds, method)
+    first: Array | None = None
+    if start_params is not None:
+        m, shown, first = likelihood.n_outcome, model.n_shown, start(likelihood)
+        remedy = f"must be {shown} finite numbers, the coefficients"
+        values = numbers("start_params", start_params, remedy)
+        if isinstance(start_params, pd.DataFrame):
+            values = values.T  # equations one after the other
+        values = values.ravel()
+        if values.size not in (shown, m, first.size) or not np.isfinite(values).all():
+            raise InvalidArgument("start_params", start_params, remedy)
+        first[: values.size] = values
+    if penalty is not None and method in ("corrected", "em"):
+        raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
     if method == "corrected":
-        if penalty is not None:
-            raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
-        return corrected_fit(model, kind, groups, corrected, first)
+        return _corrected_fit(model, kind, groups, correct, first)
     if method == "em":
-        found = _by_em(model, penalty, first)
+        top = expectation_maximisation(likelihood, start(likelihood) if first is None else first)
+        found = Found(top, 1, flat_direction(likelihood, top, model.units))
     else:
         found = model.climb(penalty, first, maxiter)
-    if penalty is not None:  # the penalised likelihood falls to minus infinity
-        found = replace(found, flat=None)
-    infinite = _named(model, found)
     top = found.maximum
+    # the penalised likelihood falls to minus infinity
+    flat = found.flat if penalty is None else None
+    infinite: tuple[str, ...] = ()
+    fixed = np.zeros(top.theta.shape, dtype=bool)
+    if flat is not None:
+        infinite = tuple(model.all_names[j] for j in np.flatnonzero(flat[0] > _SHARE))
+        fixed = np.asarray((flat > _SHARE).any(axis=0))
     if infinite:
-        where = ", ".join(infinite)
         warnings.warn(
-            f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
+            "the likelihood has its maximum at infinity, or cannot tell it from there: "
+            f"{', '.join(infinite)}. "
             "p-values and default intervals are valid, and fit(penalty='jeffreys') has finite "
             "estimates",
             ConvergenceWarning,
-            5,
+            3,
         )
     elif not top.converged:
         warnings.warn(
             f"the iteration stopped after {top.n_iter} steps before a maximum was reached (twice "
             f"the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass start_params",
             ConvergenceWarning,
-            5,
+            3,
         )
-    if model.data.predictors and not model.data.is_categorical:
+    if data.predictors and not data.is_categorical:
         compare_with_corrected(model, top.theta)
-    fixed = _fixed(model, found)
-    V, shares = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
+    V, shares = _covariance(model, top.theta, top.hessian, kind, groups, correct, fixed)
+    df: float | None = None
+    if kind == "design":
+        df = float(degrees_of_freedom_estimation(data.sample, data.inside))
+    elif isinstance(data.outcome, Normal) and kind == "nonrobust":
+        df = float(model.nobs - len(data.names))
     return RegressionResults(
         model=model,
         theta=top.theta,
@@ -101,17 +126,17 @@ def fitted(
         n_iter=top.n_iter,
         n_maxima=found.n_maxima,
         infinite=infinite,
-        df=_degrees(model, kind),
+        df=df,
         shares=shares,
     )
 
 
-def compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
+def compare_with_corrected(model: Any, theta: Array) -> None:
     """Warn where the law of a number misleads its likelihood, as corrected scores show."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            other = corrected_fit(model, "HC0", None, False, None)
+            other = _corrected_fit(model, "HC0", None, False, None)
     except NotIdentified:
         return
     m = model.n_shown
@@ -123,51 +148,15 @@ def compare_with_corrected(model: RegressionStructure, theta: Array) -> None:
             f"{model.endog_names} given the predictors is not that of the model, and private "
             "predictors are taken for what makes its shape: use method='corrected'",
             MisfitWarning,
-            6,
+            4,
         )
 
 
-def _given(model: RegressionStructure, start_params: Any) -> Array | None:
-    """Start values as an array."""
-    if start_params is None:
-        return None
-    m, shown, first = model.likelihood.n_outcome, model.n_shown, start(model.likelihood)
-    remedy = f"must be {shown} finite numbers, the coefficients"
-    found = numbers("start_params", start_params, remedy)
-    if isinstance(start_params, pd.DataFrame):
-        found = found.T  # equations one after the other
-    found = found.ravel()
-    if found.size not in (shown, m, first.size) or not np.isfinite(found).all():
-        raise InvalidArgument("start_params", start_params, remedy)
-    first[: found.size] = found
-    return first
+# -- covariances -------------------------------------------------------------------------------
 
 
-def _by_em(model: RegressionStructure, penalty: str | None, first: Array | None) -> Found:
-    if penalty is not None:
-        raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
-    likelihood = model.likelihood
-    found = expectation_maximisation(likelihood, start(likelihood) if first is None else first)
-    return Found(found, 1, flat_direction(likelihood, found, model.units))
-
-
-def _named(model: RegressionStructure, found: Found) -> tuple[str, ...]:
-    """Names of the coefficients whose estimate is at infinity."""
-    if found.flat is None:
-        return ()
-    names = model.all_names
-    return tuple(names[j] for j in np.flatnonzero(found.flat[0] > _SHARE))
-
-
-def _fixed(model: RegressionStructure, found: Found) -> npt.NDArray[np.bool_]:
-    """Parameters without a standard error."""
-    if found.flat is None:
-        return np.zeros(found.maximum.theta.shape, dtype=bool)
-    return np.asarray((found.flat > _SHARE).any(axis=0))
-
-
-def covariance_kind(
-    model: RegressionStructure, cov_type: Any, cov_kwds: Any, method: str
+def _covariance_kind(
+    model: Any, cov_type: Any, cov_kwds: Any, method: str
 ) -> tuple[str, Any, bool | None]:
     """The kind of covariance, codes of the clusters, and how to correct for few of them.
 
@@ -207,94 +196,24 @@ def covariance_kind(
     return cov_type, codes, None if correct is None else bool(correct)
 
 
-def _degrees(model: RegressionStructure, kind: str) -> float | None:
-    """Degrees of freedom of t quantiles; None for normal ones."""
-    data = model.data
-    if kind == "design":
-        return float(degrees_of_freedom_estimation(data.sample, data.inside))
-    if isinstance(data.outcome, Normal) and kind == "nonrobust":
-        return float(model.nobs - len(data.names))
-    return None
-
-
-def covariance(
-    model: RegressionStructure,
+def _covariance(
+    model: Any,
     theta: Array,
     hessian: Array,
     kind: str,
     groups: Any,
     correct: bool | None,
-    fixed: npt.NDArray[np.bool_],
+    fixed: Mask,
 ) -> tuple[Array, InformationShares | None]:
     """Covariance of all parameters, nan for those that are `fixed`, and shares of few clusters."""
     free = ~fixed
-    found = np.full(hessian.shape, np.nan)
-    if fixed.any():
-        free &= ~_undetermined(model, -hessian, free)
-    V = _inverse(model, -hessian[np.ix_(free, free)], free)
-    if kind == "nonrobust":
-        if isinstance(model.data.outcome, Normal):  # as for least squares
-            V = V * (model.nobs / (model.nobs - len(model.data.names)))
-        found[np.ix_(free, free)] = V
-        return found, None
-    whole = model.assembled
-    scores = whole.likelihood.score_obs(theta)[:, free]
-    if kind == "HC0":
-        meat = (scores * whole.squares[:, None]).T @ scores
-    elif kind == "cluster":
-        rows = (scores, whole.place, whole.weights, groups)
-        known = None if correct is not None else _by_cluster(model, theta, groups)
-        own = known if known is None else known[:, free][:, :, free]
-        found[np.ix_(free, free)], shares = cluster_sandwich(rows, V, model.nobs, correct, own)
-        return found, None if shares is None else shares.among(free)
-    else:
-        data = model.data
-        at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-        at[data.inside] = whole.place
-        assert data.weights is not None
-        factor = whole.weights[0] / data.weights[0]
-        meat = design_meat(data.sample, scores * factor, at)
-    found[np.ix_(free, free)] = V @ meat @ V
-    return found, None
-
-
-def _by_cluster(model: RegressionStructure, theta: Array, groups: Any) -> Array | None:
-    """Expected information of each cluster, (G, P, P); None where it is not known."""
-    whole = model.assembled
-    if whole.likelihood.marginal is not None or not model.lists_reports:
-        return None
-    found = []
-    for one in range(int(groups.max()) + 1):
-        at = np.flatnonzero(groups == one)
-        rows = whole.place[at]
-        own = replace(
-            whole,
-            likelihood=whole.likelihood.take(rows, whole.weights[at]),
-            law=whole.law and whole.law.take(rows),
-        )
-        found.append(own.expected().matrix(theta))
-    return np.array(found)
-
-
-def _undetermined(
-    model: RegressionStructure, information: Array, free: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """Other parameters on which nothing is known, where some maxima are at infinity."""
-    at = np.flatnonzero(free)
-    own = model.units[np.ix_(free, free)]
-    scaled = own.T @ information[np.ix_(free, free)] @ own
-    size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
-    none = size <= 1e-6 * max(float(size[-1]), 1e-300) if size.size else size > 0.0
-    found = np.zeros(free.shape, dtype=bool)
-    found[at[(np.abs(axes[:, none]) > _SHARE).any(axis=1)]] = True
-    return found
-
-
-def _inverse(model: RegressionStructure, information: Array, free: npt.NDArray[np.bool_]) -> Array:
-    """Inverse of the information, which is refused where it is singular."""
-    own = model.units[np.ix_(free, free)]
-    scaled = own.T @ information @ own
-    size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
+    full = np.full(hessian.shape, np.nan)
+    if fixed.any():  # and nothing may be known on others, where some maxima are at infinity
+        size, axes, _ = _in_units(model, -hessian, free)
+        none = size <= 1e-6 * max(float(size[-1]), 1e-300) if size.size else size > 0.0
+        at = np.flatnonzero(free)
+        free[at[(np.abs(axes[:, none]) > _SHARE).any(axis=1)]] = False
+    size, axes, scale = _in_units(model, -hessian, free)
     if size.size and size[0] <= 1e-9 * max(size[-1], 1e-300):
         names = np.array(model.all_names)[free]
         most = np.flatnonzero(np.abs(axes[:, 0]) > 0.3)
@@ -302,127 +221,129 @@ def _inverse(model: RegressionStructure, information: Array, free: npt.NDArray[n
             f"the information of the reports on {', '.join(names[most])} is singular at the "
             "estimate: use fewer covariates or categories, or fit(penalty='jeffreys')"
         )
-    inverse = own @ ((axes / size) @ axes.T) @ own.T
-    return np.asarray((inverse + inverse.T) / 2.0)
+    V = scale @ ((axes / size) @ axes.T) @ scale.T
+    V = (V + V.T) / 2.0
+    if kind == "nonrobust":
+        if isinstance(model.data.outcome, Normal):  # as for least squares
+            V = V * (model.nobs / (model.nobs - len(model.data.names)))
+        full[np.ix_(free, free)] = V
+        return full, None
+    whole = model.assembled
+    scores = whole.likelihood.score_obs(theta)[:, free]
+    if kind == "cluster":
+        rows = (scores, whole.place, whole.weights, groups)
+        known = None if correct is not None else _information_by_cluster(model, theta, groups)
+        each = known if known is None else known[:, free][:, :, free]
+        full[np.ix_(free, free)], shares = cluster_sandwich(rows, V, model.nobs, correct, each)
+        return full, None if shares is None else shares.among(free)
+    meat = sandwich_meat(model.data, whole, kind, scores)
+    full[np.ix_(free, free)] = V @ meat @ V
+    return full, None
 
 
-# -- Fits by corrected scores, which need no law of the private predictors ------------------------
+def _in_units(model: Any, information: Array, free: Mask) -> tuple[Array, Array, Array]:
+    """Eigenvalues and vectors of the information on standardised parameters, and their units."""
+    scale = model.units[np.ix_(free, free)]
+    scaled = scale.T @ information[np.ix_(free, free)] @ scale
+    size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
+    return size, axes, scale
 
 
-_LEAST = 1e-12  # of the spread of a number, below which its residual variance is not told
+def _information_by_cluster(model: Any, theta: Array, groups: Any) -> Array | None:
+    """Expected information of each cluster, (G, P, P); None where it is not known."""
+    whole = model.assembled
+    if whole.likelihood.marginal is not None or not model.lists_reports:
+        return None
+    each = []
+    for cluster in range(int(groups.max()) + 1):
+        at = np.flatnonzero(groups == cluster)
+        rows = whole.place[at]
+        inside = replace(
+            whole,
+            likelihood=whole.likelihood.take(rows, whole.weights[at]),
+            law=whole.law and whole.law.take(rows),
+        )
+        each.append(inside.expected().matrix(theta))
+    return np.array(each)
 
 
-def corrected_fit(
-    model: RegressionStructure, kind: str, groups: Any, correct: bool | None, first: Array | None
+# -- corrected scores --------------------------------------------------------------------------
+
+
+def _corrected_fit(
+    model: Any, kind: str, groups: Any, correct: bool | None, first: Array | None
 ) -> RegressionResults:
-    """The root of the corrected scores, with a sandwich covariance.
-
-    The law of the private predictors, which predictions average over, is fitted beside it, and
-    the sandwich is of both.
-    """
-    data = model.data
-    counts = np.ones(data.n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
-    weights = weights * (counts.sum() / weights.sum())
-    phi = _configurations(model, weights)
-    response = _response(model, weights)
+    """The root of the corrected scores, with a sandwich covariance of it and of the law beside."""
+    data, likelihood = model.data, model.likelihood
+    # a row for each respondent, as decoded answers depend on her report
+    each = replace(model.assembled, place=np.arange(data.n))
+    weights = each.weights
+    phi = np.ones((data.n, 1))  # unbiased indicators of the configurations, (n, C)
+    for name, reports in data.predictors.items():
+        decoded, _, _ = stacked_indicators(reports, weights, data.candidates.get(name))
+        phi = (phi[:, :, None] * decoded[:, None, :]).reshape(data.n, -1)
+    if not data.is_categorical:
+        response = np.asarray(data.response)
+    elif data.is_private:
+        listed = data.candidates.get(data.response_name)
+        response = stacked_indicators(data.response, weights, listed)[0]
+    else:
+        response = np.asarray(np.eye(len(data.categories))[data.response])
     m = model.n_shown
     starts = [] if first is None else [first[:m]]
-    found = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
-    if not found.on_path:
+    root = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
+    if not root.on_path:
         warnings.warn(
             "the root of the corrected score was not reached on the path from smoothed indicators, "
             "as happens where reports say little of the private predictors: it may be another than "
             "the consistent one; compare method='mle'",
             ConvergenceWarning,
-            5,
+            4,
         )
-    theta, bread, rows = _beside(model, found, weights)
-    inverse, shares = np.linalg.inv(bread), None
+    theta, bread, rows = root.theta, root.bread, root.influence
+    if isinstance(data.outcome, Normal):
+        spread = max(root.scale, _LEAST * float(np.var(data.response)))
+        theta = np.append(theta, 0.5 * np.log(max(spread, 1e-300)))
+    if data.marginal is not None:
+        B = likelihood.B
+        law = RegressionLikelihood(
+            Multinomial(len(data.designs)),
+            (Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),),
+            Seen(B.table, B.at[model.assembled.place]),
+            weights,
+        )
+        top = search(law, np.zeros(law.size), units(law)).maximum
+        theta = np.append(theta, top.theta)
+        bread = np.zeros((m + law.size, m + law.size))
+        bread[:m, :m], bread[m:, m:] = root.bread, -top.hessian
+        rows = np.hstack([root.influence, law.score_obs(top.theta)])
+    inverse, shares, df = np.linalg.inv(bread), None, None
     if kind == "cluster":
-        at = np.arange(data.n)
-        V, shares = cluster_sandwich((rows, at, weights, groups), inverse, model.nobs, correct)
-    elif kind == "design":
-        assert data.sample is not None and data.weights is not None
-        at = np.full(data.sample.w.shape, -1, dtype=np.int64)
-        at[data.inside] = np.arange(data.n)
-        meat = design_meat(data.sample, rows * (weights[0] / data.weights[0]), at)
-        V = inverse @ meat @ inverse.T
+        V, shares = cluster_sandwich(
+            (rows, each.place, weights, groups), inverse, model.nobs, correct
+        )
     else:
-        meat = (rows * (weights**2 / np.maximum(counts, 1.0))[:, None]).T @ rows
-        V = inverse @ meat @ inverse.T
+        V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
+    if kind == "design":
+        df = degrees_of_freedom_estimation(data.sample, data.inside)
     size = theta.size
     whole = np.zeros((size, size))
     there = np.ones(size, dtype=bool)
-    there[m : model.likelihood.n_outcome] = False  # the spread of a number has no standard error
+    there[m : likelihood.n_outcome] = False  # the spread of a number has no standard error
     whole[np.ix_(there, there)] = (V + V.T) / 2.0
     return RegressionResults(
         model=model,
         theta=theta,
         covariance_all=whole,
-        value=found.value,
+        value=root.value,
         hessian=-bread,
         method="corrected",
         penalty=None,
         cov_type=kind,
-        converged=found.converged,
-        n_iter=found.n_iter,
-        n_maxima=found.n_roots,
+        converged=root.converged,
+        n_iter=root.n_iter,
+        n_maxima=root.n_roots,
         infinite=(),
-        df=degrees_of_freedom_estimation(data.sample, data.inside) if kind == "design" else None,
+        df=df,
         shares=None if shares is None else shares.among(there),
     )
-
-
-def _configurations(model: RegressionStructure, weights: Array) -> Array:
-    """Unbiased indicators of the configurations, (n, C)."""
-    data = model.data
-    phi = np.ones((data.n, 1))
-    for name, groups in data.predictors.items():
-        own, _, _ = stacked_indicators(groups, weights, data.candidates.get(name))
-        phi = (phi[:, :, None] * own[:, None, :]).reshape(data.n, -1)
-    return phi
-
-
-def _response(model: RegressionStructure, weights: Array) -> Array:
-    """Numbers, or indicators of the categories."""
-    data = model.data
-    if not data.is_categorical:
-        return np.asarray(data.response)
-    if data.is_private:
-        listed = data.candidates.get(data.response_name)
-        return stacked_indicators(data.response, weights, listed)[0]
-    assert data.categories is not None
-    return np.asarray(np.eye(len(data.categories))[data.response])
-
-
-def _beside(
-    model: RegressionStructure, found: Corrected, weights: Array
-) -> tuple[Array, Array, Array]:
-    """All parameters, the derivative of their scores, and the scores of each row."""
-    data, theta = model.data, found.theta
-    if isinstance(data.outcome, Normal):
-        spread = max(found.scale, _LEAST * float(np.var(data.response)))
-        theta = np.append(theta, 0.5 * np.log(max(spread, 1e-300)))
-    if data.marginal is None:
-        return theta, found.bread, found.influence
-    assert model.likelihood.B is not None
-    law = RegressionLikelihood(
-        Multinomial(len(data.designs)),
-        (Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),),
-        _by_row(model),
-        weights,
-    )
-    top = search(law, np.zeros(law.size), units(law)).maximum
-    m = found.theta.size
-    bread = np.zeros((m + law.size, m + law.size))
-    bread[:m, :m], bread[m:, m:] = found.bread, -top.hessian
-    rows = np.hstack([found.influence, law.score_obs(top.theta)])
-    return np.append(theta, top.theta), bread, rows
-
-
-def _by_row(model: RegressionStructure) -> Seen:
-    """Likelihoods of the reports on the predictors, of all respondents."""
-    B = model.likelihood.B
-    assert B is not None
-    return Seen(B.table, B.at[model.assembled.place])

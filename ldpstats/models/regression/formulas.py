@@ -1,6 +1,13 @@
-"""Formulas of statsmodels, taken apart.
+"""Formulas of statsmodels, taken apart, and the design matrices that they make of tables.
 
 The engine, patsy or formulaic, is the one that ``statsmodels.formula.options.formula_engine`` says.
+`Formula` is read first, with the names in each factor; then the left side becomes a `Response`, and
+the right side a `Spec` with one design matrix for each configuration of the private predictors.
+`Design` is what a regression needs of all this.
+
+What a formula may run: arithmetic, and functions of a fixed list, on columns and plain values.
+Formula engines give each factor to Python's ``eval``. Before they do, the syntax tree of a factor
+is held against the lists below: what they do not name is refused, whatever it is.
 """
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -30,21 +37,67 @@ __all__ = [
     "Formula",
     "PrivateColumn",
     "Response",
-    "RightSide",
     "Terms",
     "as_frame",
     "caller_names",
     "columns_of",
+    "design_matrices",
     "known_names",
+    "marginal_matrix",
     "names_of",
     "one_sided",
+    "plain_numbers",
     "private_response",
     "public_response",
 ]
 
 
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+Columns = npt.NDArray[np.int64]
+
+MOST_CONFIGURATIONS = 10_000
+BINARY = ("logit", "probit", "cloglog")
+FAMILIES = ("linear", "logit", "multinomial", "ordered", "poisson", "probit", "cloglog")
+_MOST_VALUES = 100  # distinct whole numbers that may be categories
+_MOST_ENTRIES = 1 << 31  # of all design matrices, 16 GB
+_INTERCEPT = "Intercept"
 _EXAMPLE = 'must be text such as "ill ~ age + region"'
 _QUOTES = "'\"`"
+_KINDS = "must be a DataFrame of pandas or Polars, or an Arrow table"
+_AVERAGES = {  # whoever predicts for some columns
+    "exog": '; predictions(at={"age": [20, 40]}) sets one and averages over the others'
+}
+
+# functions of numpy, with the most arguments by position: one more would be where to write the
+# result
+NUMPY: dict[str, int] = {
+    name: function.nin for name, function in vars(np).items() if isinstance(function, np.ufunc)
+} | {"clip": 3, "digitize": 2, "isin": 2, "round": 2, "where": 3}
+NUMPY |= dict.fromkeys(("max", "mean", "median", "min", "std", "sum", "var"), 1)
+CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # that engines know, as C(x, Sum)
+TYPES = ("bool", "float", "int", "str")  # of values, as in (age > 40).astype(int)
+_CONSTANTS = ("e", "euler_gamma", "inf", "nan", "pi")
+_ENGINE = {
+    *("C", "I", "Q", "bs", "cc", "center", "cr", "cs", "poly", "scale", "standardize", "te"),
+    *CONTRASTS,
+}
+_CODINGS = ("SAS", "custom", "diff", "helmert", "poly", "sum", "treatment")  # contr.sum, formulaic
+_ATTRIBUTES = {f"np.{name}" for name in _CONSTANTS} | {f"contr.{name}" for name in _CODINGS}
+_METHODS = {  # of columns, with the most arguments
+    **{"abs": 0, "astype": 1, "between": 2, "clip": 2, "fillna": 1, "isin": 1, "max": 0, "mean": 0},
+    **{"median": 0, "min": 0, "round": 1, "std": 0, "sum": 0, "var": 0},
+}
+_OPERATORS = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
+    *(ast.BitAnd, ast.BitOr, ast.BitXor),
+)
+_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_SILENT = (ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword, ast.Expression)
+_ARRAYS = (np.ndarray, pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray)
+
+
+# -- formulas ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -76,19 +129,7 @@ Terms = tuple[tuple[Factor, ...], ...]
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula with a response on the left.
-
-    Attributes
-    ----------
-    text, left, right : str
-        The whole formula and its sides.
-    engine : str
-        "patsy" or "formulaic".
-    response : Factor
-    terms : tuple of tuple of Factor
-        Those of the right side; an intercept is no term.
-    intercept : bool
-    """
+    """A formula with a response on the left, read by the `engine`; an intercept is no term."""
 
     text: str
     left: str
@@ -100,14 +141,7 @@ class Formula:
 
     @classmethod
     def parse(cls, text: object) -> Formula:
-        """Read a formula.
-
-        Raises
-        ------
-        InvalidArgument
-            For anything but text, a formula without a left side or a right side, several responses,
-            and what the engine cannot read.
-        """
+        """Read a formula with one response on the left and something on the right."""
         if not isinstance(text, str):
             raise InvalidArgument("formula", text, _EXAMPLE)
         text = str.__str__(text)
@@ -122,7 +156,10 @@ class Formula:
         if not right:
             remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
             raise InvalidArgument("formula", text, remedy)
-        engine = _engine()
+        import statsmodels.formula
+
+        options = getattr(statsmodels.formula, "options", None)  # versions before 0.15 have none
+        engine = str(getattr(options, "formula_engine", "patsy"))
         responses, _ = terms_of("formula", engine, f"0 + {left}", text)
         if len(responses) != 1 or len(responses[0]) != 1:
             remedy = f"must have one response on the left of ~, not {left!r}"
@@ -188,72 +225,6 @@ def caller_names(depth: int) -> dict[str, Any]:
     return {**frame.f_globals, **frame.f_locals}
 
 
-def known_names(
-    formula: Formula,
-    marginal: Terms,
-    columns: Iterable[str],
-    outside: Mapping[str, Any],
-    unsafe: bool = False,
-) -> dict[str, Any]:
-    """What names in a formula mean that are no columns; refuse those that mean nothing.
-
-    Unless it may be `unsafe`, refuse what is not on the lists of `safety` too: what is evaluated
-    later consists of the factors that are seen here. `marginal` are terms beside the formula.
-    """
-    there = {*columns}
-    own = {*CONTRASTS, *(dir(builtins) if unsafe else TYPES)}
-    values = formula.names | formula.response.names | names_of(marginal)
-    for name in sorted(values - there):
-        if name not in outside and name not in own:
-            shown = ", ".join(map(repr, sorted(there)[:20])) + ", ..." * (len(there) > 20)
-            hint = did_you_mean(name, there)
-            remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
-            raise InvalidArgument("formula", formula.text, remedy)
-    factors = [*formula.factors, *(factor for term in marginal for factor in term)]
-    functions = formula.functions - there
-    if unsafe:
-        wanted = (values - there) | functions
-        return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
-    for factor in factors:
-        fault = fault_of(factor.written, formula.engine, there, outside)
-        if fault is not None:
-            remedy = (
-                f"{factor.code!r} {fault}: add what you need as a column of the table, or pass "
-                "unsafe=True, which runs a formula as code and is for formulas of your own"
-            )
-            raise InvalidArgument("formula", formula.text, remedy)
-    found = {name: getattr(np, name) for name in functions if name in NUMPY} | {"np": np}
-    plain = {name for name in (values - there) & {*outside} if is_plain(outside[name])}
-    return found | {name: outside[name] for name in plain}
-
-
-def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Names in an expression of Python: those of values, and those of functions and modules.
-
-    Names in backquotes, and text in ``Q("...")``, are values.
-    """
-    values = set(re.findall("`([^`]*)`", code))
-    tree = ast.parse(re.sub("`[^`]*`", "None", code).strip(), mode="eval")
-    functions: set[str] = set()
-    for node in ast.walk(tree):
-        head = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
-        if isinstance(node, ast.Call | ast.Attribute) and isinstance(head, ast.Name):
-            functions.add(head.id)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Q":
-            given = [getattr(argument, "value", None) for argument in node.args]
-            values |= {text for text in given if isinstance(text, str)}
-    every = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return frozenset(values | (every - functions)), frozenset(functions)
-
-
-def _engine() -> str:
-    """The formula engine that statsmodels uses; versions before 0.15 know patsy alone."""
-    import statsmodels.formula
-
-    options = getattr(statsmodels.formula, "options", None)
-    return str(getattr(options, "formula_engine", "patsy"))
-
-
 def _sides(text: str) -> list[str]:
     """A formula split at each ~ that is not quoted."""
     quote, sides = "", [""]
@@ -269,37 +240,46 @@ def _sides(text: str) -> list[str]:
 
 def terms_of(argument: str, engine: str, right: str, text: str) -> tuple[Terms, bool]:
     """The terms of the right side of a formula, and whether it has an intercept."""
+    codes: list[list[str]] = []
     try:
         if engine == "patsy":
             import patsy
 
-            found = patsy.ModelDesc.from_formula(f"~ {right}").rhs_termlist
-            codes = [[factor.code for factor in term.factors] for term in found]
+            for term in patsy.ModelDesc.from_formula(f"~ {right}").rhs_termlist:
+                codes.append([factor.code for factor in term.factors])
         else:
             from statsmodels.formula._manager import FormulaManager
 
-            found = list(FormulaManager(engine=engine).get_spec(right))
-            literal = [term.degree == 0 and str(term) == "1" for term in found]
-            codes = [
-                [] if constant else [_code(factor) for factor in term.factors]
-                for term, constant in zip(found, literal, strict=True)
-            ]
+            for term in FormulaManager(engine=engine).get_spec(right):
+                codes.append([])
+                if term.degree == 0 and str(term) == "1":
+                    continue
+                for factor in term.factors:  # of which names that are no words lost their quotes
+                    lookup = factor.eval_method.value == "lookup"
+                    quoted = lookup and not factor.expr.isidentifier()
+                    codes[-1].append(f"`{factor.expr}`" if quoted else str(factor.expr))
         factors = [tuple(map(_factor, term)) for term in codes]
     except Exception as error:  # the engines have many kinds
         raise refusal(argument, text, engine, error) from None
     return tuple(term for term in factors if term), any(not term for term in factors)
 
 
-def _code(factor: Any) -> str:
-    """A factor of formulaic, of which names that are no words lost their quotes."""
-    lookup = factor.eval_method.value == "lookup"
-    return f"`{factor.expr}`" if lookup and not factor.expr.isidentifier() else str(factor.expr)
-
-
 def _factor(code: str) -> Factor:
-    values, functions = names_in(code)
+    """A factor with its names: of values, in backquotes and ``Q("...")`` too, and of functions."""
+    values = set(re.findall("`([^`]*)`", code))
+    tree = ast.parse(re.sub("`[^`]*`", "None", code).strip(), mode="eval")
+    functions: set[str] = set()
+    for node in ast.walk(tree):
+        head = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
+        if isinstance(node, ast.Call | ast.Attribute) and isinstance(head, ast.Name):
+            functions.add(head.id)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Q":
+            texts = [getattr(argument, "value", None) for argument in node.args]
+            values |= {text for text in texts if isinstance(text, str)}
+    every = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     plain = re.fullmatch("`([^`]*)`", code)
-    return Factor(plain[1] if plain else code, values, functions)
+    names = frozenset(values | (every - functions))
+    return Factor(plain[1] if plain else code, names, frozenset(functions))
 
 
 def _quoted(name: str) -> str:
@@ -315,60 +295,201 @@ def refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidA
     return InvalidArgument(argument, text, remedy)
 
 
-# -- The arrays of a regression that a formula makes of a table -----------------------------------
+# -- what a formula may run --------------------------------------------------------------------
 
 
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+def known_names(
+    formula: Formula,
+    marginal: Terms,
+    columns: Iterable[str],
+    outside: Mapping[str, Any],
+    unsafe: bool = False,
+) -> dict[str, Any]:
+    """What names in a formula mean that are no columns; refuse those that mean nothing.
+
+    Unless it may be `unsafe`, refuse what is not on the lists too: what is evaluated later consists
+    of the factors that are seen here. `marginal` are terms beside the formula.
+    """
+    there = {*columns}
+    known = {*CONTRASTS, *(dir(builtins) if unsafe else TYPES)}
+    values = formula.names | formula.response.names | names_of(marginal)
+    for name in sorted(values - there):
+        if name not in outside and name not in known:
+            shown = ", ".join(map(repr, sorted(there)[:20])) + ", ..." * (len(there) > 20)
+            hint = did_you_mean(name, there)
+            remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
+            raise InvalidArgument("formula", formula.text, remedy)
+    factors = [*formula.factors, *(factor for term in marginal for factor in term)]
+    functions = formula.functions - there
+    if unsafe:
+        wanted = (values - there) | functions
+        return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
+    for factor in factors:
+        fault = _fault_of(factor.written, formula.engine, there, outside)
+        if fault is not None:
+            remedy = (
+                f"{factor.code!r} {fault}: add what you need as a column of the table, or pass "
+                "unsafe=True, which runs a formula as code and is for formulas of your own"
+            )
+            raise InvalidArgument("formula", formula.text, remedy)
+    numpy = {name: getattr(np, name) for name in functions if name in NUMPY} | {"np": np}
+    plain = {name for name in (values - there) & {*outside} if _is_plain(outside[name])}
+    return numpy | {name: outside[name] for name in plain}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a variable of the caller is data: an array, a number, text, or a list of these."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (Number, np.generic, str, *_ARRAYS))
+
+
+def _fault_of(
+    code: str, engine: str, columns: Collection[str], outside: Mapping[str, Any]
+) -> str | None:
+    """What a factor has that formulas may not have, as in "calls open()"; None if nothing."""
+    if engine != "patsy" and "`" in code:
+        # what is in quotes for one reader is code for another
+        if re.search(r"""['"\\#\n]""", code):
+            return "has text and a name in backquotes"
+        code = re.sub("`[^`]*`", "None", code)
+    tree = ast.parse(code.strip(), mode="eval")
+    nodes = list(ast.walk(tree))
+    settled: set[ast.AST] = set()  # that need no second look
+    for node in reversed(nodes):  # what is inside first
+        if isinstance(node, ast.Call):
+            if fault := _call_fault(node, columns, outside):
+                return fault
+            # a call is judged as a whole: its function, and arguments that are no values
+            function = node.func
+            settled |= {node, function}
+            if isinstance(function, ast.Attribute) and _path(function).startswith(
+                ("np.", "contr.")
+            ):
+                settled.add(function.value)
+            name = getattr(function, "attr", getattr(function, "id", ""))
+            words = {"astype": TYPES, "C": CONTRASTS}.get(name, ())
+            for value in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(value, ast.Name) and value.id in words:
+                    settled.add(value)
+        elif isinstance(node, ast.Attribute) and _path(node) in _ATTRIBUTES:
+            settled |= {node, node.value}
+    for node in nodes:
+        if node in settled or isinstance(node, _SILENT):
+            continue
+        if isinstance(node, ast.Attribute):
+            return f"takes {_shown(node)}"
+        if isinstance(node, ast.Name):
+            known = node.id in columns or (node.id in outside and _is_plain(outside[node.id]))
+            if not known:
+                return f"has {node.id}, which is neither a column nor an array or a number"
+        elif fault := _node_fault(node, engine):
+            return fault
+    return None
+
+
+def _path(node: ast.AST) -> str:
+    """``np.log`` of an attribute of a name; "" of any other attribute."""
+    plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    return ast.unparse(node) if plain else ""
+
+
+def _call_fault(node: ast.Call, columns: Collection[str], outside: Mapping[str, Any]) -> str | None:
+    """Of functions, and of how many arguments they have."""
+    function = node.func
+    most, shown = None, f"{_shown(function)}()"
+    if isinstance(function, ast.Name):
+        name, variable = function.id, outside.get(function.id)
+        if callable(variable):
+            kind = variable if hasattr(variable, "__module__") else type(variable)
+            package = str(kind.__module__).partition(".")[0]
+            if package not in ("builtins", "formulaic", "numpy", "patsy"):
+                return f"calls {name}(), a function of the caller"
+        known = name in _ENGINE or name in NUMPY
+        most = None if name in _ENGINE else NUMPY.get(name)
+    elif _path(function).startswith(("np.", "contr.")):
+        head, _, name = _path(function).partition(".")
+        known = name in (NUMPY if head == "np" else _CODINGS)
+        most = NUMPY.get(name) if head == "np" else None
+    else:
+        name = function.attr if isinstance(function, ast.Attribute) else ""
+        shown = f".{name}()"
+        known, most = name in _METHODS, _METHODS.get(name)
+    if not known:
+        return f"calls {shown}"
+    if most is not None and len(node.args) > most:
+        return f"calls {shown} with {len(node.args)} arguments"
+    for keyword in node.keywords:
+        if most is not None or keyword.arg is None or keyword.arg.startswith("_"):
+            return f"calls {shown} with {_shown(keyword)}"
+    if name == "Q":
+        text = getattr(node.args[0], "value", None) if len(node.args) == 1 else None
+        if not isinstance(text, str) or node.keywords or text not in columns:
+            return f"has {_shown(node)}, which is no column"
+    return None
+
+
+def _node_fault(node: ast.AST, engine: str) -> str | None:
+    """Of numbers, text, lists and operators."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if isinstance(value, str):  # of calls formulaic builds code, into which it puts their text
+            known = engine == "patsy" or not {*'"\\\n'} & {*value}
+        else:
+            known = value is None or isinstance(value, int | float)
+        return None if known else f"has {_shown(node)}"
+    if isinstance(node, ast.List | ast.Tuple):
+        return None
+    if isinstance(node, ast.Compare) and all(isinstance(op, _COMPARISONS) for op in node.ops):
+        return None
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+        parts = [node.left, node.right]
+        if isinstance(node.op, ast.Pow):
+            varies = any(isinstance(part, ast.Name) for part in ast.walk(node))
+            if not varies and not all(map(_is_small, parts)):
+                return f"has {_shown(node)}, a power of numbers"
+    for part in parts:
+        text = isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
+        if text or isinstance(part, ast.List | ast.Tuple):
+            return f"has {_shown(node)}"
+    return None if parts else f"has {_shown(node)}"
+
+
+def _shown(node: ast.AST) -> str:
+    """The code of a node, cut."""
+    try:
+        return cut(ast.unparse(node), 60)
+    except RecursionError:
+        return "more levels of brackets and signs than can be read"
+
+
+def _is_small(node: ast.expr) -> bool:
+    """Whether a node is a number up to a thousand."""
+    try:
+        return bool(abs(ast.literal_eval(node)) <= 1000)
+    except (TypeError, ValueError):
+        return False
+
+
+# -- the arrays of a regression ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
     """What a regression needs of n respondents, made by a formula.
 
-    Attributes
-    ----------
-    formula : Formula
-    family : str
-        One of `FAMILIES`: the model.
-    response : list of Reports; or array, shape (n,)
-        Groups of reports that follow one another. Of a public response codes of its categories,
-        int64, or float64 numbers for the families "linear" and "poisson".
-    categories : pandas.Index or None
-        Of the response; None for numbers.
-    response_name : str
-    names : tuple of str
-        Names of the p columns.
-    designs : tuple of array, shape (n, p)
-        The design matrix at each configuration of the private predictors: each combination of
-        their categories, the last predictor changing first. One without private predictors.
-    predictors : mapping from str to list of Reports
-        Groups of reports of the private predictors.
-    private : tuple of PrivateColumn
-        The same predictors: their categories and scores.
-    index : pandas.Index, length n
-        Labels of the rows in the table.
-    kept : array of bool, shape (N,)
-        Which rows of the table are used.
-    n_missing : int
-        Respondents who are left out, because a report or a public value is missing.
-    marginal_exog : DataFrame or None
-        What the distribution of the private predictors depends on; None without such predictors.
-    marginal_formula : str or None
-    offset, weights, freq_weights : array, shape (n,), or None
-    scores : array or None
-        Of the categories of a private response of a linear model.
-    candidates : mapping from str to candidates
-        Of questions over an open alphabet.
-    sample : Sample or None
-        The cells of a complex sample, c of them; `weights` are the means of their weights, and
-        `freq_weights` their respondents, where a cell is not one.
-    inside : array of bool, shape (c,), or None
-        Which of the cells are the rows, in order.
-    facts : SampleFacts or None
-        The sample in words and numbers.
-    public : DataFrame or None
-        The public columns of the formula, of the n respondents.
+    `response` are groups of Reports that follow one another; of a public response, (n,), codes of
+    its `categories`, or numbers for the families "linear" and "poisson". `designs`, (n, p) each,
+    are the design matrices at each configuration of the `private` predictors, the last changing
+    first, and `predictors` the groups of reports of these; `chosen` columns of the matrices of
+    `spec` are used. `index` labels the rows, `kept` says which rows of the table, (N,), they are.
+    `marginal_exog` is what the distribution of the private predictors depends on. `scores` are of
+    the categories of a private response of a linear model. Of a complex `sample` of c cells,
+    `weights` are the means of their weights, `freq_weights` their respondents, `inside`, (c,), says
+    which cells are the rows, and `facts` has the sample in words. `public` are the public columns.
     """
 
     formula: Formula
@@ -392,7 +513,7 @@ class Design:
     candidates: Mapping[str, Any]
     spec: Spec = field(repr=False)
     marginal_spec: Spec | None = field(repr=False)
-    chosen: npt.NDArray[np.int64] = field(repr=False)  # columns of the spec's matrix that are used
+    chosen: Columns = field(repr=False)
     sample: Any = None
     inside: Mask | None = None
     facts: Any = None
@@ -423,54 +544,44 @@ class Design:
     def terms(self) -> dict[str, npt.NDArray[np.int64]]:
         """Which columns each term of the formula has, by the name of the term."""
         place = {int(old): new for new, old in enumerate(self.chosen)}
-        found = {}
+        terms = {}
         for name, old in self.spec.slices.items():
             columns = [place[j] for j in range(old.start, old.stop) if j in place]
             if columns:
-                found[name] = np.array(columns, dtype=np.int64)
-        return found
+                terms[name] = np.array(columns, dtype=np.int64)
+        return terms
 
     def exog(self, newdata: object) -> list[Array]:
-        """The design matrices of other respondents, such as those to predict for.
+        """The design matrices, (n, p), of other respondents; rows with a missing value are NaN.
 
-        Parameters
-        ----------
-        newdata : table
-            The public columns of the formula. If it has columns of all private predictors too, they
-            are the true answers of these respondents.
-
-        Returns
-        -------
-        list of array, shape (n, p)
-            One matrix for each configuration; or one alone, where the answers are given. Rows with
-            a missing value are NaN.
-
-        Raises
-        ------
-        InvalidArgument
-            If a column is missing, holds a level that the model does not know, or answers are given
-            for some private predictors only.
+        One for each configuration; or one alone, where the table has columns of all private
+        predictors, which are the true answers of these respondents.
         """
         there = columns_of("exog", newdata)[1]
-        given = [column.name for column in self.private if column.name in there]
-        if given and len(given) < len(self.private):
-            lacking = [c.name for c in self.private if c.name not in given]
+        answered = [column.name for column in self.private if column.name in there]
+        if answered and len(answered) < len(self.private):
+            lacking = [c.name for c in self.private if c.name not in answered]
             remedy = f"is there, but {lacking} not: give the answers to all private predictors, or "
-            raise InvalidArgument("exog, column", given[0], f"{remedy}to none")
-        frame = as_frame("exog", newdata, [*self.columns, *given])
+            raise InvalidArgument("exog, column", answered[0], f"{remedy}to none")
+        frame = as_frame("exog", newdata, [*self.columns, *answered])
         for name in self.columns:
             if isinstance(frame[name].dtype, pd.CategoricalDtype):
                 frame[name] = frame[name].astype(object)
         whole = ~frame.isna().any(axis=1).to_numpy()
         some = frame.loc[whole]
-        found: list[Array] = []
-        if given:
-            codes = {c.name: c.codes(f"exog, {c.name}", some[c.name]) for c in self.private}
-            found.append(self._matrix(held_at(some, self.private, codes), whole))
-            return found
-        for own in combinations(self.private):
-            found.append(self._matrix(held_at(some, self.private, own), whole))
-        return found
+        configurations: list[Any] = list(combinations(self.private))
+        if answered:
+            configurations = [
+                {c.name: c.codes(f"exog, {c.name}", some[c.name]) for c in self.private}
+            ]
+        matrices = []
+        for codes in configurations:
+            matrix = np.full((whole.size, len(self.names)), np.nan)
+            if whole.any():
+                table = with_answers(some, self.private, codes)
+                matrix[whole] = self.spec.matrix(table)[:, self.chosen]
+            matrices.append(matrix)
+        return matrices
 
     def marginal(self, newdata: object) -> Array:
         """What the distribution of the private predictors depends on, of other respondents."""
@@ -483,39 +594,21 @@ class Design:
             matrix[whole] = self.marginal_spec.matrix(frame.loc[whole])
         return matrix
 
-    def _matrix(self, frame: pd.DataFrame, whole: Mask) -> Array:
-        """The design matrix of some rows of a table, NaN in the others."""
-        matrix = np.full((whole.size, len(self.names)), np.nan)
-        if whole.any():
-            matrix[whole] = self.spec.matrix(frame)[:, self.chosen]
-        return matrix
 
-
-# -- Questions on the right side of a formula: what their answers are in a design matrix ----------
-
-
-Array_predictors = npt.NDArray[Any]
-
-MOST_CONFIGURATIONS = 10_000
+# -- the right side ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PrivateColumn:
     """The answers to a question as a column of a table.
 
-    Attributes
-    ----------
-    name : str
-    labels : pandas.Index
-        Its k categories, in the mechanism's order.
-    values : array, shape (k,), or None
-        What stands for each category: numbers or truth values; None for a factor, whose reference
-        is the first category.
+    `labels` are its k categories in the mechanism's order, and `values`, (k,), the numbers or truth
+    values that stand for them; None for a factor, whose reference is the first category.
     """
 
     name: str
     labels: pd.Index[Any]
-    values: Array_predictors | None
+    values: Array | None
 
     @classmethod
     def of(cls, name: str, labels: pd.Index[Any], scores: object = None) -> PrivateColumn:
@@ -532,19 +625,19 @@ class PrivateColumn:
             return cls(name, labels, np.array(labels.tolist()))
         return cls(name, labels, None)
 
-    def column(self, codes: Array_predictors) -> Any:
+    def column(self, codes: Array) -> Any:
         """The answers of respondents from their codes, (n,)."""
         if self.values is None:
             return pd.Categorical.from_codes(codes, categories=self.labels)
         return self.values[codes]
 
-    def codes(self, argument: str, answers: pd.Series[Any]) -> Array_predictors:
+    def codes(self, argument: str, answers: pd.Series[Any]) -> Array:
         """Codes of answers that are given, -1 where one is missing; refuse unknown ones."""
         known = {label: code for code, label in enumerate(self.labels.tolist())}
         absent = answers.isna().to_numpy()
         values = answers.astype(object).tolist()
-        found = [-1 if no else known.get(v, -2) for v, no in zip(values, absent, strict=True)]
-        codes = np.array(found, dtype=np.int64)
+        places = [-1 if no else known.get(v, -2) for v, no in zip(values, absent, strict=True)]
+        codes = np.array(places, dtype=np.int64)
         if (codes == -2).any():
             value = values[int(np.argmax(codes == -2))]
             remedy = f"is no category of {self.name!r}, which has {self.labels.tolist()[:20]}"
@@ -552,7 +645,7 @@ class PrivateColumn:
         return codes
 
 
-def combinations(columns: Sequence[PrivateColumn]) -> Array_predictors:
+def combinations(columns: Sequence[PrivateColumn]) -> Array:
     """Codes of all combinations of categories, (C, number of columns), the last changing first."""
     sizes = [len(column.labels) for column in columns]
     if prod(sizes) > MOST_CONFIGURATIONS:
@@ -564,10 +657,10 @@ def combinations(columns: Sequence[PrivateColumn]) -> Array_predictors:
     return np.asarray(codes)
 
 
-def held_at(
+def with_answers(
     frame: pd.DataFrame,
     columns: Sequence[PrivateColumn],
-    codes: Array_predictors | Mapping[str, Array_predictors],
+    codes: Array | Mapping[str, Array],
 ) -> pd.DataFrame:
     """A table with private columns: the same codes in all rows, (columns,), or by name (n,)."""
     n = len(frame)
@@ -580,124 +673,95 @@ def held_at(
     return frame.assign(**made)
 
 
-# -- Design matrices of the right side of a formula that has private predictors -------------------
+def design_matrices(
+    formula: Formula,
+    names: Mapping[str, Any],
+    frame: pd.DataFrame,
+    private: tuple[PrivateColumn, ...],
+    times: Array | None,
+    family: str,
+) -> tuple[Spec, Columns, tuple[Array, ...]]:
+    """How design matrices are made of n rows, which columns a model has, and the matrices, (n, p).
 
-
-Columns = npt.NDArray[np.int64]
-
-_MOST_ENTRIES = 1 << 31  # of all design matrices, 16 GB
-_INTERCEPT = "Intercept"
-
-
-@dataclass(frozen=True, eq=False)
-class RightSide:
-    """The right side of a formula, and the public columns of n respondents.
-
-    Parameters
-    ----------
-    formula : Formula
-    names : mapping
-        What names mean that are no columns.
-    frame : DataFrame, n rows
-    private : tuple of PrivateColumn
-    times : array, shape (n,), or None
-        How many respondents each row stands for.
+    One for each configuration of the private predictors. `names` are what names mean that are no
+    columns, and `times` how many respondents each row stands for, (n,).
     """
-
-    formula: Formula
-    names: Mapping[str, Any]
-    frame: pd.DataFrame
-    private: tuple[PrivateColumn, ...]
-    times: Array | None = None
-
-    def matrices(self, family: str) -> tuple[Spec, Columns, tuple[Array, ...]]:
-        """How design matrices are made, which of their columns a model has, and the matrices.
-
-        There is one of shape (n, p) for each configuration of the private predictors.
-        """
-        codes = combinations(self.private)
-        n, C = len(self.frame), len(codes)
-        if n < C:
-            remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
-            raise InvalidArgument("formula", self.formula.text, f"{remedy}: use fewer of these")
-        # every category occurs, so that levels and names are those of all
-        mixed = {c.name: codes[np.arange(n) % C, j] for j, c in enumerate(self.private)}
-        learning = self._repeated(held_at(self.frame, self.private, mixed))
-        how = self.formula.engine, self.names, self.formula.text
-        spec, first = Spec.of("formula", self.formula.right, learning, *how)
-        self._refuse_learned(spec)
-        chosen = self._chosen(spec, family)
-        if n * C * chosen.size > _MOST_ENTRIES:
-            raise NotAvailable(
-                f"{C} design matrices of {n:,} rows and {chosen.size} columns take more than 16 "
-                "GB: use fewer private predictors, or lump their categories first"
+    codes = combinations(private)
+    n, C, text = len(frame), len(codes), formula.text
+    if n < C:
+        remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
+        raise InvalidArgument("formula", text, f"{remedy}: use fewer of these")
+    # every category occurs, so that levels and names are those of all
+    mixed = {c.name: codes[np.arange(n) % C, j] for j, c in enumerate(private)}
+    learning = _row_each(with_answers(frame, private, mixed), times)
+    spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
+    hidden = {column.name for column in private}
+    for factor in (factor for term in formula.terms for factor in term):
+        shared = sorted(factor.names & hidden)
+        if shared and spec.learned(factor):  # from answers that nobody knows
+            name = shared[0]
+            remedy = (
+                f"{factor.code!r} learns from the answers to {name!r}, which are not known: "
+                f"write {name!r} alone, or pass scores={{{name!r}: ...}}"
             )
-        if not self.private and self.times is None:
-            return spec, chosen, (_columns(first, chosen),)
-        tables = (held_at(self.frame, self.private, own) for own in codes)
-        return spec, chosen, tuple(_columns(spec.matrix(table), chosen) for table in tables)
-
-    def marginal(self, right: str | None) -> tuple[Spec | None, pd.DataFrame | None]:
-        """What the distribution of the private predictors depends on, (n, r); None without them.
-
-        `right` is the right side of a formula; by default the public part of this one.
-        """
-        if not self.private:
-            if right is not None:
-                remedy = "is for private predictors, and the formula has none: leave it out"
-                raise InvalidArgument("marginal", right, remedy)
-            return None, None
-        if right is None:
-            right = self.formula.without(column.name for column in self.private)
-        how = self.formula.engine, self.names
-        spec, matrix = Spec.of("marginal", right, self._repeated(self.frame), *how)
-        if self.times is not None:
-            matrix = spec.matrix(self.frame)
-        return spec, pd.DataFrame(matrix, index=self.frame.index, columns=list(spec.columns))
-
-    def _repeated(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """A table with a row for each respondent, from which means and knots are learned."""
-        if self.times is None:
-            return frame
-        return frame.iloc[np.repeat(np.arange(len(frame)), self.times.astype(np.int64))]
-
-    def _refuse_learned(self, spec: Spec) -> None:
-        """Refuse functions that would learn from answers that nobody knows."""
-        private = {column.name for column in self.private}
-        for factor in (factor for term in self.formula.terms for factor in term):
-            shared = sorted(factor.names & private)
-            if shared and spec.learned(factor):
-                name = shared[0]
-                remedy = (
-                    f"{factor.code!r} learns from the answers to {name!r}, which are not known: "
-                    f"write {name!r} alone, or pass scores={{{name!r}: ...}}"
-                )
-                raise InvalidArgument("formula", self.formula.text, remedy)
-
-    def _chosen(self, spec: Spec, family: str) -> Columns:
-        """Columns of the matrix that the model has: thresholds take the place of an intercept."""
-        text = self.formula.text
-        every = np.arange(len(spec.columns))
-        if not every.size:
-            raise InvalidArgument("formula", text, "has no column on the right: add a predictor")
-        if family != "ordered":
-            return every
-        if not self.formula.intercept:
+            raise InvalidArgument("formula", text, remedy)
+    chosen = np.arange(len(spec.columns))
+    if not chosen.size:
+        raise InvalidArgument("formula", text, "has no column on the right: add a predictor")
+    if family == "ordered":  # thresholds take the place of an intercept
+        if not formula.intercept:
             remedy = "leaves the intercept out, which ordered models have as thresholds: take 0 + "
             raise InvalidArgument("formula", text, f"{remedy}or - 1 away")
-        chosen = every[[name != _INTERCEPT for name in spec.columns]]
+        chosen = chosen[[name != _INTERCEPT for name in spec.columns]]
         if not chosen.size:
             remedy = "has thresholds alone: add a predictor, or use frequencies() without a model"
             raise InvalidArgument("formula", text, remedy)
-        return chosen
+    if n * C * chosen.size > _MOST_ENTRIES:
+        raise NotAvailable(
+            f"{C} design matrices of {n:,} rows and {chosen.size} columns take more than 16 "
+            "GB: use fewer private predictors, or lump their categories first"
+        )
+    matrices = []
+    for configuration in codes:
+        matrix = first
+        if private or times is not None:
+            matrix = spec.matrix(with_answers(frame, private, configuration))
+        if chosen.size < matrix.shape[1]:
+            matrix = np.ascontiguousarray(matrix[:, chosen])
+        matrices.append(matrix)
+    return spec, chosen, tuple(matrices)
 
 
-def _columns(matrix: Array, chosen: Columns) -> Array:
-    """Some columns of a matrix, itself if they are all."""
-    return matrix if chosen.size == matrix.shape[1] else np.ascontiguousarray(matrix[:, chosen])
+def marginal_matrix(
+    formula: Formula,
+    names: Mapping[str, Any],
+    frame: pd.DataFrame,
+    private: tuple[PrivateColumn, ...],
+    times: Array | None,
+    right: str | None,
+) -> tuple[Spec | None, pd.DataFrame | None]:
+    """What the distribution of the private predictors depends on, (n, r); None without them.
+
+    `right` is the right side of a formula; by default the public part of this one.
+    """
+    if not private:
+        if right is not None:
+            remedy = "is for private predictors, and the formula has none: leave it out"
+            raise InvalidArgument("marginal", right, remedy)
+        return None, None
+    if right is None:
+        right = formula.without(column.name for column in private)
+    spec, matrix = Spec.of("marginal", right, _row_each(frame, times), formula.engine, names)
+    if times is not None:
+        matrix = spec.matrix(frame)
+    return spec, pd.DataFrame(matrix, index=frame.index, columns=list(spec.columns))
 
 
-# -- Design matrices that the right side of a formula makes of a table ----------------------------
+def _row_each(frame: pd.DataFrame, times: Array | None) -> pd.DataFrame:
+    """A table with a row for each respondent, from which means and knots are learned."""
+    if times is None:
+        return frame
+    return frame.iloc[np.repeat(np.arange(len(frame)), times.astype(np.int64))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -705,18 +769,8 @@ class Spec:
     """How the right side of a formula makes a design matrix, with what it learned from a table.
 
     Levels of text and the state of functions such as ``center`` are those of the table that it was
-    made of, whatever table it is applied to.
-
-    Attributes
-    ----------
-    argument, text : str
-        What errors name.
-    columns : tuple of str
-        Names of the columns of the matrix, p of them.
-    names : mapping
-        What names mean that are no columns.
-    needs : frozenset of str
-        Columns of the table.
+    made of, whatever table it is applied to. `argument` and `text` are what errors name, `names`
+    what names mean that are no columns, and `needs` the columns of the table.
     """
 
     argument: str
@@ -739,7 +793,7 @@ class Spec:
     ) -> tuple[Spec, Array]:
         """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
         shown = right if text is None else text
-        made, matrix, columns = _evaluated(argument, shown, engine, right, frame, names)
+        made, matrix, columns = _evaluate(argument, shown, engine, right, frame, names)
         terms, _ = terms_of(argument, engine, right, shown)
         factors = [factor for term in terms for factor in term]
         there = frozenset().union(*(factor.names | factor.functions for factor in factors))
@@ -749,15 +803,15 @@ class Spec:
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
         how = self.engine, self.made, frame, self.names
-        return _evaluated(self.argument, self.text, *how)[1]
+        return _evaluate(self.argument, self.text, *how)[1]
 
     @property
     def slices(self) -> dict[str, slice]:
         """Where the columns of each term are; the intercept's name is Intercept."""
         if self.engine == "patsy":
             return dict(self.made.term_name_slices)
-        found = {str(term): place for term, place in self.made.term_slices.items()}
-        return {"Intercept" if name == "1" else name: place for name, place in found.items()}
+        places = {str(term): place for term, place in self.made.term_slices.items()}
+        return {"Intercept" if name == "1" else name: place for name, place in places.items()}
 
     def learned(self, factor: Factor) -> bool:
         """Whether a factor has a function with a state, such as ``center(age)``."""
@@ -768,7 +822,7 @@ class Spec:
         return any(key in factor.code for key in known)
 
 
-def _evaluated(
+def _evaluate(
     argument: str,
     text: str,
     engine: str,
@@ -777,14 +831,30 @@ def _evaluated(
     names: Mapping[str, Any],
 ) -> tuple[Any, Array, tuple[str, ...]]:
     """The specification, design matrix (n, p) and column names of a right side on a table."""
+    again = not isinstance(formula, str)
     try:
         with np.errstate(all="ignore"):  # what is no number is refused below
-            made, found, columns = _matrices(engine, formula, frame, names)
+            if engine == "patsy":
+                import patsy
+
+                right = formula if again else f"~ {formula}"
+                env = patsy.EvalEnvironment([dict(names)])
+                refuse = patsy.NAAction(on_NA="raise")
+                values = patsy.dmatrix(right, frame, eval_env=env, NA_action=refuse)
+                made = values.design_info
+                columns = tuple(made.column_names)
+            else:
+                from statsmodels.formula._manager import FormulaManager
+
+                manager = FormulaManager(engine="formulaic")
+                how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
+                values = manager.get_matrices(formula, frame, **how)
+                made, columns = manager.spec, tuple(map(str, values.columns))
     except LDPError:
         raise
     except Exception as error:  # the engines have many kinds, and functions of users any
         raise refusal(argument, text, engine, error) from None
-    matrix: Array = np.ascontiguousarray(found, dtype=np.float64)
+    matrix: Array = np.ascontiguousarray(values, dtype=np.float64)
     if matrix.shape[0] != len(frame):
         remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
         raise InvalidArgument(argument, text, remedy)
@@ -799,30 +869,7 @@ def _evaluated(
     return made, matrix, columns
 
 
-def _matrices(
-    engine: str, formula: Any, frame: pd.DataFrame, names: Mapping[str, Any]
-) -> tuple[Any, Any, tuple[str, ...]]:
-    if engine == "patsy":
-        import patsy
-
-        text = f"~ {formula}" if isinstance(formula, str) else formula
-        env = patsy.EvalEnvironment([dict(names)])
-        refuse = patsy.NAAction(on_NA="raise")
-        found = patsy.dmatrix(text, frame, eval_env=env, NA_action=refuse)
-        return found.design_info, found, tuple(found.design_info.column_names)
-    from statsmodels.formula._manager import FormulaManager
-
-    manager = FormulaManager(engine="formulaic")
-    again = not isinstance(formula, str)
-    how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
-    found = manager.get_matrices(formula, frame, **how)
-    return manager.spec, found, tuple(map(str, found.columns))
-
-
-# -- Tables of several kinds as pandas holds them where a formula engine reads them ---------------
-
-
-_KINDS = "must be a DataFrame of pandas or Polars, or an Arrow table"
+# -- tables ------------------------------------------------------------------------------------
 
 
 def columns_of(argument: str, data: object) -> tuple[Any, list[Any]]:
@@ -845,27 +892,22 @@ def columns_of(argument: str, data: object) -> tuple[Any, list[Any]]:
     return table, list(table.column_names)
 
 
-_AVERAGES = {  # whoever predicts for some columns
-    "exog": '; predictions(at={"age": [20, 40]}) sets one and averages over the others'
-}
-
-
 def as_frame(argument: str, data: object, names: Iterable[str]) -> pd.DataFrame:
     """Some columns of a table, in types that formula engines know."""
     table, columns = columns_of(argument, data)
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for name in names:
         if columns.count(name) != 1:
             how = "is the name of several columns: rename them"
             remedy = how if name in columns else "no such column" + _AVERAGES.get(argument, "")
             raise InvalidArgument(f"{argument}, column", name, remedy)
         series = table[name] if isinstance(table, pd.DataFrame) else table.column(name).to_pandas()
-        found[name] = cleaned(series).array
+        arrays[name] = _plain_column(series).array
     index = table.index if isinstance(table, pd.DataFrame) else pd.RangeIndex(table.num_rows)
-    return pd.DataFrame(found, index=index)
+    return pd.DataFrame(arrays, index=index)
 
 
-def cleaned(series: pd.Series[Any]) -> pd.Series[Any]:
+def _plain_column(series: pd.Series[Any]) -> pd.Series[Any]:
     """A column as numpy's numbers, booleans, objects or dates, or as categories of such."""
     dtype: Any = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -886,204 +928,15 @@ def cleaned(series: pd.Series[Any]) -> pd.Series[Any]:
     return series.astype(object)
 
 
-# -- What a formula may run: arithmetic, and functions of a fixed list, on columns and plain values
-# Formula engines give each factor to Python's ``eval``. Before they do, the syntax tree of a factor
-# is held against the lists below: what they do not name is refused, whatever it is.
-
-
-# of numpy, with the most arguments by position: one more would be where to write the result
-NUMPY: dict[str, int] = {
-    name: function.nin for name, function in vars(np).items() if isinstance(function, np.ufunc)
-} | {"clip": 3, "digitize": 2, "isin": 2, "round": 2, "where": 3}
-NUMPY |= dict.fromkeys(("max", "mean", "median", "min", "std", "sum", "var"), 1)
-CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # that engines know, as C(x, Sum)
-TYPES = ("bool", "float", "int", "str")  # of values, as in (age > 40).astype(int)
-_CONSTANTS = ("e", "euler_gamma", "inf", "nan", "pi")
-_ENGINE = {
-    *("C", "I", "Q", "bs", "cc", "center", "cr", "cs", "poly", "scale", "standardize", "te"),
-    *CONTRASTS,
-}
-_CODINGS = ("SAS", "custom", "diff", "helmert", "poly", "sum", "treatment")  # contr.sum, formulaic
-_ATTRIBUTES = {f"np.{name}" for name in _CONSTANTS} | {f"contr.{name}" for name in _CODINGS}
-_METHODS = {  # of columns, with the most arguments
-    **{"abs": 0, "astype": 1, "between": 2, "clip": 2, "fillna": 1, "isin": 1, "max": 0, "mean": 0},
-    **{"median": 0, "min": 0, "round": 1, "std": 0, "sum": 0, "var": 0},
-}
-_OPERATORS = (
-    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
-    *(ast.BitAnd, ast.BitOr, ast.BitXor),
-)
-_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_SILENT = (ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword, ast.Expression)
-_ARRAYS = (np.ndarray, pd.Series, pd.DataFrame, pd.Index, pd.api.extensions.ExtensionArray)
-
-
-def is_plain(value: object) -> bool:
-    """Whether a variable of the caller is data: an array, a number, text, or a list of these."""
-    if isinstance(value, list | tuple):
-        return all(map(is_plain, value))
-    return value is None or isinstance(value, (Number, np.generic, str, *_ARRAYS))
-
-
-def fault_of(
-    code: str, engine: str, columns: Collection[str], outside: Mapping[str, Any]
-) -> str | None:
-    """What a factor has that formulas may not have, as in "calls open()"; None if nothing.
-
-    `outside` are the caller's variables.
-    """
-    if engine != "patsy" and "`" in code:
-        # what is in quotes for one reader is code for another
-        if re.search(r"""['"\\#\n]""", code):
-            return "has text and a name in backquotes"
-        code = re.sub("`[^`]*`", "None", code)
-    tree = ast.parse(code.strip(), mode="eval")
-    nodes = list(ast.walk(tree))
-    settled: set[ast.AST] = set()  # that need no second look
-    for node in reversed(nodes):  # what is inside first
-        if isinstance(node, ast.Call):
-            if fault := _call_fault(node, columns, outside):
-                return fault
-            settled |= {node, *_functions(node)}
-        elif isinstance(node, ast.Attribute) and _path(node) in _ATTRIBUTES:
-            settled |= {node, node.value}
-    for node in nodes:
-        if node in settled or isinstance(node, _SILENT):
-            continue
-        if isinstance(node, ast.Attribute):
-            return f"takes {_shown(node)}"
-        if isinstance(node, ast.Name):
-            known = node.id in columns or (node.id in outside and is_plain(outside[node.id]))
-            if not known:
-                return f"has {node.id}, which is neither a column nor an array or a number"
-        elif fault := _node_fault(node, engine):
-            return fault
-    return None
-
-
-def _path(node: ast.AST) -> str:
-    """``np.log`` of an attribute of a name; "" of any other attribute."""
-    plain = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    return ast.unparse(node) if plain else ""
-
-
-def _functions(node: ast.Call) -> Iterator[ast.AST]:
-    """What a call is judged by as a whole: its function, and arguments that are no values."""
-    yield node.func
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    if isinstance(node.func, ast.Attribute) and _path(node.func).startswith(("np.", "contr.")):
-        yield node.func.value
-    words = {"astype": TYPES, "C": CONTRASTS}.get(name, ())
-    for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-        if isinstance(given, ast.Name) and given.id in words:
-            yield given
-
-
-def _call_fault(node: ast.Call, columns: Collection[str], outside: Mapping[str, Any]) -> str | None:
-    function = node.func
-    most, shown = None, f"{_shown(function)}()"
-    if isinstance(function, ast.Name):
-        name, own = function.id, outside.get(function.id)
-        if callable(own) and _package(own) not in ("builtins", "formulaic", "numpy", "patsy"):
-            return f"calls {name}(), a function of the caller"
-        known = name in _ENGINE or name in NUMPY
-        most = None if name in _ENGINE else NUMPY.get(name)
-    elif _path(function).startswith(("np.", "contr.")):
-        head, _, name = _path(function).partition(".")
-        known = name in (NUMPY if head == "np" else _CODINGS)
-        most = NUMPY.get(name) if head == "np" else None
-    else:
-        name = function.attr if isinstance(function, ast.Attribute) else ""
-        shown = f".{name}()"
-        known, most = name in _METHODS, _METHODS.get(name)
-    if not known:
-        return f"calls {shown}"
-    if most is not None and len(node.args) > most:
-        return f"calls {shown} with {len(node.args)} arguments"
-    for keyword in node.keywords:
-        if most is not None or keyword.arg is None or keyword.arg.startswith("_"):
-            return f"calls {shown} with {_shown(keyword)}"
-    if name == "Q":
-        text = getattr(node.args[0], "value", None) if len(node.args) == 1 else None
-        if not isinstance(text, str) or node.keywords or text not in columns:
-            return f"has {_shown(node)}, which is no column"
-    return None
-
-
-def _package(value: object) -> str:
-    kind = value if hasattr(value, "__module__") else type(value)
-    return str(kind.__module__).partition(".")[0]
-
-
-def _node_fault(node: ast.AST, engine: str) -> str | None:
-    """Of numbers, text, lists and operators."""
-    if isinstance(node, ast.Constant):
-        value = node.value
-        if isinstance(value, str):  # of calls formulaic builds code, into which it puts their text
-            known = engine == "patsy" or not {*'"\\\n'} & {*value}
-        else:
-            known = value is None or isinstance(value, int | float)
-        return None if known else f"has {_shown(node)}"
-    if isinstance(node, ast.List | ast.Tuple):
-        return None
-    if isinstance(node, ast.Compare) and all(isinstance(op, _COMPARISONS) for op in node.ops):
-        return None
-    parts: list[ast.expr] = []
-    if isinstance(node, ast.UnaryOp):
-        parts = [node.operand]
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-        parts = [node.left, node.right]
-        if isinstance(node.op, ast.Pow) and not (_varies(node) or all(map(_small, parts))):
-            return f"has {_shown(node)}, a power of numbers"
-    numbers = not any(isinstance(part, ast.List | ast.Tuple) or _is_text(part) for part in parts)
-    return None if parts and numbers else f"has {_shown(node)}"
-
-
-def _shown(node: ast.AST) -> str:
-    try:
-        return cut(ast.unparse(node), 60)
-    except RecursionError:
-        return "more levels of brackets and signs than can be read"
-
-
-def _varies(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Name) for part in ast.walk(node))
-
-
-def _small(node: ast.expr) -> bool:
-    try:
-        return bool(abs(ast.literal_eval(node)) <= 1000)
-    except (TypeError, ValueError):
-        return False
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-
-
-# -- Responses of a regression, and the families of models that suit them -------------------------
-
-
-Array_responses = npt.NDArray[Any]
-
-BINARY = ("logit", "probit", "cloglog")
-FAMILIES = ("linear", "logit", "multinomial", "ordered", "poisson", "probit", "cloglog")
-_MOST_VALUES = 100  # distinct whole numbers that may be categories
+# -- the left side -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Response:
     """What the left side of a formula says about the respondents.
 
-    Attributes
-    ----------
-    name : str
-    values : list of Reports; or array, shape (n,)
-        Groups of reports that follow one another; numbers, or codes of public categories, int64.
-    labels : pandas.Index or None
-        The categories; None for numbers.
-    private : bool
-    ordered : bool
+    `values` are groups of Reports that follow one another; or numbers, or codes of public
+    categories, (n,). `labels` are the categories; None for numbers.
     """
 
     name: str
@@ -1093,22 +946,43 @@ class Response:
     ordered: bool = False
 
     def family(self, model: object) -> str:
-        """The family that `model` names, or the one that suits the response.
-
-        Raises
-        ------
-        InvalidArgument
-            For an unknown name, and for a family that does not suit the response.
-        """
+        """The family that `model` names, or the one that suits the response."""
+        k = 0 if self.labels is None else len(self.labels)
         if model is None:
-            return self._usual()
+            if self.labels is None:
+                return "logit" if set(np.unique(self.values)) == {0.0, 1.0} else "linear"
+            if k == 2:
+                return "logit"
+            return "ordered" if self.ordered else "multinomial"
         family = one_of("model", model, FAMILIES)
-        if remedy := self._fault(family):
-            raise InvalidArgument("model", family, f"{self.name!r} {remedy}")
+        fault = ""
+        if self.labels is None:
+            distinct = np.unique(self.values)
+            whole = bool(np.all(distinct == np.floor(distinct)))
+            if family in BINARY and not np.isin(distinct, (0.0, 1.0)).all():
+                fault = f"holds other numbers than 0 and 1, and {family} needs two values: use "
+                fault += "'linear'"
+            elif family == "poisson" and (not whole or distinct[0] < 0):
+                fault = "must be whole numbers, none of them negative, for poisson: use 'linear'"
+            elif family in ("multinomial", "ordered") and (
+                not whole or distinct.size > _MOST_VALUES
+            ):
+                fault = "holds numbers that are no categories: use 'linear', or make bands of it "
+                fault += "first"
+        elif family in BINARY and k != 2:
+            fault = f"has {k} categories, and {family} needs two: use 'multinomial' or 'ordered'"
+        elif family == "poisson":
+            suits = "'logit'" if k == 2 else "'multinomial', 'ordered' or 'linear'"
+            kind = "private" if self.private else "of categories"
+            fault = f"is {kind}, and poisson needs public counts: use {suits}"
+        elif family == "linear" and not self.private and k > 2:
+            fault = f"has {k} categories, which are no numbers: make it a column of numbers"
+        if fault:
+            raise InvalidArgument("model", family, f"{self.name!r} {fault}")
         return family
 
     def seen_by(self, family: str) -> Response:
-        """The same as the family needs it: public answers as numbers, or as categories."""
+        """The response as the family needs it: public answers as numbers, or as categories."""
         if family in ("linear", "poisson"):
             if self.labels is None or self.private:
                 return self
@@ -1118,53 +992,19 @@ class Response:
         distinct, codes = np.unique(self.values, return_inverse=True)
         return _categories(self.name, codes, [int(v) for v in distinct], family == "ordered")
 
-    def _usual(self) -> str:
-        if self.labels is None:
-            return "logit" if set(np.unique(self.values)) == {0.0, 1.0} else "linear"
-        if len(self.labels) == 2:
-            return "logit"
-        return "ordered" if self.ordered else "multinomial"
-
-    def _fault(self, family: str) -> str:
-        """Why a family does not suit the response, and what does; "" where it does."""
-        if self.labels is None:
-            return self._fault_of_numbers(family)
-        k = len(self.labels)
-        if family in BINARY and k != 2:
-            return f"has {k} categories, and {family} needs two: use 'multinomial' or 'ordered'"
-        if family == "poisson":
-            suits = "'logit'" if k == 2 else "'multinomial', 'ordered' or 'linear'"
-            kind = "private" if self.private else "of categories"
-            return f"is {kind}, and poisson needs public counts: use {suits}"
-        if family == "linear" and not self.private and k > 2:
-            return f"has {k} categories, which are no numbers: make it a column of numbers"
-        return ""
-
-    def _fault_of_numbers(self, family: str) -> str:
-        distinct = np.unique(self.values)
-        whole = bool(np.all(distinct == np.floor(distinct)))
-        if family in BINARY and not np.isin(distinct, (0.0, 1.0)).all():
-            return f"holds other numbers than 0 and 1, and {family} needs two values: use 'linear'"
-        if family == "poisson" and (not whole or distinct[0] < 0):
-            return "must be whole numbers, none of them negative, for poisson: use 'linear'"
-        many = not whole or distinct.size > _MOST_VALUES
-        if family in ("multinomial", "ordered") and many:
-            return "holds numbers that are no categories: use 'linear', or make bands of it first"
-        return ""
-
-    def scores(self, given: object, family: str) -> Array_responses | None:
+    def scores(self, scores: object, family: str) -> Array | None:
         """A number for each category of a private response of a linear model; None of others."""
         if self.private and self.labels is not None and family == "linear":
-            if given is None and len(self.labels) == 2 and not plain_numbers(self.labels):
+            if scores is None and len(self.labels) == 2 and not plain_numbers(self.labels):
                 return np.array([0.0, 1.0])
             try:
-                return checked_scores(given, self.labels)
+                return checked_scores(scores, self.labels)
             except InvalidArgument as error:
                 remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
-                raise InvalidArgument("scores", given, remedy) from None
-        if given is not None:
+                raise InvalidArgument("scores", scores, remedy) from None
+        if scores is not None:
             remedy = f"{self.name!r} is a private response only of model='linear': leave it out"
-            raise InvalidArgument("scores", {self.name: given}, remedy)
+            raise InvalidArgument("scores", {self.name: scores}, remedy)
         return None
 
 
@@ -1177,8 +1017,16 @@ def private_response(name: str, groups: list[Reports], labels: pd.Index[Any]) ->
 
 def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -> Response:
     """The left side of a formula of public columns."""
-    if not formula.response.is_name:
-        return _computed(formula, frame, names)
+    if not formula.response.is_name:  # the engine computes numbers, or indicators of categories
+        how = frame, formula.engine, names, formula.text
+        spec, matrix = Spec.of("formula", f"0 + {formula.left}", *how)
+        if matrix.shape[1] == 1:
+            return _numbers(formula.left, matrix[:, 0])
+        labels = [name.rpartition("[")[2].rstrip("]").removeprefix("T.") for name in spec.columns]
+        if not np.isin(matrix, (0.0, 1.0)).all() or (matrix.sum(axis=1) != 1.0).any():
+            remedy = f"has {matrix.shape[1]} responses in {formula.left!r}: it must have one"
+            raise InvalidArgument("formula", formula.text, remedy)
+        return _categories(formula.left, matrix.argmax(axis=1), labels, False)
     (name,) = formula.response.names
     column = frame[name]
     dtype: Any = column.dtype
@@ -1205,32 +1053,17 @@ def plain_numbers(labels: pd.Index[Any]) -> bool:
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
 
 
-def _computed(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -> Response:
-    """A response that the formula engine computes: numbers, or indicators of categories."""
-    how = frame, formula.engine, names, formula.text
-    spec, matrix = Spec.of("formula", f"0 + {formula.left}", *how)
-    if matrix.shape[1] == 1:
-        return _numbers(formula.left, matrix[:, 0])
-    labels = [column.rpartition("[")[2].rstrip("]").removeprefix("T.") for column in spec.columns]
-    if not np.isin(matrix, (0.0, 1.0)).all() or (matrix.sum(axis=1) != 1.0).any():
-        remedy = f"has {matrix.shape[1]} responses in {formula.left!r}: it must have one"
-        raise InvalidArgument("formula", formula.text, remedy)
-    return _categories(formula.left, matrix.argmax(axis=1), labels, False)
-
-
-def _numbers(name: str, values: Array_responses) -> Response:
-    found = values.astype(np.float64)
-    if not np.isfinite(found).all():
+def _numbers(name: str, values: Array) -> Response:
+    response = values.astype(np.float64)
+    if not np.isfinite(response).all():
         raise InvalidArgument("response", name, "has infinite values: leave those rows out")
-    if found.min() == found.max():
-        remedy = f"is {found[0]:g} in all rows: there is nothing to explain"
+    if response.min() == response.max():
+        remedy = f"is {response[0]:g} in all rows: there is nothing to explain"
         raise InvalidArgument("response", name, remedy)
-    return Response(name, found, None, False)
+    return Response(name, response, None, False)
 
 
-def _categories(
-    name: str, codes: Array_responses, labels: Sequence[Any], ordered: bool
-) -> Response:
+def _categories(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -> Response:
     """Public categories."""
     if len(labels) < 2:
         remedy = f"is {labels[0]!r} in all rows: there is nothing to explain"

@@ -1,4 +1,8 @@
-"""Regression of and on privatised answers, from a formula and a table."""
+"""Regressions of and on privatised answers, from a formula and a table.
+
+`regression` reads its arguments into a `Request`, makes the arrays of a `Design` of them, and takes
+the model that suits. `Survey.regression` comes to the same by `Given` reports and `Extras`.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,13 @@ from ldpstats.models.regression.formulas import (
     Design,
     Formula,
     PrivateColumn,
-    Response,
-    RightSide,
     Terms,
     as_frame,
     caller_names,
     columns_of,
+    design_matrices,
     known_names,
+    marginal_matrix,
     names_of,
     one_sided,
     private_response,
@@ -48,6 +52,8 @@ __all__ = ["Extras", "Given", "Request", "design_of", "model_of", "regression"]
 
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 
 
 def regression(
@@ -146,20 +152,10 @@ def design_of(
     unsafe: object = False,
     outside: Mapping[str, Any] | None = None,
 ) -> Design:
-    """The arrays of `regression`; `outside` are other names that the formula may use.
-
-    Examples
-    --------
-    >>> import pandas as pd, ldpstats as ldp
-    >>> ill = ldp.KRR(("no", "yes"), 1.0).privatize(["no", "yes"] * 3, np.random.default_rng(1))
-    >>> table = pd.DataFrame({"age": [31.0, 47, 52, 23, 64, 40]})
-    >>> design = design_of("ill ~ age", table, {"ill": ill})
-    >>> design.family, design.names
-    ('logit', ('Intercept', 'age'))
-    """
+    """The arrays of `regression`; `outside` are other names that the formula may use."""
     _, columns = columns_of("data", data)
     groups = _groups(reports, columns)
-    asked = Request.of(
+    request = Request.of(
         formula,
         groups,
         [name for name in columns if isinstance(name, str)],
@@ -170,39 +166,54 @@ def design_of(
         candidates,
         unsafe,
     )
+    text = request.formula.text
     for name in groups:
-        if name not in asked.questions:
-            remedy = f"is not in the formula {asked.formula.text!r}: leave it out, or add it there"
+        if name not in request.questions:
+            remedy = f"is not in the formula {text!r}: leave it out, or add it there"
             raise InvalidArgument("reports", name, remedy)
-    frame = as_frame("data", data, asked.columns)
+    frame = as_frame("data", data, request.columns)
     n = len(frame)
     given = {name: _given(name, some, n) for name, some in groups.items()}
-    _refuse_kept(groups, memoised)
+    _refuse_one_response(groups, memoised)
     missing = [sum(group.n_missing for group in some) for some in groups.values()]
     extras = Extras(
         offset=_beside("offset", offset, data, columns, n),
-        weights=_positive("weights", _beside("weights", weights, data, columns, n)),
-        freq_weights=_positive(
-            "freq_weights", _beside("freq_weights", freq_weights, data, columns, n)
-        ),
+        weights=_beside("weights", weights, data, columns, n),
+        freq_weights=_beside("freq_weights", freq_weights, data, columns, n),
         unseen=max(missing),
     )
-    return asked.design(frame, given, extras)
+    return request.design(frame, given, extras)
 
 
 def model_of(design: Design) -> Any:
     """The model of a design, to be fitted."""
-    response, only = design.response, ""
+    response, only, private = design.response, "", design.predictors
     if design.family == "linear" and isinstance(response, list):
-        if not design.predictors and design.sample is None:
-            return _least_squares(design)
-        response = _scored(design)
+        candidates = design.candidates.get(design.response_name)
+        if not private and design.sample is None:
+            model = PrivatizedOLS(
+                [replace(group, name=design.response_name) for group in response],
+                design.exog_frame,
+                scores=design.scores,
+                offset=design.offset,
+                freq_weights=design.freq_weights,
+                weights=design.weights,
+                candidates=candidates,
+            )
+            model.n_missing = design.n_missing
+            model.formula = design
+            return model
+        weights = np.ones(len(design.designs[0])) if design.weights is None else design.weights
+        assert design.scores is not None
+        response = pseudo_response(response, design.scores, weights, candidates).values
         only = "least squares on scores of reports has no likelihood"
     k = 0 if design.categories is None else len(design.categories)
     numbers_of = {"linear": Normal(), "poisson": Poisson()}
-    outcome = numbers_of.get(design.family) or outcome_of(design.family, k)
+    total = design.weights  # of all whom a row stands for
+    if total is not None and design.freq_weights is not None:
+        total = total * design.freq_weights
     data = RegressionData(
-        outcome=outcome,
+        outcome=numbers_of.get(design.family) or outcome_of(design.family, k),
         response=response,
         designs=design.designs,
         names=design.names,
@@ -210,10 +221,10 @@ def model_of(design: Design) -> Any:
         response_name=design.response_name,
         offset=design.offset,
         counts=design.freq_weights,
-        weights=_weights(design),
-        predictors=design.predictors,
+        weights=total,
+        predictors=private,
         configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
-        marginal=design.marginal_exog if design.predictors else None,
+        marginal=design.marginal_exog if private else None,
         candidates=design.candidates,
         n_missing=design.n_missing,
         formula=design,
@@ -222,7 +233,7 @@ def model_of(design: Design) -> Any:
         inside=design.inside,
         facts=design.facts,
     )
-    if design.predictors:
+    if private:
         return PrivatePredictors.of(data)
     kinds: dict[str, type[PrivatizedRegression]] = {
         "multinomial": PrivatizedMNLogit,
@@ -233,36 +244,7 @@ def model_of(design: Design) -> Any:
     return kinds.get(design.family, PrivatizedLogit).of(data)
 
 
-def _least_squares(design: Design) -> PrivatizedOLS:
-    """The linear model of a privatised answer with scores."""
-    found = PrivatizedOLS(
-        [replace(group, name=design.response_name) for group in design.response],
-        design.exog_frame,
-        scores=design.scores,
-        offset=design.offset,
-        freq_weights=design.freq_weights,
-        weights=design.weights,
-        candidates=design.candidates.get(design.response_name),
-    )
-    found.n_missing = design.n_missing
-    found.formula = design
-    return found
-
-
-def _scored(design: Design) -> Array:
-    """Unbiased scores of a privatised response, (n,)."""
-    n = len(design.designs[0])
-    weights = np.ones(n) if design.weights is None else design.weights
-    listed = design.candidates.get(design.response_name)
-    assert design.scores is not None
-    return pseudo_response(design.response, design.scores, weights, listed).values
-
-
-def _weights(design: Design) -> Array | None:
-    """Sampling weights of all whom a row stands for."""
-    if design.weights is None or design.freq_weights is None:
-        return design.weights
-    return design.weights * design.freq_weights
+# -- reports and numbers of a caller -----------------------------------------------------------
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
@@ -270,7 +252,7 @@ def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
     example = 'must be a mapping from names to Reports, such as {"ill": reports}'
     if not isinstance(reports, Mapping) or not reports:
         raise InvalidArgument("reports", reports, example)
-    found = {}
+    questions = {}
     for name, some in reports.items():
         if not isinstance(name, str):
             raise InvalidArgument("reports", name, f"is a key that is no text: it {example}")
@@ -282,27 +264,30 @@ def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
             kind = type(some).__name__
             remedy = f"{example}; counts have no rows, and mechanism.parse(name, column) reads them"
             raise InvalidArgument(f"reports[{name!r}]", kind, remedy)
-        found[str.__str__(name)] = list(groups)
-    return found
+        questions[str.__str__(name)] = list(groups)
+    return questions
 
 
-def _refuse_kept(groups: Mapping[str, list[Reports]], memoised: object) -> None:
+def _refuse_one_response(groups: Mapping[str, list[Reports]], memoised: object) -> None:
     """Refuse two reports of a person that may come from one permanent response."""
     refuse_shared([], list(groups), memoised, "regression")
     if memoised is not None:
         return
-    kept = {name: {g.mechanism.permanent for g in some} - {None} for name, some in groups.items()}
+    permanent = {
+        name: {group.mechanism.permanent for group in some} - {None}
+        for name, some in groups.items()
+    }
     for both in combinations(groups, 2):
-        if not kept[both[0]] & kept[both[1]]:
+        if not permanent[both[0]] & permanent[both[1]]:
             continue
         ends = [np.cumsum([0, *map(len, groups[name])]) for name in both]
         cuts = np.unique(np.concatenate(ends))
         for start, end in pairwise(cuts.tolist()):  # in which both groups are the same
             parts = []
-            for name, own in zip(both, ends, strict=True):
-                g = int(np.searchsorted(own, start, side="right")) - 1
-                part = groups[name][g]
-                parts.append(replace(part[start - own[g] : end - own[g]], ids=None, n_missing=0))
+            for name, before in zip(both, ends, strict=True):
+                g = int(np.searchsorted(before, start, side="right")) - 1
+                rows = groups[name][g][start - before[g] : end - before[g]]
+                parts.append(replace(rows, ids=None, n_missing=0))
             refuse_shared([JointCounts(parts)], both, None, "regression")
 
 
@@ -332,7 +317,7 @@ def _given(name: str, groups: list[Reports], n: int) -> Given:
 
 
 def _beside(argument: str, value: object, data: object, columns: list[Any], n: int) -> Array | None:
-    """Numbers of the rows, from the name of a column or as they are; NaN where one is missing."""
+    """Numbers of the rows, from a column or as they are; NaN where one is missing."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -346,68 +331,39 @@ def _beside(argument: str, value: object, data: object, columns: list[Any], n: i
     absent = missing_entries(argument, series)
     if series.dtype == object or absent.any():
         series = series.where(~absent, np.nan)
-    found = numbers(argument, series.to_numpy(), remedy, (n,))
-    if np.isinf(found).any():
+    values = numbers(argument, series.to_numpy(), remedy, (n,))
+    if np.isinf(values).any():
         raise InvalidArgument(argument, float("inf"), f"{remedy}, finite ones")
-    return found
-
-
-def _positive(argument: str, values: Array | None) -> Array | None:
-    """Weights; refuse those that are not positive."""
-    if values is not None and (values <= 0.0).any():
+    if argument != "offset" and (values <= 0.0).any():
         row = int(np.argmax(values <= 0.0))
         remedy = "must be positive: leave rows without weight out of data"
         raise InvalidArgument(f"{argument}, row {row + 1}", float(values[row]), remedy)
     return values
 
 
-# -- What a regression is asked for: a formula, and options beside it -----------------------------
-
-
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
+# -- what a regression is asked for: a formula, and options beside it --------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Reports of a question, and which rows of a table have one.
+    """Reports of a question by groups of respondents, and which rows of a table, (N,), have one.
 
-    Attributes
-    ----------
-    mechanisms : tuple of Mechanism
-        Of the groups of respondents.
-    present : array of bool, shape (N,)
-    take : callable
-        From positions in the table, all of them `present` and ascending, to groups of their
-        Reports, which follow one another.
+    `take` has groups of Reports, which follow one another, for positions in the table, all of them
+    `present` and ascending.
     """
 
     mechanisms: tuple[Any, ...]
     present: Mask
     take: Callable[[Rows], list[Reports]]
 
-    @property
-    def unprotected(self) -> bool:
-        """Whether the answers are known."""
-        return all(mechanism.unprotected for mechanism in self.mechanisms)
-
 
 @dataclass(frozen=True, eq=False)
 class Extras:
     """Numbers beside the formula, (N,) each, NaN where missing; and a complex sample.
 
-    Attributes
-    ----------
-    offset, weights, freq_weights : array or None
-    counts : array or None
-        Respondents of each row, where a row is several.
-    inside : array of bool or None
-        Rows of the domain; None for all.
-    unseen : int
-        Respondents without a report who are in no row.
-    sample : Sample or None
-    facts : callable or None
-        From the rows that are used, a mask (N,), to the sample in words.
+    `counts` are the respondents of each row, where a row is several, `inside` the rows of the
+    domain, `unseen` the number of respondents without a report who are in no row, and `facts` the
+    sample in words, by a mask, (N,), of the rows that are used.
     """
 
     offset: Array | None = None
@@ -424,20 +380,8 @@ class Extras:
 class Request:
     """A regression that is asked for.
 
-    Attributes
-    ----------
-    formula : Formula
-    model : object
-        What the caller passed.
-    marginal : str or None
-        The right side of a formula.
-    scores, candidates : mapping from question
-    questions : tuple of str
-        Questions that the formula names.
-    columns : tuple of str
-        Public columns that the formulas need.
-    names : mapping
-        What other names in the formula mean.
+    `model` is what the caller passed, `marginal` the right side of a formula, `questions` and
+    `columns` those that the formulas need, and `names` what other names in them mean.
     """
 
     formula: Formula
@@ -462,21 +406,11 @@ class Request:
         candidates: object = None,
         unsafe: object = False,
     ) -> Request:
-        """Read the arguments of a regression.
-
-        Parameters
-        ----------
-        questions, columns : iterable of str
-            Names of the questions, and of the public columns of the table.
-        outside : mapping
-            What other names mean to the caller.
-        unsafe : bool
-            Whether the formula may be any code.
-        """
+        """Read the arguments of a regression; `outside` are what other names mean to the caller."""
         parsed = Formula.parse(formula)
-        known, table = list(questions), [*columns]
+        known, table, response = list(questions), [*columns], parsed.response
         right = parsed.names | parsed.functions
-        asked = tuple(name for name in known if name in right | parsed.response.names)
+        asked = tuple(name for name in known if name in right | response.names)
         if not asked:
             remedy = "names no question: fit a model of public columns with statsmodels"
             hint = f"; questions are {', '.join(map(repr, known[:20]))}" if known else ""
@@ -484,26 +418,33 @@ class Request:
         text, terms = None, Terms()
         if marginal is not None:
             text, terms = one_sided("marginal", marginal, parsed.engine)
-            _refuse_marginal(str(marginal), names_of(terms), parsed, asked, known)
+            private = sorted(names_of(terms) & {*known})
+            if private:
+                remedy = f"has the question {private[0]!r}: it must be of public columns alone"
+                raise InvalidArgument("marginal", str(marginal), remedy)
+            shared = sorted(names_of(terms) & response.names)
+            if shared:
+                remedy = f"has the response {shared[0]!r}: it must be of predictors alone"
+                raise InvalidArgument("marginal", str(marginal), remedy)
         every = {*known, *table}
         names = known_names(parsed, terms, every, outside, boolean("unsafe", unsafe))
-        also = names_of(terms)
-        wanted = right | parsed.response.names | parsed.response.functions | also
+        wanted = right | response.names | response.functions | names_of(terms)
         public = tuple(sorted({name for name in table if name in wanted} - {*asked}))
-        for option, given in (("scores", scores), ("candidates", candidates)):
-            _check_option(option, given, asked)
-        made = cls(
-            parsed,
-            model,
-            text,
-            dict(scores) if isinstance(scores, Mapping) else {},
-            dict(candidates) if isinstance(candidates, Mapping) else {},
-            asked,
-            public,
-            names,
-        )
-        made._refuse_response()
-        return made
+        scores = _by_question("scores", scores, asked)
+        candidates = _by_question("candidates", candidates, asked)
+        private = sorted((response.names | response.functions) & {*asked})
+        if private and not response.is_name:
+            remedy = (
+                f"has the question {private[0]!r} in {parsed.left!r}: a function of a noisy "
+                "report is not that of the answer; put the question alone on the left, and use "
+                "model= or scores= for its form"
+            )
+            raise InvalidArgument("formula", parsed.text, remedy)
+        twice = sorted(response.names & parsed.names)
+        if twice:
+            remedy = f"has {twice[0]!r} on both sides: take it away from the right"
+            raise InvalidArgument("formula", parsed.text, remedy)
+        return cls(parsed, model, text, scores, candidates, asked, public, names)
 
     @property
     def response(self) -> str | None:
@@ -511,52 +452,40 @@ class Request:
         (name, *_) = [*self.formula.response.names, ""]
         return name if name in self.questions else None
 
-    def _refuse_response(self) -> None:
-        """Refuse a question on the left that is not alone, or that is on the right too."""
-        factor, text = self.formula.response, self.formula.text
-        private = sorted((factor.names | factor.functions) & {*self.questions})
-        if private and not factor.is_name:
-            remedy = (
-                f"has the question {private[0]!r} in {self.formula.left!r}: a function of a noisy "
-                "report is not that of the answer; put the question alone on the left, and use "
-                "model= or scores= for its form"
-            )
-            raise InvalidArgument("formula", text, remedy)
-        twice = sorted(factor.names & self.formula.names)
-        if twice:
-            remedy = f"has {twice[0]!r} on both sides: take it away from the right"
-            raise InvalidArgument("formula", text, remedy)
-
-    # -- arrays --------------------------------------------------------------------------------
-
     def design(self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras) -> Design:
         """The arrays of the regression, from its public columns and reports; N rows each."""
-        private = []
-        for name in self.questions:
-            if name == self.response:
+        name, private = self.response, []
+        for question in self.questions:
+            if question == name:
                 continue
-            labels = self._labels(name, given[name])
-            column = PrivateColumn.of(name, labels, self.scores.get(name))
-            if given[name].unprotected:
-                frame = frame.assign(**{name: _answers(column, given[name])})
+            reports, labels = given[question], self._labels(question, given[question])
+            column = PrivateColumn.of(question, labels, self.scores.get(question))
+            if all(mechanism.unprotected for mechanism in reports.mechanisms):
+                frame = frame.assign(**{question: _answers(column, reports)})
             else:
                 private.append(column)
         kept = self._kept(frame, given, extras)
-        rows = np.flatnonzero(kept)
-        some = frame.loc[kept]
-        for name in some.columns:
-            if isinstance(some[name].dtype, pd.CategoricalDtype):
-                some = some.assign(**{name: some[name].cat.remove_unused_categories()})
-        response = self._response(some, given, rows)
+        rows, some = np.flatnonzero(kept), frame.loc[kept]
+        for label in some.columns:
+            if isinstance(some[label].dtype, pd.CategoricalDtype):
+                some = some.assign(**{label: some[label].cat.remove_unused_categories()})
+        if name is None:
+            response = public_response(self.formula, some, self.names)
+        else:
+            labels = self._labels(name, given[name])
+            response = private_response(name, given[name].take(rows), labels)
         family = response.family(self.model)
         scores = response.scores(self.scores.get(response.name), family)
         response = response.seen_by(family)
-        times = None if extras.counts is None else extras.counts[rows]
-        right = RightSide(self.formula, self.names, some, tuple(private), times)
-        spec, chosen, designs = right.matrices(family)
-        marginal_spec, marginal = right.marginal(self.marginal)
+        offset, weights, times, counts = (
+            None if values is None else values[rows]
+            for values in (extras.offset, extras.weights, extras.freq_weights, extras.counts)
+        )
+        how = self.formula, self.names, some, tuple(private), counts
+        spec, chosen, designs = design_matrices(*how, family)
+        marginal_spec, marginal = marginal_matrix(*how, self.marginal)
         total = len(frame) if extras.counts is None else int(extras.counts.sum())
-        used = len(rows) if times is None else int(times.sum())
+        used = len(rows) if counts is None else int(counts.sum())
         outside = 0
         if extras.inside is not None:
             left = ~extras.inside
@@ -576,9 +505,9 @@ class Request:
             n_missing=total - used - outside + extras.unseen,
             marginal_exog=marginal,
             marginal_formula=None if marginal_spec is None else marginal_spec.text,
-            offset=_taken(extras.offset, rows),
-            weights=_taken(extras.weights, rows),
-            freq_weights=_taken(extras.freq_weights, rows) if times is None else times,
+            offset=offset,
+            weights=weights,
+            freq_weights=times if counts is None else counts,
             scores=scores,
             candidates=self.candidates,
             spec=spec,
@@ -592,18 +521,18 @@ class Request:
 
     def _labels(self, name: str, given: Given) -> pd.Index[Any]:
         """The categories of a question, which all groups of respondents must have."""
-        found = self.candidates.get(name)
+        listed = self.candidates.get(name)
         for mechanism in given.mechanisms:
-            if mechanism.is_open and found is None:
+            if mechanism.is_open and listed is None:
                 remedy = (
                     f"{name!r} takes any text: pass candidates={{{name!r}: [...]}}, its answers"
                 )
                 raise InvalidArgument("candidates", None, remedy)
-            if not mechanism.is_open and found is not None:
+            if not mechanism.is_open and listed is not None:
                 remedy = f"leave it out: {name!r} has the categories of {mechanism}"
-                raise InvalidArgument("candidates", {name: found}, remedy)
+                raise InvalidArgument("candidates", {name: listed}, remedy)
         labels: pd.Index[Any]
-        labels, *others = [mechanism.labels(found) for mechanism in given.mechanisms]
+        labels, *others = [mechanism.labels(listed) for mechanism in given.mechanisms]
         for other in others:
             if other.tolist() != labels.tolist():
                 remedy = (
@@ -631,13 +560,6 @@ class Request:
             raise InvalidArgument("formula", self.formula.text, remedy)
         return kept
 
-    def _response(self, some: pd.DataFrame, given: Mapping[str, Given], rows: Rows) -> Response:
-        name = self.response
-        if name is None:
-            return public_response(self.formula, some, self.names)
-        labels = self._labels(name, given[name])
-        return private_response(name, given[name].take(rows), labels)
-
 
 def _answers(column: PrivateColumn, given: Given) -> Any:
     """Answers to an unprotected question as a column of the table, missing ones included."""
@@ -653,33 +575,16 @@ def _answers(column: PrivateColumn, given: Given) -> Any:
     return np.append(column.values, [np.nan])[codes]
 
 
-def _taken(values: Array | None, rows: Rows) -> Array | None:
-    return None if values is None else values[rows]
-
-
-def _refuse_marginal(
-    text: str, names: frozenset[str], formula: Formula, asked: Iterable[str], known: Iterable[str]
-) -> None:
-    """Refuse questions and the response in what private predictors depend on."""
-    private = sorted(names & {*known})
-    if private:
-        remedy = f"has the question {private[0]!r}: it must be of public columns alone"
-        raise InvalidArgument("marginal", text, remedy)
-    shared = sorted(names & formula.response.names)
-    if shared:
-        remedy = f"has the response {shared[0]!r}: it must be of predictors alone"
-        raise InvalidArgument("marginal", text, remedy)
-
-
-def _check_option(option: str, given: object, asked: tuple[str, ...]) -> None:
-    """Refuse anything but a mapping from questions in the formula."""
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
+def _by_question(option: str, values: object, asked: tuple[str, ...]) -> dict[str, Any]:
+    """A mapping from questions in the formula."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
         example = "{'low': 10, 'high': 30}" if option == "scores" else "['a', 'b']"
         remedy = f"must be a mapping from questions, such as {{{asked[0]!r}: {example}}}"
-        raise InvalidArgument(option, given, remedy)
-    for name in given:
+        raise InvalidArgument(option, values, remedy)
+    for name in values:
         if name not in asked:
             remedy = f"is no question of the formula, which has {', '.join(map(repr, asked))}"
             raise InvalidArgument(option, name, remedy + did_you_mean(name, asked))
+    return dict(values)

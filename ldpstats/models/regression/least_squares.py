@@ -1,9 +1,15 @@
-"""Least squares of the scores of a privatised answer."""
+"""Least squares of the scores of a privatised answer: model, results, summary and posterior.
+
+A decoded report phi is unbiased for the indicator of the true answer, so that the pseudo-response
+``sum_j phi_j v_j`` is unbiased for its score v, and least squares of it estimate what least squares
+of the true scores would. The randomisation adds ``v' C v`` to the variance of a pseudo-response, C
+the covariance of phi given the answer; residual variances less this are those of the answers.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +25,6 @@ from ldpstats.inference.chains import LogDensity
 from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.predictors import constant_column, unbiased_indicators
-from ldpstats.likelihood.regression import Normal as Normal_regression
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.likelihood.regression import RegressionLikelihood, Scaled
 from ldpstats.models.frequency.results import checked_scores
@@ -48,9 +53,8 @@ from ldpstats.models.posterior.densities import (
 )
 from ldpstats.models.posterior.draws import ENGINES, chains_by, checked_draws, checked_generator
 from ldpstats.models.posterior.results import POSITIVE, REAL, Origin, PosteriorResults
-from ldpstats.models.regression.posterior import given_laws, no_coefficient
-from ldpstats.models.regression.presentation import few_notes, quantiles_in_words
-from ldpstats.models.regression.results import (
+from ldpstats.models.regression.formulas import plain_numbers
+from ldpstats.models.regression.hypotheses import (
     Degrees,
     linear_constraints,
     naive_params,
@@ -58,6 +62,8 @@ from ldpstats.models.regression.results import (
     t_contrasts,
     wald_contrast,
 )
+from ldpstats.models.regression.posterior import no_coefficient, prior_laws
+from ldpstats.models.regression.presentation import decimals, few_notes, quantiles_in_words
 from ldpstats.models.regression.structure import (
     cluster_codes,
     covariates,
@@ -84,6 +90,17 @@ Codes = npt.NDArray[np.int64]
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _NO_RESIDUALS = 1e-20  # of the sum of squares, which is rounding
+_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
+_SCORES = 8  # scores that a note shows
+_NAIVE = 6  # and naive coefficients
+_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
+_WORDS = {
+    "nonrobust": "equal variances",
+    "HC0": "robust (HC0)",
+    "HC1": "robust (HC1)",
+    "HC2": "robust (HC2)",
+    "HC3": "robust (HC3)",
+}
 
 
 class PrivatizedOLS:
@@ -158,7 +175,11 @@ class PrivatizedOLS:
         self.labels = same_labels(self.groups, candidates)
         self.candidates = candidates
         self.exog, self.exog_names = covariates(X, n, self.n_missing)
-        self.scores = answer_scores(scores, self.labels)
+        plain = plain_numbers(self.labels) or midpoints(self.labels) is not None
+        if scores is None and len(self.labels) == 2 and not plain:
+            self.scores = np.array([0.0, 1.0])
+        else:
+            self.scores = checked_scores(scores, self.labels)
         self.offset = np.zeros(n) if offset is None else row_numbers("offset", offset, n)
         self.times = whole_weights("freq_weights", freq_weights, n)
         self.weights = row_weights("weights", weights, n)
@@ -252,16 +273,31 @@ class PrivatizedOLS:
                 "likelihood, such as PrivatizedLogit, which knows the randomisation"
             )
         clusters, correct, own = self._options(kind, cov_kwds)
-        shares = None
+        shares: InformationShares | None = None
         if clusters is not None:
-            V, shares = _by_cluster(fit, clusters[0], correct)
+            codes = clusters[0]
+            if correct:
+                fit.refuse_saturated()
+            information: Array | None = None  # of each cluster, (G, p, p)
+            if correct is None:
+                each = (fit.X[:, :, None] * fit.X[:, None, :]).reshape(len(codes), -1)
+                each = each * (fit.times * fit.weights)[:, None]
+                information = np.column_stack([np.bincount(codes, column) for column in each.T])
+                information = information.reshape(-1, fit.p, fit.p)
+            rows = fit.scores(), np.arange(len(codes)), fit.times, codes
+            V, shares = cluster_sandwich(rows, fit.inverse, fit.nobs, correct, information)
         else:
             V = fit.covariance(kind)
             if kind == "HC2":
                 X = fit.X * np.sqrt(fit.weights)[:, None]
                 shares = InformationShares.of_rows(X, fit.inverse, fit.times)
                 if own and not self.is_weighted and fit.df_resid > 0.0:
-                    V = _at_least_equal(V, fit.covariance("nonrobust"), shares)
+                    # few residuals may be all alike, as where nobody of ten says yes, and show no
+                    # variance
+                    df = np.array([shares.degrees(row[None, :]) for row in np.eye(len(V))])
+                    gap = np.diagonal(fit.covariance("nonrobust")) - np.diagonal(V)
+                    few = df < FEW_RESPONDENTS
+                    V = np.asarray(V + np.diag(np.where(few, np.maximum(gap, 0.0), 0.0)))
         return PrivatizedOLSResults(
             model=self,
             fitted=fit,
@@ -273,6 +309,32 @@ class PrivatizedOLS:
             n_clusters=None if clusters is None else clusters[1],
             use_t=boolean("use_t", use_t),
         )
+
+    def _options(
+        self, kind: str, cov_kwds: object
+    ) -> tuple[tuple[Codes, int] | None, bool | None, bool]:
+        """Clusters, how their covariance is corrected, and whether degrees of freedom are."""
+        options = {} if cov_kwds is None else cov_kwds
+        if not isinstance(options, Mapping):
+            remedy = "must be a mapping, for example {'groups': household}"
+            raise InvalidArgument("cov_kwds", cov_kwds, remedy)
+        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
+        if kind != "cluster":
+            if set(options) - ({"df_correction"} if kind == "HC2" else set()):
+                raise InvalidArgument("cov_kwds", cov_kwds, "goes with cov_type='cluster' only")
+            return None, False, own
+        unknown = set(options) - {"groups", "use_correction", "df_correction"}
+        if unknown or "groups" not in options:
+            remedy = (
+                "must have 'groups', the cluster of each row, and may have 'use_correction' and "
+                "'df_correction'"
+            )
+            raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
+        clusters = cluster_codes(options["groups"], len(self.exog))
+        correct = options.get("use_correction", True if clusters[1] > MOST_CLUSTERS else None)
+        if correct is not None:
+            correct = boolean("cov_kwds['use_correction']", correct)
+        return clusters, correct, own
 
     def fit_posterior(
         self,
@@ -324,246 +386,124 @@ class PrivatizedOLS:
         >>> posterior.params.round(1).to_dict()
         {'const': 0.1, 'age': 0.4}
         """
-        return least_squares_posterior(self, rng, prior, draws, engine)
-
-    def _options(
-        self, kind: str, given: object
-    ) -> tuple[tuple[Codes, int] | None, bool | None, bool]:
-        """Clusters, how their covariance is corrected, and whether degrees of freedom are."""
-        options = {} if given is None else given
-        if not isinstance(options, Mapping):
-            remedy = "must be a mapping, for example {'groups': household}"
-            raise InvalidArgument("cov_kwds", given, remedy)
-        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
-        if kind != "cluster":
-            if set(options) - ({"df_correction"} if kind == "HC2" else set()):
-                raise InvalidArgument("cov_kwds", given, "goes with cov_type='cluster' only")
-            return None, False, own
-        unknown = set(options) - {"groups", "use_correction", "df_correction"}
-        if unknown or "groups" not in options:
-            remedy = (
-                "must have 'groups', the cluster of each row, and may have 'use_correction' and "
-                "'df_correction'"
-            )
-            raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
-        clusters = cluster_codes(options["groups"], len(self.exog))
-        correct = options.get("use_correction", True if clusters[1] > MOST_CLUSTERS else None)
-        if correct is not None:
-            correct = boolean("cov_kwds['use_correction']", correct)
-        return clusters, correct, own
-
-
-def _at_least_equal(V: Array, equal: Array, shares: InformationShares) -> Array:
-    """V, where few respondents tell a coefficient with at least the variance of `equal`.
-
-    Few residuals may be all alike, as where nobody of ten says yes, and show no variance.
-    """
-    few = np.array([shares.degrees(row[None, :]) < FEW_RESPONDENTS for row in np.eye(len(V))])
-    lacking = np.maximum(np.diagonal(equal) - np.diagonal(V), 0.0)
-    return np.asarray(V + np.diag(np.where(few, lacking, 0.0)))
-
-
-def _by_cluster(
-    fit: LeastSquares, codes: Codes, correct: bool | None
-) -> tuple[Array, InformationShares | None]:
-    """Covariance by clusters, (p, p), and their shares; see `cluster_sandwich`."""
-    if correct:
-        fit.refuse_saturated()
-    rows = fit.scores(), np.arange(len(codes)), fit.times, codes
-    information = None
-    if correct is None:
-        each = (fit.X[:, :, None] * fit.X[:, None, :]).reshape(len(codes), -1)
-        each = each * (fit.times * fit.weights)[:, None]
-        information = np.column_stack([np.bincount(codes, column) for column in each.T])
-        information = information.reshape(-1, fit.p, fit.p)
-    return cluster_sandwich(rows, fit.inverse, fit.nobs, correct, information)
-
-
-# -- How well least squares of a privatised answer fit, and how much of the misfit is privacy -----
-
-
-@dataclass(frozen=True, eq=False)
-class LinearFit:
-    """Measures of the fit of a `PrivatizedOLS` model.
-
-    Parameters
-    ----------
-    model : PrivatizedOLS
-    fitted : LeastSquares
-    covariance : array, shape (p, p)
-        Of the coefficients.
-    cov_type : str
-    df : float
-        Degrees of freedom of tests and intervals, where not all have their own.
-    shares : InformationShares or None
-        Of respondents or clusters in the information.
-    own_degrees : bool
-        Whether contrasts have degrees of freedom of their own, by the shares.
-    n_clusters : int or None
-    use_t : bool
-    """
-
-    model: Any
-    fitted: LeastSquares
-    covariance: Array
-    cov_type: str
-    df: float
-    shares: InformationShares | None
-    own_degrees: bool
-    n_clusters: int | None
-    use_t: bool
-
-    @property
-    def nobs(self) -> float:
-        """Number of respondents."""
-        return self.fitted.nobs
-
-    @property
-    def degrees(self) -> Degrees:
-        """Degrees of freedom of contrasts."""
-        return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
-
-    @property
-    def df_resid(self) -> float:
-        """Respondents less coefficients."""
-        return self.fitted.df_resid
-
-    @property
-    def df_model(self) -> float:
-        """Coefficients other than a constant."""
-        return float(self.fitted.p - self.k_constant)
-
-    @property
-    def scale(self) -> float:
-        """Residual variance of the pseudo-response."""
-        return self.fitted.scale
-
-    @cached_property
-    def k_constant(self) -> int:
-        """1 if a constant is a column of X or a combination of columns, else 0."""
-        X = self.fitted.X
-        ones = np.ones(len(X))
-        explained = X @ np.linalg.lstsq(X, ones, rcond=None)[0]
-        return int(np.abs(explained - ones).max() < 1e-8)
-
-    @property
-    def _constant_column(self) -> int | None:
-        X = self.fitted.X
-        places = np.flatnonzero((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0))
-        return int(places[0]) if places.size else None
-
-    @cached_property
-    def _tss(self) -> float:
-        """Total sum of squares, about the mean where there is a constant."""
-        y, a = self.fitted.y, self.fitted.times * self.fitted.weights
-        mean = float(a @ y) / float(a.sum()) if self.k_constant else 0.0
-        return float(a @ (y - mean) ** 2)
-
-    @property
-    def rsquared(self) -> float:
-        """Share of the variance of the pseudo-response that X explains; nan if it has none."""
-        return 1.0 - self.fitted.ssr / self._tss if self._tss > 0.0 else float("nan")
-
-    @property
-    def rsquared_adj(self) -> float:
-        """`rsquared`, adjusted for the number of coefficients."""
-        if self.df_resid <= 0.0:
-            return float("nan")
-        return 1.0 - (self.nobs - self.k_constant) / self.df_resid * (1.0 - self.rsquared)
-
-    @property
-    def noise_variance(self) -> float:
-        """Mean variance that the randomisation adds to a pseudo-response, estimated."""
-        total = float(np.sum(self.fitted.times * self.fitted.weights))
-        return float(self.model.response.noise) / total
-
-    @property
-    def _mean_square(self) -> float:
-        """The residual variance of a respondent, whatever the unit of the weights."""
-        total = float(np.sum(self.fitted.times * self.fitted.weights))
-        return self.fitted.ssr / total * self.nobs / max(self.df_resid, 1.0)
-
-    @property
-    def privacy_share(self) -> float:
-        """Share of the residual variance that is randomisation, estimated; it may exceed 1."""
-        size = self._mean_square
-        return self.noise_variance / size if size > 0.0 else float("nan")
-
-    @property
-    def rsquared_answers(self) -> float:
-        """R squared of the true scores, estimated: variances less that of the randomisation."""
-        noise = float(self.model.response.noise)
-        left, total = self.fitted.ssr - noise, self._tss - noise
-        return 1.0 - left / total if left > 0.0 and total > 0.0 else float("nan")
-
-    @property
-    def fvalue(self) -> float:
-        """F statistic of all coefficients but the constant; nan where there are none."""
-        return self._overall()[0]
-
-    @property
-    def f_pvalue(self) -> float:
-        """p-value of `fvalue`."""
-        return self._overall()[1]
-
-    def _overall(self) -> tuple[float, float]:
-        at, p = self._constant_column, self.fitted.p
-        if self.cov_type == "nonrobust" and self.df_model > 0.0 and self.fitted.ssr > 0.0:
-            from scipy.special import fdtrc
-
-            f = (self._tss - self.fitted.ssr) / self.df_model / self.scale
-            return f, float(fdtrc(self.df_model, self.df_resid, f))
-        tested = np.delete(np.eye(p), [] if at is None else [at], axis=0)
-        if not len(tested) or (self.k_constant and at is None) or not np.any(self.covariance):
-            return float("nan"), float("nan")
-        zero = np.zeros(len(tested))
-        try:
-            test = wald_contrast(self.fitted.beta, self.covariance, tested, zero, self.degrees)
-        except NotAvailable:  # too few clusters for so many coefficients together
-            return float("nan"), float("nan")
-        return float(test.statistic), float(test.pvalue)
-
-    @property
-    def llf(self) -> float:
-        """Gaussian log-likelihood, of unprotected answers only.
-
-        Raises
-        ------
-        NotAvailable
-            For randomised reports, or with survey weights.
-        """
-        self._needs_likelihood("llf")
-        n = self.nobs
-        return -n / 2.0 * float(np.log(2.0 * np.pi * self.fitted.ssr / n) + 1.0)
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion, where there is a likelihood."""
-        self._needs_likelihood("aic")
-        return -2.0 * self.llf + 2.0 * self.fitted.p
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion, where there is a likelihood."""
-        self._needs_likelihood("bic")
-        return -2.0 * self.llf + float(np.log(self.nobs)) * self.fitted.p
-
-    def _needs_likelihood(self, name: str) -> None:
-        if not self.model.is_observed:
+        generator, number = checked_generator(rng), checked_draws(draws)
+        engine = one_of("engine", engine, ENGINES)
+        if self.is_weighted:
             raise NotAvailable(
-                f"{name}: the Gaussian likelihood of decoded reports is not the likelihood of the "
-                "reports; compare models by wald_test, or fit a model with a likelihood "
-                "(PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel)"
+                "fit_posterior: survey weights leave a pseudo-likelihood, of which a posterior is "
+                "not defined: use fit(), or leave out weights="
             )
-        if self.model.is_weighted:
-            raise NotAvailable(f"{name}: survey weights leave no likelihood; use wald_test")
+        names = [*self.exog_names]
+
+        def places(name: object) -> list[int]:
+            if not isinstance(name, str) or name not in names:
+                raise no_coefficient(name, names)
+            return [names.index(name)]
+
+        laws = prior_laws(prior, len(names), places)
+        # the normal linear model of the pseudo-response
+        design = Scaled(self.exog, 2, self.offset)
+        likelihood = RegressionLikelihood(Numeric(), (design,), self.response.values, self.times)
+        density: LogDensity
+        if self.is_observed:
+            law = coefficient_prior(likelihood, [*names, "log(sigma)"], laws)
+            density = RegressionDensity(likelihood, law)
+        else:
+            scores = np.asarray(self.scores, dtype=np.float64)
+            scale = (float(scores.std()) or 1.0, float(scores.mean()))
+            whole = coefficient_prior(likelihood, [*names, "log(sigma)"], laws, scale)
+            rows = whole.rows[:, -1] == 0.0
+            law = CoefficientPrior(whole.rows[rows, :-1], whole.mean[rows], whole.sd[rows])
+            fit = self.fit("HC2")
+            density = EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
+        chains = chains_by(engine, density, generator, number)
+        prior_draws = law.draw(generator, number)
+        if self.is_observed:
+            prior_draws[:, -1] = np.exp(prior_draws[:, -1])
+        mechanisms = list(dict.fromkeys(group.mechanism for group in self.groups))
+        origin = Origin(
+            nobs=int(self.times.sum()),
+            n_missing=self.n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(map(str, mechanisms)),
+            prior=self._prior_in_words(prior, laws),
+            name=self.endog_names,
+            subject="Coefficients",
+        )
+        return PosteriorResults.of(
+            chains,
+            density,
+            pd.Index([*names, *(["sigma"] if self.is_observed else [])]),
+            origin,
+            simplex=[REAL] * len(names) + [POSITIVE] * self.is_observed,
+            peak=density.constrained(density.mode()),
+            prior_draws=prior_draws,
+            engine=engine,
+        )
+
+    def _prior_in_words(self, prior: object, laws: dict[int, tuple[float, float]]) -> str:
+        """The prior as the summary shows it."""
+        names = self.exog_names
+        of = "response" if self.is_observed else "scores"
+        words = [f"coefficients {prior!r}"] if isinstance(prior, Normal) else []
+        if not words:
+            words = [f"{names[j]} {Normal(*law)!r}" for j, law in laws.items()]
+            constant = constant_column([self.exog])
+            if set(range(len(names))) - {constant} - set(laws):
+                rest = f"{'other ' if laws else ''}slopes"
+                words.append(f"{rest} Normal(0, {SLOPE:g} sd({of}) / sd(x))")
+            if constant is not None and constant not in laws:
+                words.append(f"level at the means of the covariates of sd {LEVEL:g} sd({of})")
+        if self.is_observed:
+            words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
+        return "; ".join(words)
 
 
-# -- What least squares of a privatised answer found ----------------------------------------------
+# -- scores of the answers, each estimated without bias from its report ------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class PrivatizedOLSResults(LinearFit, Presented):
+class PseudoResponse:
+    """Unbiased scores of the answers, (n,), and the weighted sum of what noise adds to variances.
+
+    `is_open` says that other answers than those listed are possible; the listed are taken to be
+    all.
+    """
+
+    values: Array
+    noise: float
+    is_open: bool
+
+
+def pseudo_response(
+    groups: list[Reports], scores: Array, weights: Array, candidates: Any
+) -> PseudoResponse:
+    """The scores, (k,), of decoded reports; `weights` of all rows, (n,)."""
+    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
+    for group in groups:
+        end = start + len(group)
+        weighed = weights[start:end]
+        if weighed.any():  # others count nowhere
+            decoded = unbiased_indicators(group, weighed, candidates)
+            values[start:end] = (decoded.phi @ scores)[decoded.place]
+            noise += float(scores @ decoded.noise @ scores)
+            is_open = is_open or decoded.is_open
+            if decoded.unlisted > _CERTAIN:
+                warnings.warn(
+                    "candidates: the reports indicate that other answers exist, and the scores of "
+                    "these are wrong: list more candidates",
+                    IncompleteListWarning,
+                    3,
+                )
+        start = end
+    return PseudoResponse(values, noise, is_open)
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PrivatizedOLSResults(Presented):
     """Coefficients of least squares of the scores of a privatised answer.
 
     Attributes
@@ -614,6 +554,16 @@ class PrivatizedOLSResults(LinearFit, Presented):
     '0.83'
     """
 
+    model: Any
+    fitted: LeastSquares
+    covariance: Array
+    cov_type: str
+    df: float  # of tests and intervals, where not all have their own
+    shares: InformationShares | None  # of respondents or clusters in the information
+    own_degrees: bool  # whether contrasts have degrees of freedom of their own, by the shares
+    n_clusters: int | None
+    use_t: bool
+
     def __repr__(self) -> str:
         return f"PrivatizedOLSResults(p={self.fitted.p}, n={self.nobs:g}, {self.cov_type})"
 
@@ -643,6 +593,11 @@ class PrivatizedOLSResults(LinearFit, Presented):
         se = self.bse.to_numpy()
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._series(np.where(se > 0.0, self.fitted.beta / se, np.nan), "tvalues")
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees of freedom of contrasts."""
+        return self.shares.degrees if self.own_degrees and self.shares is not None else self.df
 
     @cached_property
     def df_inference(self) -> pd.Series[float]:
@@ -684,6 +639,141 @@ class PrivatizedOLSResults(LinearFit, Presented):
         ends = {"lower": b - far * se, "upper": b + far * se}
         return pd.DataFrame(ends, index=self.names)
 
+    # -- the fit, and how much of the misfit is privacy --------------------------------------
+
+    @property
+    def nobs(self) -> float:
+        """Number of respondents."""
+        return self.fitted.nobs
+
+    @property
+    def df_resid(self) -> float:
+        """Respondents less coefficients."""
+        return self.fitted.df_resid
+
+    @property
+    def df_model(self) -> float:
+        """Coefficients other than a constant."""
+        return float(self.fitted.p - self.k_constant)
+
+    @property
+    def scale(self) -> float:
+        """Residual variance of the pseudo-response."""
+        return self.fitted.scale
+
+    @cached_property
+    def k_constant(self) -> int:
+        """1 if a constant is a column of X or a combination of columns, else 0."""
+        X = self.fitted.X
+        ones = np.ones(len(X))
+        explained = X @ np.linalg.lstsq(X, ones, rcond=None)[0]
+        return int(np.abs(explained - ones).max() < 1e-8)
+
+    @cached_property
+    def _tss(self) -> float:
+        """Total sum of squares, about the mean where there is a constant."""
+        y, a = self.fitted.y, self.fitted.times * self.fitted.weights
+        mean = float(a @ y) / float(a.sum()) if self.k_constant else 0.0
+        return float(a @ (y - mean) ** 2)
+
+    @property
+    def rsquared(self) -> float:
+        """Share of the variance of the pseudo-response that X explains; nan if it has none."""
+        return 1.0 - self.fitted.ssr / self._tss if self._tss > 0.0 else float("nan")
+
+    @property
+    def rsquared_adj(self) -> float:
+        """`rsquared`, adjusted for the number of coefficients."""
+        if self.df_resid <= 0.0:
+            return float("nan")
+        return 1.0 - (self.nobs - self.k_constant) / self.df_resid * (1.0 - self.rsquared)
+
+    @property
+    def noise_variance(self) -> float:
+        """Mean variance that the randomisation adds to a pseudo-response, estimated."""
+        total = float(np.sum(self.fitted.times * self.fitted.weights))
+        return float(self.model.response.noise) / total
+
+    @property
+    def privacy_share(self) -> float:
+        """Share of the residual variance that is randomisation, estimated; it may exceed 1."""
+        # the residual variance of a respondent, whatever the unit of the weights
+        total = float(np.sum(self.fitted.times * self.fitted.weights))
+        size = self.fitted.ssr / total * self.nobs / max(self.df_resid, 1.0)
+        return self.noise_variance / size if size > 0.0 else float("nan")
+
+    @property
+    def rsquared_answers(self) -> float:
+        """R squared of the true scores, estimated: variances less that of the randomisation."""
+        noise = float(self.model.response.noise)
+        left, total = self.fitted.ssr - noise, self._tss - noise
+        return 1.0 - left / total if left > 0.0 and total > 0.0 else float("nan")
+
+    @property
+    def fvalue(self) -> float:
+        """F statistic of all coefficients but the constant; nan where there are none."""
+        return self._overall()[0]
+
+    @property
+    def f_pvalue(self) -> float:
+        """p-value of `fvalue`."""
+        return self._overall()[1]
+
+    def _overall(self) -> tuple[float, float]:
+        """F test of all coefficients but the constant, and its p-value."""
+        fit = self.fitted
+        if self.cov_type == "nonrobust" and self.df_model > 0.0 and fit.ssr > 0.0:
+            from scipy.special import fdtrc
+
+            f = (self._tss - fit.ssr) / self.df_model / self.scale
+            return f, float(fdtrc(self.df_model, self.df_resid, f))
+        constant = np.flatnonzero((np.ptp(fit.X, axis=0) == 0.0) & (fit.X[0] != 0.0))[:1]
+        tested = np.delete(np.eye(fit.p), constant, axis=0)
+        implied = self.k_constant and not constant.size
+        if not len(tested) or implied or not np.any(self.covariance):
+            return float("nan"), float("nan")
+        zero = np.zeros(len(tested))
+        try:
+            test = wald_contrast(fit.beta, self.covariance, tested, zero, self.degrees)
+        except NotAvailable:  # too few clusters for so many coefficients together
+            return float("nan"), float("nan")
+        return float(test.statistic), float(test.pvalue)
+
+    @property
+    def llf(self) -> float:
+        """Gaussian log-likelihood, of unprotected answers only.
+
+        Raises
+        ------
+        NotAvailable
+            For randomised reports, or with survey weights.
+        """
+        self._needs_likelihood("llf")
+        n = self.nobs
+        return -n / 2.0 * float(np.log(2.0 * np.pi * self.fitted.ssr / n) + 1.0)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, where there is a likelihood."""
+        self._needs_likelihood("aic")
+        return -2.0 * self.llf + 2.0 * self.fitted.p
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, where there is a likelihood."""
+        self._needs_likelihood("bic")
+        return -2.0 * self.llf + float(np.log(self.nobs)) * self.fitted.p
+
+    def _needs_likelihood(self, name: str) -> None:
+        if not self.model.is_observed:
+            raise NotAvailable(
+                f"{name}: the Gaussian likelihood of decoded reports is not the likelihood of the "
+                "reports; compare models by wald_test, or fit a model with a likelihood "
+                "(PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel)"
+            )
+        if self.model.is_weighted:
+            raise NotAvailable(f"{name}: survey weights leave no likelihood; use wald_test")
+
     # -- prediction --------------------------------------------------------------------------
 
     @property
@@ -719,24 +809,31 @@ class PrivatizedOLSResults(LinearFit, Presented):
         [1.0]
         """
         if exog is None:
-            return self.fittedvalues if offset is None else self._shifted(offset)
+            if offset is None:
+                return self.fittedvalues
+            shift = row_numbers("offset", offset, len(self.fitted.y))
+            return np.asarray(self.fitted.X @ self.fitted.beta + shift)
         if isinstance(exog, pd.DataFrame) and set(self.names) <= set(map(str, exog.columns)):
             named = exog.set_axis([str(one) for one in exog.columns], axis=1)
             X = covariates(named[self.names], len(exog), name="exog")[0]
         elif isinstance(exog, pd.DataFrame) and self.model.formula is not None:
             (X,) = self.model.formula.exog(exog)
         else:
-            X = _rows_of(exog, self.names)
-        found = X @ self.fitted.beta
+            try:
+                m = len(exog)
+            except Exception:  # a number, or somebody else's object
+                m = -1
+            X = covariates(exog, m, name="exog")[0]
+            if X.shape[1] != len(self.names):
+                columns = ", ".join(self.names[:8])
+                remedy = f"must have the {len(self.names)} columns of X: {columns}"
+                raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+        mean = X @ self.fitted.beta
         if offset is not None:
-            found = found + row_numbers("offset", offset, len(found))
+            mean = mean + row_numbers("offset", offset, len(mean))
         if isinstance(exog, pd.DataFrame):
-            return pd.Series(found, index=exog.index, name="predicted")
-        return found
-
-    def _shifted(self, offset: Any) -> Array:
-        own = row_numbers("offset", offset, len(self.fitted.y))
-        return np.asarray(self.fitted.X @ self.fitted.beta + own)
+            return pd.Series(mean, index=exog.index, name="predicted")
+        return mean
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -806,8 +903,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
         model = self.model
         y = model.scores[reported_codes(model.groups, model.labels)]
         weights = self.fitted.times * self.fitted.weights
-        found = naive_params(Normal_regression(), [self.fitted.X], y, None, weights, model.offset)
-        naive = self._series(found, "naive")
+        values = naive_params(Numeric(), [self.fitted.X], y, None, weights, model.offset)
+        naive = self._series(values, "naive")
         ratio = (naive / self.params).rename("ratio")
         return pd.concat([self.params, self.bse, naive, ratio], axis=1)
 
@@ -877,72 +974,32 @@ class PrivatizedOLSResults(LinearFit, Presented):
         """
         rows = positive_integer("max_rows", max_rows)
         alpha = level(alpha)
-        table = linear_summary(self, self._tidy(alpha), alpha, rows, boolean("details", details))
-        return table.layout()
+        frame, details = self._tidy(alpha), boolean("details", details)
+        shown = frame.iloc[:rows]
+        letter = "t" if self.use_t else "z"
+        digits = decimals(shown["std_error"].to_numpy())
+        lines = zip(
+            shown[["estimate", "std_error"]].to_numpy(),
+            self.tvalues.iloc[:rows],
+            shown["p_value"],
+            shown[["lower", "upper"]].to_numpy(),
+            strict=True,
+        )
+        return SummaryTable(
+            title=f"Least squares of {one_line(self.model.endog_names, LONGEST_LABEL)}",
+            header=_header(self, details),
+            columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
+            stubs=distinct_lines(shown.index, LONGEST_LABEL),
+            body=[
+                [*figures(b, digits), *figures([t], 2), pvalue_text(p), *figures(ends, digits)]
+                for b, t, p, ends in lines
+            ],
+            notes=_notes(self, len(shown), len(frame), details),
+        ).layout()
 
 
-def _rows_of(exog: Any, names: Sequence[str]) -> Array:
-    """Rows of new covariates in the order of the columns of X."""
-    try:
-        m = len(exog)
-    except Exception:  # a number, or somebody else's object
-        m = -1
-    X = covariates(exog, m, name="exog")[0]
-    if X.shape[1] != len(names):
-        remedy = f"must have the {len(names)} columns of X: {', '.join(names[:8])}"
-        raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
-    return X
-
-
-# -- The summary of least squares of a privatised answer ------------------------------------------
-
-
-_SCORES = 8  # scores that a note shows
-_NAIVE = 6  # and naive coefficients
-_FEW = 10.0  # degrees of freedom, in respondents, below which skewed answers mislead t
-_WORDS = {
-    "nonrobust": "equal variances",
-    "HC0": "robust (HC0)",
-    "HC1": "robust (HC1)",
-    "HC2": "robust (HC2)",
-    "HC3": "robust (HC3)",
-}
-
-
-def linear_summary(
-    result: Any, frame: pd.DataFrame, alpha: float, max_rows: int, details: bool
-) -> SummaryTable:
-    """What is said of a `PrivatizedOLSResults`, whose coefficients are in `frame`."""
-    shown = frame.iloc[:max_rows]
-    letter = "t" if result.use_t else "z"
-    digits = _digits(shown["std_error"].to_numpy())
-    rows = zip(
-        shown[["estimate", "std_error"]].to_numpy(),
-        result.tvalues.iloc[:max_rows],
-        shown["p_value"],
-        shown[["lower", "upper"]].to_numpy(),
-        strict=True,
-    )
-    return SummaryTable(
-        title=f"Least squares of {one_line(result.model.endog_names, LONGEST_LABEL)}",
-        header=_header(result, details),
-        columns=["coef", "std err", letter, f"P>|{letter}|", *interval_columns(alpha)],
-        stubs=distinct_lines(shown.index, LONGEST_LABEL),
-        body=[
-            [*figures(b, digits), *figures([t], 2), pvalue_text(p), *figures(ends, digits)]
-            for b, t, p, ends in rows
-        ],
-        notes=_notes(result, len(shown), len(frame), details),
-    )
-
-
-def _digits(se: Any) -> int:
-    """Decimals that show two digits of the smallest standard error; from 4 to 9."""
-    smallest = float(se[se > 1e-9].min(initial=1.0))
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
-
-
-def _header(result: Any, details: bool) -> list[list[str]]:
+def _header(result: PrivatizedOLSResults, details: bool) -> list[list[str]]:
+    """What was fitted to which reports, in two columns."""
     model = result.model
     several = len(model.groups) > 1
     left = [
@@ -956,7 +1013,8 @@ def _header(result: Any, details: bool) -> list[list[str]]:
     covariance = _WORDS.get(result.cov_type, clusters)
     left += [("Covariance:", covariance), ("R2, reports:", f"{result.rsquared:.4f}")]
     if not model.is_observed:
-        left.append(("R2, answers:", _share(result.rsquared_answers)))
+        share = result.rsquared_answers
+        left.append(("R2, answers:", "-" if np.isnan(share) else f"{share:.4f}"))
     right = [
         ("No. Reports:", f"{result.nobs:g}"),
         ("Missing:", str(model.n_missing)),
@@ -969,11 +1027,8 @@ def _header(result: Any, details: bool) -> list[list[str]]:
     return header(left, right)
 
 
-def _share(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.4f}"
-
-
-def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
+def _notes(result: PrivatizedOLSResults, n_shown: int, n: int, details: bool) -> list[str]:
+    """What tests and intervals are, and what the randomisation does to them."""
     model = result.model
     law = quantiles_in_words(result.df_inference, result.use_t)
     least = 4.0 if result.n_clusters is not None else _FEW
@@ -990,12 +1045,21 @@ def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
             text = ", ".join(f"{one_line(a, LONGEST_LABEL)} = {v:g}" for a, v in pairs[:40])
             notes.append(f"Scores: {text}{', ...' if len(pairs) > 40 else ''}.")
     if not model.is_observed:
+        share = result.privacy_share
+        percent = "an unknown part" if np.isnan(share) else f"{100.0 * share:.0f}%"
         notes.append(
             "NOTE: the response is decoded from the reports, and residuals hold the randomisation, "
-            f"which is {_percent(result.privacy_share)} of their variance. The R2 of the reports "
+            f"which is {percent} of their variance. The R2 of the reports "
             "is not that of the answers; there is no likelihood."
         )
-        notes += _naive_notes(result)
+        try:
+            naive = list(result.compare_naive()["naive"].items())
+        except NotAvailable:  # nobody could take them for answers
+            naive = []
+        if naive:
+            slopes = [f"{one_line(name, LONGEST_LABEL)} {b:.3g}" for name, b in naive[:_NAIVE]]
+            text = ", ".join(slopes) + (", ..." if len(naive) > _NAIVE else "")
+            notes.append(f"Naive coefficients, of the reports as if they were answers: {text}.")
         if result.cov_type == "nonrobust":
             notes.append(
                 "WARNING: the randomisation makes the variances of the response unequal, and the "
@@ -1009,192 +1073,3 @@ def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
             "less often than stated."
         )
     return notes
-
-
-def _naive_notes(result: Any) -> list[str]:
-    """The coefficients of the reports themselves, where they could be mistaken for answers."""
-    try:
-        naive = result.compare_naive()["naive"]
-    except NotAvailable:
-        return []
-    pairs = list(naive.items())[:_NAIVE]
-    text = ", ".join(f"{one_line(name, LONGEST_LABEL)} {b:.3g}" for name, b in pairs)
-    more = ", ..." if len(naive) > _NAIVE else ""
-    return [f"Naive coefficients, of the reports as if they were answers: {text}{more}."]
-
-
-def _percent(share: float) -> str:
-    if np.isnan(share):
-        return "an unknown part"
-    return f"{100.0 * share:.0f}%"
-
-
-# -- Scores of privatised answers, each estimated without bias from its report --------------------
-
-
-_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
-
-
-@dataclass(frozen=True, eq=False)
-class PseudoResponse:
-    """Unbiased scores of the answers of all respondents.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-    noise : float
-        Estimate of the weighted sum over the respondents of what the randomisation adds to the
-        variance of `values`.
-    is_open : bool
-        Whether other answers than those listed are possible; the listed are taken to be all.
-    """
-
-    values: Array
-    noise: float
-    is_open: bool
-
-
-def pseudo_response(
-    groups: list[Reports], scores: Array, weights: Array, candidates: Any
-) -> PseudoResponse:
-    """The scores, shape (k,), of decoded reports; `weights` of all rows, shape (n,).
-
-    Raises
-    ------
-    NotIdentified
-        If the reports of a mechanism do not determine the answers.
-
-    Warns
-    -----
-    IncompleteListWarning
-        If the reports indicate answers that are not among the candidates.
-    """
-    values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
-    for group in groups:
-        end = start + len(group)
-        own = weights[start:end]
-        if own.any():  # others count nowhere
-            one = unbiased_indicators(group, own, candidates)
-            values[start:end] = (one.phi @ scores)[one.place]
-            noise += float(scores @ one.noise @ scores)
-            is_open = is_open or one.is_open
-            if one.unlisted > _CERTAIN:
-                warnings.warn(
-                    "candidates: the reports indicate that other answers exist, and the scores of "
-                    "these are wrong: list more candidates",
-                    IncompleteListWarning,
-                    3,
-                )
-        start = end
-    return PseudoResponse(values, noise, is_open)
-
-
-def answer_scores(scores: Any, labels: pd.Index[Any]) -> Array:
-    """The score of each category; two without numbers have 0 and 1.
-
-    Raises
-    ------
-    InvalidArgument
-        If more than two categories are not numbers and have no scores, or scores do not fit them.
-    """
-    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
-    if scores is None and len(labels) == 2 and not numeric and midpoints(labels) is None:
-        return np.array([0.0, 1.0])
-    return checked_scores(scores, labels)
-
-
-# -- The posterior of least squares coefficients of a privatised answer ---------------------------
-
-
-def least_squares_posterior(
-    model: Any, rng: Any, prior: Any, draws: Any, engine: Any
-) -> PosteriorResults:
-    """Draws of the coefficients; see `PrivatizedOLS.fit_posterior`."""
-    generator, number = checked_generator(rng), checked_draws(draws)
-    engine = one_of("engine", engine, ENGINES)
-    if model.is_weighted:
-        raise NotAvailable(
-            "fit_posterior: survey weights leave a pseudo-likelihood, of which a posterior is not "
-            "defined: use fit(), or leave out weights="
-        )
-    law = _prior(model, prior)
-    density = _density(model, law)
-    chains = chains_by(engine, density, generator, number)
-    names = [*model.exog_names, *(["sigma"] if model.is_observed else [])]
-    prior_draws = law.draw(generator, number)
-    if model.is_observed:
-        prior_draws[:, -1] = np.exp(prior_draws[:, -1])
-    return PosteriorResults.of(
-        chains,
-        density,
-        pd.Index(names),
-        _origin(model, _in_words(model, prior)),
-        simplex=[REAL] * len(model.exog_names) + [POSITIVE] * model.is_observed,
-        peak=density.constrained(density.mode()),
-        prior_draws=prior_draws,
-        engine=engine,
-    )
-
-
-def _likelihood(model: Any) -> RegressionLikelihood:
-    """The normal linear model of the pseudo-response."""
-    design = Scaled(model.exog, 2, model.offset)
-    return RegressionLikelihood(Numeric(), (design,), model.response.values, model.times)
-
-
-def _prior(model: Any, prior: object) -> CoefficientPrior:
-    """The prior of the coefficients, and of log(sigma) where nothing was randomised."""
-    names, p = [*model.exog_names], len(model.exog_names)
-    own = given_laws(prior, p, lambda name: _place(names, name))
-    scores = np.asarray(model.scores, dtype=np.float64)
-    scale = (float(scores.std()) or 1.0, float(scores.mean()))
-    likelihood = _likelihood(model)
-    if model.is_observed:
-        return coefficient_prior(likelihood, [*names, "log(sigma)"], own)
-    whole = coefficient_prior(likelihood, [*names, "log(sigma)"], own, scale)
-    rows = whole.rows[:, -1] == 0.0
-    return CoefficientPrior(whole.rows[rows, :-1], whole.mean[rows], whole.sd[rows])
-
-
-def _place(names: list[str], name: object) -> list[int]:
-    if not isinstance(name, str) or name not in names:
-        raise no_coefficient(name, names)
-    return [names.index(name)]
-
-
-def _density(model: Any, law: CoefficientPrior) -> LogDensity:
-    if model.is_observed:
-        return RegressionDensity(_likelihood(model), law)
-    fit = model.fit("HC2")
-    return EstimateDensity(np.asarray(fit.params), np.asarray(fit.cov_params()), law)
-
-
-def _in_words(model: Any, prior: object) -> str:
-    """The prior as the summary shows it."""
-    names = model.exog_names
-    own = given_laws(prior, len(names), lambda name: _place(names, name))
-    of = "response" if model.is_observed else "scores"
-    words = [f"coefficients {prior!r}"] if isinstance(prior, Normal) else []
-    if not words:
-        words = [f"{names[j]} {Normal(*law)!r}" for j, law in own.items()]
-        constant = constant_column([model.exog])
-        if set(range(len(names))) - {constant} - set(own):
-            words.append(f"{'other ' if own else ''}slopes Normal(0, {SLOPE:g} sd({of}) / sd(x))")
-        if constant is not None and constant not in own:
-            words.append(f"level at the means of the covariates of sd {LEVEL:g} sd({of})")
-    if model.is_observed:
-        words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
-    return "; ".join(words)
-
-
-def _origin(model: Any, prior: str) -> Origin:
-    mechanisms = list(dict.fromkeys(group.mechanism for group in model.groups))
-    return Origin(
-        nobs=int(model.times.sum()),
-        n_missing=model.n_missing,
-        epsilon=max(mechanism.epsilon for mechanism in mechanisms),
-        sources=tuple(map(str, mechanisms)),
-        prior=prior,
-        name=model.endog_names,
-        subject="Coefficients",
-    )

@@ -1,24 +1,48 @@
-"""What all regressions on privatised answers are."""
+"""Regressions of and on privatised answers: logits, multinomial logits, proportional odds.
+
+`PrivatizedRegression` is what all of them are: data, a likelihood over distinct rows, how its
+maxima are searched, and `fit`. The others say what data they take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.arguments import one_of, positive_integer
-from ldpstats.errors import NotAvailable
-from ldpstats.likelihood.regression import LINKS
+from ldpstats.arguments import numbers, one_of, positive_integer
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.estimators.regression import Found, Objective, Penalised, search
+from ldpstats.likelihood.predictors import constant_column, constant_combination, start, units
+from ldpstats.likelihood.regression import (
+    LINKS,
+    Multinomial,
+    Ordered,
+    RegressionLikelihood,
+    ReportLaw,
+    Seen,
+    predictors_of,
+)
+from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.devices import fit_with_devices
-from ldpstats.models.regression.fitting import fitted
+from ldpstats.models.regression.fitting import fit_regression
 from ldpstats.models.regression.posterior import regression_posterior
 from ldpstats.models.regression.results import RegressionResults
 from ldpstats.models.regression.structure import (
-    RegressionStructure,
-    planned_information,
+    Assembled,
+    RegressionData,
+    aliased_columns,
+    assemble,
+    covariates,
+    has_listed_reports,
+    report_channel,
     response_data,
 )
 from ldpstats.priors import Beta, Normal
@@ -35,9 +59,11 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _METHODS = ("mle", "newton", "em", "corrected")
+_SOME = 5000  # rows on which other starts are tried
+_KNOWN = 0.5  # standardised coefficients known to this, of many rows, need no other starts
 
 
-class PrivatizedRegression(RegressionStructure):
+class PrivatizedRegression:
     """A regression in which the response, predictors, or both are privatised.
 
     Parameters
@@ -50,6 +76,217 @@ class PrivatizedRegression(RegressionStructure):
     endog_names : str
     nobs : int
     """
+
+    def __init__(self, data: RegressionData) -> None:
+        self.data = data
+        used = data.counts if data.weights is None else data.weights
+        designs = data.designs
+        if used is not None and (used == 0.0).any():
+            designs = [X[used > 0.0] for X in designs]
+        aliased = aliased_columns(designs, isinstance(data.outcome, Ordered))
+        if aliased:
+            names = ", ".join(data.names[j] for j in aliased)
+            raise NotIdentified(
+                f"X: {names}: a linear combination of the other covariates, or zero: leave it out"
+            )
+        reports = dict(data.predictors)
+        if data.is_private and data.is_categorical and not self.unknown:
+            reports[data.response_name] = data.response
+        for name, groups in data.predictors.items():
+            for group in groups:
+                if group.mechanism.unknown:
+                    raise NotAvailable(
+                        f"{name}: a private predictor by a device with the unknown "
+                        f"{', '.join(group.mechanism.unknown)}: use one with known parameters"
+                    )
+        for name, groups in reports.items():
+            listed = data.candidates.get(name)
+            Q = np.hstack([report_channel(group, listed) for group in groups])
+            if np.linalg.matrix_rank(Q) != len(Q):
+                raise NotIdentified(
+                    f"{name}: the channel of its reports has a rank below its number of "
+                    "categories, so that reports do not determine their frequencies: join "
+                    "categories, or ask with another mechanism"
+                )
+
+    @classmethod
+    def of(cls, data: RegressionData) -> Self:
+        """The model of data that are checked already."""
+        model = cls.__new__(cls)
+        PrivatizedRegression.__init__(model, data)
+        return model
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def exog_names(self) -> list[str]:
+        """Names of the covariates."""
+        return list(self.data.names)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the response."""
+        return self.data.response_name
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        counts = self.data.counts
+        return self.data.n if counts is None else int(np.sum(counts))
+
+    @property
+    def categories(self) -> pd.Index[Any] | None:
+        """Categories of the outcome."""
+        return self.data.categories
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}({self.endog_names} on {', '.join(self.exog_names)}; n={self.nobs})"
+
+    @property
+    def equations(self) -> list[str]:
+        """Names of the equations of a multinomial logit; one without a name for others."""
+        categories = self.data.categories
+        if isinstance(self.data.outcome, Multinomial) and categories is not None:
+            return [str(label) for label in categories[1:]]
+        return [""]
+
+    @property
+    def threshold_names(self) -> list[str]:
+        """Names of the thresholds between ordered categories, as statsmodels has them."""
+        categories = self.data.categories
+        if not isinstance(self.data.outcome, Ordered) or categories is None:
+            return []
+        return [f"{a}/{b}" for a, b in pairwise(categories)]
+
+    @property
+    def n_shown(self) -> int:
+        """Number of coefficients that results show: all of the outcome but its spread.
+
+        Unknown parameters of devices are shown too, after them.
+        """
+        return self.likelihood.n_outcome - isinstance(self.data.outcome, Numeric)
+
+    @property
+    def all_names(self) -> list[str]:
+        """A name for each parameter: of the outcome, of private predictors' law, of devices."""
+        names = [
+            f"{equation}: {name}" if equation else name
+            for equation in self.equations
+            for name in self.exog_names
+        ] + self.threshold_names
+        if isinstance(self.data.outcome, Numeric):
+            names.append("log(sigma)")
+        if self.data.marginal is not None:
+            for labels in self.data.configurations[1:]:
+                which = ", ".join(str(label) for label in labels)
+                names += [f"P({which}): {name}" for name in self.data.marginal.columns]
+        return [*names, *self.unknown]
+
+    @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        """Unknown parameters of the devices of the response."""
+        groups = self.data.response if self.data.is_private else []
+        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+
+    @cached_property
+    def assembled(self) -> Assembled:
+        """The likelihood over distinct rows."""
+        return assemble(self.data, self.unknown)
+
+    @property
+    def likelihood(self) -> RegressionLikelihood:
+        """The likelihood over distinct rows."""
+        return self.assembled.likelihood
+
+    @cached_property
+    def units(self) -> Array:
+        """Parameters from standardised ones."""
+        return units(self.likelihood)
+
+    @cached_property
+    def constant(self) -> int | None:
+        """Which covariate is the same for all."""
+        return constant_column(self.data.designs)
+
+    @cached_property
+    def spans_constant(self) -> bool:
+        """Whether covariates, such as dummies of all levels, sum to a constant."""
+        return constant_combination(self.data.designs) is not None
+
+    @property
+    def lists_reports(self) -> bool:
+        """Whether the possible reports of the response can be listed, so that law is their own."""
+        return not self.data.is_private or all(
+            has_listed_reports(reports.mechanism) for reports in self.data.response
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing is privatised, so that the likelihood is concave."""
+        known = [self.likelihood.seen, self.likelihood.B]
+        return all(
+            bool((np.count_nonzero(one.table, axis=1) == 1).all())
+            for one in known
+            if isinstance(one, Seen)
+        )
+
+    # -- its maxima ----------------------------------------------------------------------------
+
+    def objective(self, penalty: str | None, theta: Array | None = None) -> Objective:
+        """The log-likelihood, with a penalty if one is asked for.
+
+        Parameters
+        ----------
+        penalty : {None, "jeffreys"}
+        theta : array, optional
+            Gives the law of private predictors that the penalty takes.
+        """
+        return self.likelihood if penalty is None else self.penalised(theta)
+
+    def penalised(self, theta: Array | None = None) -> Penalised:
+        """The penalised log-likelihood, see `objective`."""
+        return Penalised(self.likelihood, self.assembled.expected(theta))
+
+    def climb(
+        self,
+        penalty: str | None = None,
+        start_params: Array | None = None,
+        maxiter: int = 100,
+        theta: Array | None = None,
+    ) -> Found:
+        """The highest maximum, with a penalty or without."""
+        likelihood, exact = self.likelihood, self.is_exact
+        usual = start(likelihood)
+        first, others = (usual, []) if start_params is None else (start_params, [usual])
+        if others and exact:  # one maximum at most, which is met from where it is usual
+            first = usual
+        if penalty is not None and likelihood.marginal is not None and theta is None:
+            theta = self.climb(None, start_params, maxiter).maximum.theta
+        smaller: Objective | None = None
+        if likelihood.n > 2 * _SOME and not exact:  # on some rows, weighted up to all
+            n = min(max(_SOME, 200 * likelihood.size), likelihood.n)
+            rows = np.random.default_rng(2024).choice(likelihood.n, n, replace=False)
+            rows.sort()
+            weights = likelihood.weights[rows]
+            some = likelihood.take(rows, weights * (likelihood.weights.sum() / weights.sum()))
+            smaller = some
+            if penalty is not None:
+                law = self.assembled.law
+                sampled = replace(self.assembled, likelihood=some, law=law and law.take(rows))
+                smaller = Penalised(some, sampled.expected(theta))
+        return search(
+            self.objective(penalty, theta),
+            first,
+            self.units,
+            others,
+            maxiter=maxiter,
+            concave=exact,
+            smaller=smaller,
+            enough=_KNOWN if smaller is not None else 0.0,
+        )
+
+    # -- estimates -----------------------------------------------------------------------------
 
     def information(self, params: Any, exog: Any = None) -> Array:
         """Expected information of the coefficients in one survey, for planning.
@@ -65,7 +302,51 @@ class PrivatizedRegression(RegressionStructure):
         -------
         array, shape (p, p)
         """
-        return planned_information(self, params, exog)
+        data = self.data
+        if self.unknown:
+            raise NotAvailable(
+                f"information: the devices have the unknown {', '.join(self.unknown)}: use "
+                "fit().information(), which has their information too"
+            )
+        m, p = self.n_shown, len(data.names)
+        if data.predictors or not data.is_categorical:
+            raise NotAvailable(
+                "information: it is known for private or public categorical responses with public "
+                "predictors; simulate for others"
+            )
+        remedy = f"must be {m} finite numbers, the coefficients in the order of cov_params()"
+        values = params.T if isinstance(params, pd.DataFrame) else params
+        theta = numbers("params", values, remedy).ravel()
+        if theta.size != m or not np.isfinite(theta).all():
+            raise InvalidArgument("params", params, remedy)
+        expected = self.assembled.expected()
+        if exog is None:
+            return expected.matrix(theta)
+        if isinstance(exog, pd.DataFrame) and set(exog.columns) >= set(data.names):
+            exog = exog[list(data.names)]
+        try:
+            n = len(exog)
+        except Exception:  # a number, or somebody else's object
+            remedy = f"must be a table or array of {p} columns, {', '.join(data.names)}"
+            raise InvalidArgument("exog", exog, remedy) from None
+        X, _ = covariates(exog, n, name="exog")
+        if X.shape[1] != p:
+            remedy = f"must have the {p} columns {', '.join(data.names)}"
+            raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+        law = expected.law
+        assert law is not None
+        if len(law.channels) > 1:
+            raise NotAvailable(
+                "information: with several groups it is not known which mechanism planned "
+                "respondents have: make a model of one group"
+            )
+        planned = replace(
+            expected,
+            designs=(predictors_of(data.outcome, X),),
+            weights=np.ones((len(X), 1)),
+            law=ReportLaw(law.channels, np.zeros(len(X), dtype=np.int64)),
+        )
+        return planned.matrix(theta)
 
     def fit(
         self,
@@ -129,9 +410,9 @@ class PrivatizedRegression(RegressionStructure):
             If the maximum is at infinity, or the iteration stopped before it.
         """
         if self.unknown:
-            given: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
-            given |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
-            return fit_with_devices(self, given)
+            options: dict[str, Any] = {"method": method, "penalty": penalty, "cov_type": cov_type}
+            options |= {"cov_kwds": cov_kwds, "start_params": start_params, "maxiter": maxiter}
+            return fit_with_devices(self, options)
         only = self.data.only_corrected
         if method is None:
             # mixtures of laws of numbers fit any other shape by effects that are not there
@@ -144,7 +425,7 @@ class PrivatizedRegression(RegressionStructure):
             penalty = one_of("penalty", penalty, ("jeffreys",))
         maxiter = positive_integer("maxiter", maxiter)
         del disp
-        return fitted(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
+        return fit_regression(self, method, penalty, cov_type, cov_kwds, start_params, maxiter)
 
     def fit_posterior(
         self,
@@ -218,9 +499,6 @@ class PrivatizedRegression(RegressionStructure):
         return regression_posterior(self, rng, prior, draws, engine)
 
 
-# -- Binary regressions of a privatised answer ----------------------------------------------------
-
-
 class PrivatizedLogit(PrivatizedRegression):
     """Logit, probit or complementary log-log regression of a privatised answer.
 
@@ -276,9 +554,6 @@ class PrivatizedLogit(PrivatizedRegression):
         super().__init__(response_data(link, reports, X, offset, freq_weights, weights, candidates))
 
 
-# -- Multinomial logits of a privatised answer ----------------------------------------------------
-
-
 class PrivatizedMNLogit(PrivatizedRegression):
     """Multinomial logit of a privatised answer with any number of categories.
 
@@ -331,9 +606,6 @@ class PrivatizedMNLogit(PrivatizedRegression):
         super().__init__(
             response_data("multinomial", reports, X, offset, freq_weights, weights, candidates)
         )
-
-
-# -- Proportional odds models of a privatised answer ----------------------------------------------
 
 
 class PrivatizedOrderedModel(PrivatizedRegression):
@@ -394,9 +666,6 @@ class PrivatizedOrderedModel(PrivatizedRegression):
         super().__init__(
             response_data("ordered", reports, X, offset, freq_weights, weights, candidates)
         )
-
-
-# -- Regressions whose predictors are privatised, with a public or a privatised response ----------
 
 
 class PrivatePredictors(PrivatizedRegression):

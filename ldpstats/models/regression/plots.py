@@ -1,4 +1,7 @@
-"""Plots of coefficients of regressions. Matplotlib is imported when one is drawn."""
+"""Plots of coefficients, and of predicted true answers along a covariate.
+
+Matplotlib is imported when one is drawn.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from ldpstats.models.plots import (
     title_text,
 )
 from ldpstats.models.regression.effects import covariate, set_to
-from ldpstats.models.regression.fitted import FittedLaw, held
+from ldpstats.models.regression.fitted import FittedLaw, typical_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,10 +47,16 @@ __all__ = ["plot_coefficients", "plot_effects"]
 
 Array = npt.NDArray[Any]
 
-_WIDTH = 6.5  # inches
-_PANEL = 2.6
-_CHARACTER = 0.085  # inches, of a label
 _CONSTANTS = ("const", "Intercept")
+_WIDTH, _PANEL = 6.5, 2.6  # inches, of coefficients
+_CHARACTER = 0.085  # inches, of a label
+_EFFECT, _EFFECT_PANEL = (6.0, 4.0), 3.2  # inches, of predictions
+_FEW = 7  # values of a number up to which it is drawn as points
+_MOST_LEVELS = 30
+_MOST_PANELS = 12
+_COLUMNS = 3
+_LONGEST = 18
+_ROOM = 34  # characters of labels of levels that stand side by side
 
 
 def plot_coefficients(
@@ -100,16 +109,27 @@ def plot_coefficients(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['age']
     """
-    given = list(results) if isinstance(results, list | tuple) else [results]
-    if not given:
+    several = list(results) if isinstance(results, list | tuple) else [results]
+    if not several:
         raise InvalidArgument("results", results, "are none: pass results of a regression")
     level(alpha)
     most = positive_integer("most", most)
-    frames = [_frame(one, alpha) for one in given]
-    called = _labels(labels, given)
+    frames = [_frame(one, alpha) for one in several]
+    if labels is None:
+        called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
+    else:
+        called = [labels] if isinstance(labels, str) else list(labels)
+    if len(called) != len(several) or not all(isinstance(one, str) for one in called):
+        raise InvalidArgument(
+            "labels", labels, f"must be {len(several)} names, one for each result"
+        )
     equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
     shown = _shown(frames, names, boolean("constant", constant))
-    words = title_text(title, _subject(given))
+    subjects = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in several}
+    subjects.discard("")
+    # what the coefficients are of, where all results agree
+    of = f" of {subjects.pop()}" if len(subjects) == 1 else ""
+    words = title_text(title, f"Coefficients{of}")
     if len(equations) > 1 and ax is None:
         return _panels(frames, called, equations, shown[:most], len(shown), words, alpha)
     rows = [(e, name) for e in equations for name in shown]
@@ -121,37 +141,9 @@ def plot_coefficients(
     _draw(ax, frames, called, rows[:most], alpha)
     name_rows(ax, axis_labels(texts[:most], LONGEST_LABEL), len(rows) - drawn)
     ax.set_xlabel("coefficient")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
-        set_title(ax, words)
-        legend_below(ax)
-        if not own and lacks_layout(ax):
-            keep_in_cell(ax)
-        elif not own:
-            figure_of(ax).draw_without_rendering()
-        shrink_labels(ax)
+    _finish(ax, words, own, shrink=True)
     return ax
-
-
-def _labels(labels: Any, given: Sequence[Any]) -> list[str]:
-    """Names of the results in the legend."""
-    if labels is None:
-        return [""] if len(given) == 1 else [str(i + 1) for i in range(len(given))]
-    found = [labels] if isinstance(labels, str) else list(labels)
-    if len(found) != len(given) or not all(isinstance(one, str) for one in found):
-        raise InvalidArgument("labels", labels, f"must be {len(given)} names, one for each result")
-    return found
-
-
-def _subject(given: Sequence[Any]) -> str:
-    """What the coefficients are of, where all results agree."""
-    found = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in given}
-    found.discard("")
-    return f"Coefficients of {found.pop()}" if len(found) == 1 else "Coefficients"
-
-
-# -- estimates -----------------------------------------------------------------------------
 
 
 def _frame(one: Any, alpha: float) -> pd.DataFrame:
@@ -160,8 +152,8 @@ def _frame(one: Any, alpha: float) -> pd.DataFrame:
     if isinstance(one, pd.DataFrame):
         if "params" not in one.columns:
             raise InvalidArgument("results", list(one.columns), remedy)
-        found = one.reindex(columns=["params", "lower", "upper"])
-        return _by_equation(found)
+        frame = one.reindex(columns=["params", "lower", "upper"])
+        return _by_equation(frame)
     params, ends = getattr(one, "params", None), getattr(one, "conf_int", None)
     if params is None or not callable(ends):
         raise InvalidArgument("results", type(one).__name__, remedy)
@@ -174,17 +166,13 @@ def _frame(one: Any, alpha: float) -> pd.DataFrame:
     else:
         names = params.index if isinstance(params, pd.Series) else one.model.exog_names
         index, values = pd.Index(names), np.asarray(params, dtype=np.float64)
-    found = pd.DataFrame(limits, index=index, columns=["lower", "upper"])
-    found.insert(0, "params", values)
+    frame = pd.DataFrame(limits, index=index, columns=["lower", "upper"])
+    frame.insert(0, "params", values)
     infinite = set(getattr(one, "infinite", ()))
-    lost = [_full(label) in infinite for label in found.index]
-    found.loc[lost, "params"] = np.nan  # at infinity, of which only the interval says something
-    return _by_equation(found)
-
-
-def _full(label: Any) -> str:
-    """The name of a coefficient among all."""
-    return f"{label[0]}: {label[1]}" if isinstance(label, tuple) else str(label)
+    full = [": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in frame.index]
+    lost = [name in infinite for name in full]
+    frame.loc[lost, "params"] = np.nan  # at infinity, of which only the interval says something
+    return _by_equation(frame)
 
 
 def _by_equation(frame: pd.DataFrame) -> pd.DataFrame:
@@ -208,9 +196,6 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
         return asked
     kept = [name for name in known if constant or (name not in _CONSTANTS and "/" not in name)]
     return kept or known
-
-
-# -- drawing -------------------------------------------------------------------------------
 
 
 def _draw(
@@ -276,17 +261,7 @@ def _panels(
     return panels[: len(equations)]
 
 
-# -- Plots of predicted true answers along a covariate. Matplotlib is imported when one is drawn ---
-
-
-_FEW = 7  # values of a number up to which it is drawn as points
-_MOST_LEVELS = 30
-_MOST_PANELS = 12
-_COLUMNS = 3
-_WIDTH_effect_plots, _HEIGHT = 6.0, 4.0  # inches
-_PANEL_effect_plots = 3.2
-_LONGEST = 18
-_ROOM = 34  # characters of labels of levels that stand side by side
+# -- predictions along a covariate -------------------------------------------------------------
 
 
 def plot_effects(
@@ -308,15 +283,15 @@ def plot_effects(
         what = law.subject if law.labels is None else law.data.response_name
         words = title_text(title, f"{what}, by {names[0]}")
         own = ax is None
-        ax = axes_of(ax, _WIDTH_effect_plots, _HEIGHT)
-        _draw_effect_plots(ax, law, names[0], at, points, alpha, _ROOM)
+        ax = axes_of(ax, *_EFFECT)
+        _draw_effect(ax, law, names[0], at, points, alpha, _ROOM)
         ax.set_ylabel(plain(_unit(law)))
         _finish(ax, words, own)
         return ax
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
         raise InvalidArgument("ax", "Axes", remedy)
-    return _panels_effect_plots(law, names, at, points, alpha, title_text(title, ""))
+    return _effect_panels(law, names, at, points, alpha, title_text(title, ""))
 
 
 def _names(law: FittedLaw, name: Any) -> list[str]:
@@ -335,7 +310,7 @@ def _names(law: FittedLaw, name: Any) -> list[str]:
     return [name]
 
 
-def _panels_effect_plots(
+def _effect_panels(
     law: FittedLaw, names: Sequence[str], at: str, points: int, alpha: float, title: str
 ) -> Any:
     """A panel for each covariate, on the same vertical axis."""
@@ -344,12 +319,12 @@ def _panels_effect_plots(
     columns = min(_COLUMNS, len(names))
     rows = -(-len(names) // columns)
     scale = font_scale()
-    size = scale * (0.8 + _PANEL_effect_plots * columns), scale * (0.9 + 2.9 * rows)
+    size = scale * (0.8 + _EFFECT_PANEL * columns), scale * (0.9 + 2.9 * rows)
     figure = plt.figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
     drawn = grid.ravel()[: len(names)]
     for ax, name in zip(drawn, names, strict=True):
-        _draw_effect_plots(ax, law, name, at, points, alpha, _ROOM // 2)
+        _draw_effect(ax, law, name, at, points, alpha, _ROOM // 2)
         ax.spines[["top", "right"]].set_visible(False)
     for ax in grid[:, 0]:
         ax.set_ylabel(plain(_unit(law)))
@@ -362,27 +337,39 @@ def _panels_effect_plots(
     return drawn
 
 
-# -- one panel -----------------------------------------------------------------------------
-
-
 def _unit(law: FittedLaw) -> str:
     """What the vertical axis shows."""
     return law.subject if law.labels is None else "probability"
 
 
-def _draw_effect_plots(
+def _draw_effect(
     ax: Axes, law: FittedLaw, name: str, at: str, points: int, alpha: float, room: int
 ) -> None:
     """Draw one covariate: a curve with a band for numbers, points with intervals for levels."""
     values, is_number = _values(law, name, points)
-    found = _averages(law, name, values, at)
+    of, parts = means(law.data.outcome), []
+    for value in values:
+        if name in law.questions:
+            rows = law.answered(law.distinct, name, value)
+        else:
+            rows = set_to(law, name, value)
+        parts.append(average(typical_row(rows, "mean") if at == "mean" else rows, law.theta, of))
+    R = np.eye(len(parts[0].value))[law.shown]
+    predictions = Average.stacked([part.times(R) for part in parts])
     k = len(law.shown)
-    mean = found.value.reshape(-1, k)
-    se = np.sqrt(np.maximum(np.diagonal(found.covariance(law.covariance)), 0.0)).reshape(-1, k)
+    mean = predictions.value.reshape(-1, k)
+    se = np.sqrt(np.maximum(np.diagonal(predictions.covariance(law.covariance)), 0.0)).reshape(
+        -1, k
+    )
     low, high = law.intervals(mean, se, alpha)
     labels = ["prediction"] if law.labels is None else axis_labels(law.labels, _LONGEST)
     interval = interval_name(alpha) if k == 1 else "_none"
-    for a, (colour, label) in enumerate(zip(_colours(k), labels, strict=True)):
+    colours: list[Any] = [f"C{a}" for a in range(k)]
+    if k > 10:
+        import matplotlib
+
+        colours = list(matplotlib.colormaps["viridis"](np.linspace(0.0, 0.95, k)))
+    for a, (colour, label) in enumerate(zip(colours, labels, strict=True)):
         if is_number:
             band = low[:, a], high[:, a]
             ax.fill_between(values, *band, color=colour, alpha=0.2, lw=0, label=interval)
@@ -400,39 +387,25 @@ def _draw_effect_plots(
             for text in ax.get_xticklabels():
                 text.set(rotation=35, ha="right", rotation_mode="anchor")
     ax.set_xlabel(plain(name))
-    _axis(ax, law)
+    if isinstance(law.data.outcome, Categorical):  # percentages
+        from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-
-def _colours(k: int) -> list[Any]:
-    """A colour for each category."""
-    if k <= 10:
-        return [f"C{a}" for a in range(k)]
-    import matplotlib
-
-    return list(matplotlib.colormaps["viridis"](np.linspace(0.0, 0.95, k)))
-
-
-def _axis(ax: Axes, law: FittedLaw) -> None:
-    """Percentages for probabilities."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    if isinstance(law.data.outcome, Categorical):
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
 
 
-def _finish(ax: Axes, title: str, own: bool) -> None:
-    """Title and legend."""
+def _finish(ax: Axes, title: str, own: bool, shrink: bool = False) -> None:
+    """Title and legend, in a figure of their `own` or in axes of the caller."""
     ax.spines[["top", "right"]].set_visible(False)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
         set_title(ax, title)
         legend_below(ax)
-        if own:
-            continue
-        if lacks_layout(ax):
+        if not own and lacks_layout(ax):
             keep_in_cell(ax)
-        else:
+        elif not own:
             figure_of(ax).draw_without_rendering()
+        if shrink:
+            shrink_labels(ax)
 
 
 def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
@@ -441,7 +414,10 @@ def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
         return law.answers(name), False
     column = covariate(law, name, "name")
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype != bool
-    if is_number and column.nunique() > _FEW and not _is_factor(law, name):
+    formula = law.data.formula
+    text = "" if formula is None else formula.formula.text
+    factor = re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text)  # numbers as categories
+    if is_number and column.nunique() > _FEW and factor is None:
         return np.linspace(float(column.min()), float(column.max()), points), True
     levels = pd.unique(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -456,23 +432,3 @@ def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
         remedy = f"has {len(levels):,} levels, and {_MOST_LEVELS} at most are drawn: join them"
         raise InvalidArgument("name", name, remedy)
     return [one.item() if isinstance(one, np.generic) else one for one in levels], False
-
-
-def _is_factor(law: FittedLaw, name: str) -> bool:
-    """Whether the formula takes the numbers of a column for categories, as in C(age)."""
-    formula = law.data.formula
-    text = "" if formula is None else formula.formula.text
-    return re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text) is not None
-
-
-def _averages(law: FittedLaw, name: str, values: Any, at: str) -> Average:
-    """Predictions with a covariate set to each value."""
-    of, parts = means(law.data.outcome), []
-    for value in values:
-        if name in law.questions:
-            rows = law.answered(law.distinct, name, value)
-        else:
-            rows = set_to(law, name, value)
-        parts.append(average(held(rows, "mean") if at == "mean" else rows, law.theta, of))
-    R = np.eye(len(parts[0].value))[law.shown]
-    return Average.stacked([part.times(R) for part in parts])

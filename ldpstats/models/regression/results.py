@@ -1,22 +1,34 @@
-"""What a fitted regression says."""
+"""What a fitted regression on privatised answers says: estimates, tests, intervals, predictions.
+
+Default tests and intervals of coefficients are from the profile of the penalised likelihood: the
+interval of level 1 - alpha holds all values whose profile falls by less than half the squared
+quantile, and the p-value is of the fall at zero, so that they agree. Other tests are likelihood
+ratios, scores and Wald tests, and other tables compare the fit with a naive one. What is said of
+the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` compute it.
+"""
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import did_you_mean, level, numbers, one_of, probability
-from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
-from ldpstats.estimators.regression import Maximum, Objective, ascend, least_squares, search
+from ldpstats.arguments import (
+    boolean,
+    did_you_mean,
+    level,
+    numbers,
+    one_of,
+    positive_integer,
+    probability,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.regression import Maximum, Objective, ascend, search
 from ldpstats.inference.profiles import Probed, profile_at, profile_interval
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
@@ -27,780 +39,80 @@ from ldpstats.likelihood.regression import (
     Multinomial,
     Normal,
     Ordered,
-    Outcome,
     RegressionLikelihood,
-    Seen,
     predictors_of,
 )
-from ldpstats.models.layout import names_alpha
-from ldpstats.models.posterior.densities import RegressionDensity
+from ldpstats.models.layout import Presented, names_alpha
 from ldpstats.models.regression.fitted import Devices, FittedLaw
-from ldpstats.models.regression.presentation import PresentedRegression, model_name
-from ldpstats.models.regression.structure import (
-    RegressionStructure,
-    conditional_value,
-    null_results,
-    shaped,
-    shaped_intervals,
+from ldpstats.models.regression.hypotheses import (
+    Degrees,
+    linear_constraints,
+    naive_params,
+    partial_score,
+    reported_codes,
+    t_contrasts,
+    wald_contrast,
 )
-from ldpstats.reports.single import Reports
+from ldpstats.models.regression.presentation import model_name, regression_summary, total_epsilon
+from ldpstats.models.regression.structure import (
+    coefficient_table,
+    conditional_value,
+    distinct_rows,
+    interval_table,
+)
 
-__all__ = [
-    "Degrees",
-    "RegressionResults",
-    "linear_constraints",
-    "naive_params",
-    "partial_score",
-    "reported_codes",
-    "t_contrasts",
-    "terms_of",
-    "wald_contrast",
-    "warn_of_wide_priors",
-]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+    from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
+
+__all__ = ["RegressionResults"]
+
 
 Array = npt.NDArray[Any]
-
-
-# -- Odds ratios of a fitted regression -----------------------------------------------------------
-
-
-def odds_ratios(results: Any, alpha: Any, per: Any) -> pd.DataFrame:
-    """Odds ratios with intervals; see `RegressionResults.odds_ratios`."""
-    alpha = level(alpha)
-    model = results.model
-    outcome = model.data.outcome
-    is_logit = isinstance(outcome, Binary) and outcome.link == "logit"
-    if not is_logit and not isinstance(outcome, Multinomial | Ordered):
-        raise NotAvailable(
-            f"odds_ratios: {model_name(outcome)} regressions have none: use get_margeff(), or fit "
-            "model='logit'"
-        )
-    names = model.exog_names
-    units = _units(names, model.constant, per)
-    p, equations = len(names), len(model.equations)
-    slopes = [j for j in range(p) if j != model.constant]
-    at = [e * p + j for e in range(equations) for j in slopes]
-    table = results._tidy(alpha).iloc[at]
-    by = np.tile(units[slopes], equations)[:, None]
-    with np.errstate(over="ignore"):
-        ratios = np.exp(table[["estimate", "lower", "upper"]].to_numpy() * by)
-    found = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
-    return found.assign(p_value=table["p_value"])
-
-
-def _units(names: list[str], constant: int | None, per: Any) -> npt.NDArray[np.float64]:
-    """How far each covariate moves."""
-    units = np.ones(len(names))
-    known = [name for j, name in enumerate(names) if j != constant]
-    if per is None:
-        return units
-    if not isinstance(per, Mapping):
-        example = f"{{{known[0]!r}: 10}}" if known else "{'age': 10}"
-        remedy = f"must be a mapping of coefficients to units, such as {example}"
-        raise InvalidArgument("per", per, remedy)
-    for name, value in per.items():
-        if not isinstance(name, str) or name not in known:
-            remedy = f"is no coefficient, which are {', '.join(known[:10])}"
-            hint = did_you_mean(name, tuple(known)) if isinstance(name, str) else ""
-            raise InvalidArgument("per", name, remedy + hint)
-        argument, remedy = f"per[{name!r}]", "must be a positive finite number, such as 10"
-        found = numbers(argument, value, remedy)
-        if found.shape != () or not np.isfinite(found) or found <= 0.0:
-            raise InvalidArgument(argument, value, remedy)
-        units[names.index(name)] = float(found)
-    return units
-
-
-# -- Linear hypotheses about coefficients, and Wald tests of them in the form of statsmodels ------
-
-
-Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
-
-_HOW = (
-    "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
-    "pass R of shape (q, p), or the pair (R, value), for R b = value"
-)
-_LARGEST = 1e100  # of which the square is still a number
-_LEAST = 1e-13  # of a variance, relative to its terms, that is rounding
-_RANK = 1e-10
-
-
-def linear_constraints(
-    names: Sequence[str], hypothesis: Any, argument: str = "hypothesis"
-) -> tuple[Array, Array]:
-    """R, shape (q, p), and value, shape (q,), of the hypothesis R b = value.
-
-    Parameters
-    ----------
-    names : sequence of str, length p
-        Names of the coefficients, as either formula engine of statsmodels writes them, such as
-        "group[T.b]", "x:z" or "I(x ** 2)".
-    hypothesis : str, list of str, array, or pair (R, value)
-        Text has names of coefficients; those in backquotes are read without them.
-    argument : str
-        What messages call the hypothesis.
-
-    Raises
-    ------
-    InvalidArgument
-        If the text cannot be read or names no coefficient, or the array has another shape or
-        is not finite.
-
-    Examples
-    --------
-    >>> R, value = linear_constraints(["Intercept", "x", "z"], "x - z = 0.5")
-    >>> R.tolist(), value.tolist()
-    ([[0.0, 1.0, -1.0]], [0.5])
-    """
-    if isinstance(hypothesis, str):
-        return _from_text(names, [hypothesis], hypothesis, argument)
-    if isinstance(hypothesis, list) and hypothesis and all(isinstance(h, str) for h in hypothesis):
-        return _from_text(names, hypothesis, hypothesis, argument)
-    pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
-    given, right = hypothesis if pair else (hypothesis, 0.0)
-    R = np.atleast_2d(numbers(argument, given, _HOW))
-    value = numbers(argument, right, _HOW)
-    if R.ndim != 2 or not len(R) or R.shape[1] != len(names):
-        remedy = f"needs {len(names)} columns, one for each coefficient; {_HOW}"
-        raise InvalidArgument(argument, f"R of shape {R.shape}", remedy)
-    if value.size not in (1, len(R)):
-        remedy = f"has another number of rows than R, {len(R)}; {_HOW}"
-        raise InvalidArgument(argument, f"value of shape {value.shape}", remedy)
-    _check(argument, hypothesis, R, value)
-    return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
-
-
-def _from_text(
-    names: Sequence[str], texts: list[str], hypothesis: Any, argument: str
-) -> tuple[Array, Array]:
-    from patsy import DesignInfo, PatsyError
-
-    if not all(text.strip() for text in texts):
-        raise InvalidArgument(argument, hypothesis, f"is empty; {_HOW}")
-    known = set(names)
-    plain = [re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text) for text in texts]
-    try:
-        with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
-            read = [DesignInfo(list(names)).linear_constraint(text) for text in plain]
-    except (PatsyError, AssertionError, IndexError, ValueError) as error:
-        reason = (str(error).splitlines() or ["no linear equation"])[0]
-        remedy = f"cannot be read ({reason}{_hint(plain, names)}); {_HOW}"
-        raise InvalidArgument(argument, hypothesis, remedy) from None
-    R = np.concatenate([np.asarray(one.coefs, dtype=np.float64) for one in read])
-    value = np.concatenate([np.asarray(one.constants, dtype=np.float64).ravel() for one in read])
-    _check(argument, hypothesis, R, value)
-    return R, value
-
-
-def _hint(texts: Sequence[str], names: Sequence[str]) -> str:
-    """The name that an unknown word of a hypothesis is nearest to."""
-    for word in re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(texts)):
-        if word not in names and (hint := did_you_mean(word, tuple(names))):
-            return hint
-    return ""
-
-
-def _check(argument: str, hypothesis: Any, R: Array, value: Array) -> None:
-    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
-        remedy = f"must be finite, at most {_LARGEST:g}: does it divide by zero?"
-        raise InvalidArgument(argument, hypothesis, remedy)
-    if not R.any(axis=1).all():
-        raise InvalidArgument(argument, hypothesis, f"has a row without a coefficient; {_HOW}")
-
-
-def t_contrasts(
-    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
-    """Wald tests of the rows of R b = value, one by one, two-sided.
-
-    Parameters
-    ----------
-    params : array, shape (p,)
-    covariance : array, shape (p, p)
-    R : array, shape (q, p)
-    value : array, shape (q,)
-    df : float, callable or None
-        Degrees of freedom of the t distribution, or what gives those of a row, (1, p); None for
-        the normal one.
-
-    Raises
-    ------
-    NotAvailable
-        If a row rests on a coefficient without a finite variance, or has no variance.
-    """
-    covariance = _needed(covariance, R)
-    variance = np.einsum("ij,jk,ik->i", R, covariance, R)
-    scale = np.einsum("ij,j,ij->i", R, np.diag(covariance), R)
-    if np.any(variance <= _LEAST * scale):
-        row = R[int(np.argmax(variance <= _LEAST * scale))].tolist()
-        raise NotAvailable(f"the contrast {row} has no sampling variance: there is nothing to test")
-    effect, sd = R @ params, np.sqrt(variance)
-    statistic = (effect - value) / sd
-    if callable(df):
-        own = np.array([df(row[None, :]) for row in R])
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=own)
-    if df is not None:
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=df)
-    return ContrastResults(effect=effect, statistic=statistic, sd=sd, distribution="norm")
-
-
-def wald_contrast(
-    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
-    """Wald test of all rows of R b = value together: F with `df`, chi-square without.
-
-    Rows that the others imply are left out by rank. Where contrasts have degrees of freedom of
-    their own the statistic is taken for Hotelling's (approximate Hotelling test, "HTZ").
-
-    Raises
-    ------
-    InvalidArgument
-        If the rows contradict each other.
-    NotAvailable
-        If a row rests on a coefficient without a finite variance, or no row has a variance.
-    """
-    covariance = _needed(covariance, R)
-    V = R @ covariance @ R.T
-    scale = np.sqrt(np.einsum("ij,j,ij->i", R, np.diag(covariance), R))
-    if not scale.all():
-        raise NotAvailable("the hypothesis is about a coefficient that has no sampling variance")
-    gap = (R @ params - value) / scale
-    size, vectors = np.linalg.eigh(V / np.outer(scale, scale))
-    kept = size > _RANK * size.max(initial=0.0)
-    rest = vectors[:, ~kept].T @ gap
-    if np.any(np.abs(rest) > 1e-6 * max(1.0, float(np.abs(gap).max()))):
-        remedy = "its rows contradict each other, or some have no sampling variance"
-        raise InvalidArgument("hypothesis", R.tolist(), remedy)
-    statistic = float(np.sum((vectors[:, kept].T @ gap) ** 2 / size[kept]))
-    rank = int(kept.sum())
-    if callable(df):
-        own = df(vectors[:, kept].T @ (R / scale[:, None]))
-        left = own - rank + 1.0
-        if not left > 0.0:
-            raise NotAvailable(
-                f"{rank} hypotheses together: the clusters, or respondents, that have information "
-                "on these coefficients are too few: test fewer, or one at a time by t_test"
-            )
-        return ContrastResults(F=statistic / rank * left / own, df_denom=left, df_num=rank)
-    if df is not None:
-        return ContrastResults(F=statistic / rank, df_denom=df, df_num=rank)
-    return ContrastResults(statistic=statistic, df_denom=rank, distribution="chi2")
-
-
-def _needed(covariance: Array, R: Array) -> Array:
-    """The covariance, of which only what R needs must be finite."""
-    needed = R.any(axis=0)
-    if not np.isfinite(covariance[np.ix_(needed, needed)]).all():
-        raise NotAvailable(
-            "the hypothesis is about a coefficient whose standard error is not finite: leave it "
-            "out, or fit with penalty='jeffreys' where the maximum is at infinity"
-        )
-    return np.where(np.outer(needed, needed), covariance, 0.0)
-
-
-# -- Hypotheses about the coefficients of a fitted regression: likelihood ratios, scores, Wald ----
-
-
-def terms_of(results: Any) -> dict[str, list[int]]:
-    """The coefficients of each term, over all equations; without those of the constant."""
-    data = results.model.data
-    p, equations = len(data.names), len(results.model.equations)
-    if data.formula is not None:
-        own = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
-    else:
-        own = {name: [j] for j, name in enumerate(data.names)}
-    constant = results.model.constant
-    return {
-        name: [e * p + j for e in range(equations) for j in columns]
-        for name, columns in own.items()
-        if columns != [constant]
-    }
-
-
-def _chosen(results: Any, term: Any) -> tuple[str, list[int]]:
-    """A term, a coefficient, or several, as positions of coefficients."""
-    data, terms = results.model.data, terms_of(results)
-    p, equations = len(data.names), len(results.model.equations)
-    if hasattr(term, "cov_params"):
-        remedy = (
-            "is a fitted model, but takes the term to leave out, and fits the model without it to "
-            f"the same reports: {', '.join(terms)}"
-        )
-        raise InvalidArgument("term", type(term).__name__, remedy)
-    asked = [term] if isinstance(term, str) else term
-    if not isinstance(asked, Sequence) or not asked:
-        remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
-        raise InvalidArgument("term", term, remedy)
-    found: list[int] = []
-    for name in (str.__str__(one) if isinstance(one, str) else one for one in asked):
-        if isinstance(name, str) and name in terms:
-            found += terms[name]
-        elif isinstance(name, str) and name in data.names:
-            j = list(data.names).index(name)
-            found += [e * p + j for e in range(equations)]
-        else:
-            known = [*terms, *data.names]
-            remedy = f"is no term: they are {', '.join(terms)}"
-            hint = did_you_mean(name, known) if isinstance(name, str) else ""
-            raise InvalidArgument("term", name, remedy + hint)
-    return ", ".join(map(str, asked)), sorted(set(found))
-
-
-def _refuse_robust(results: Any, what: str) -> None:
-    """Refuse tests by the likelihood, where the likelihood is not that of the sample."""
-    if results.method == "corrected":
-        raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
-    if results.cov_type != "nonrobust":
-        raise NotAvailable(
-            f"{what}: the covariance is {results.cov_type}, which the likelihood does not know: "
-            "use wald_test"
-        )
-
-
-def refuse_terms(results: Any, hypothesis: Any) -> None:
-    """Refuse a term of the formula where hypotheses about coefficients are wanted."""
-    if not isinstance(hypothesis, str):
-        return
-    name = hypothesis.strip()
-    terms = terms_of(results)
-    if name in terms and name not in results.cov_params().index:
-        likely = results.method != "corrected" and results.cov_type == "nonrobust"
-        test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
-        own = [results.model.all_names[j] for j in terms[name]]
-        remedy = (
-            f"is a term of {len(own)} coefficients: use {test}term_tests(), or name the "
-            f"coefficients, such as '{own[0]} = 0'"
-        )
-        raise InvalidArgument("hypothesis", hypothesis, remedy)
-
-
-def lr_test(results: Any, term: Any) -> TestResult:
-    """Likelihood ratio test that all coefficients of some terms are zero."""
-    _refuse_robust(results, "lr_test")
-    name, at = _chosen(results, term)
-    statistic = results.ratio_without(at)
-    method = "Likelihood ratio test" if results.penalty is None else "Penalised likelihood ratio"
-    return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)
-
-
-def term_tests(results: Any) -> pd.DataFrame:
-    """Tests of each term of the model: likelihood ratios of nested models, or Wald."""
-    terms = terms_of(results)
-    index = pd.Index(list(terms), name="term", dtype=object)
-    if results.method == "corrected" or results.cov_type != "nonrobust":
-        rows = [_wald_row(results, at) for at in terms.values()]
-        return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
-    ratios = [(results.ratio_without(at), len(at)) for at in terms.values()]
-    nested = [
-        (results.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df)))
-        for ratio, df in ratios
-    ]
-    return pd.DataFrame(nested, index=index, columns=["llf_without", "LR", "df", "pvalue"])
-
-
-def _wald_row(results: Any, at: list[int]) -> tuple[float, int, float]:
-    """Wald test that coefficients are zero: chi-square, or F times df with a design."""
-    m = results.model.n_shown
-    R = np.eye(m)[at]
-    V = results.covariance_all[:m, :m]
-    test = wald_contrast(results.theta[:m], V, R, np.zeros(len(at)), results.degrees)
-    scale = len(at) if results.use_t else 1
-    return float(np.squeeze(test.statistic)) * scale, len(at), float(np.squeeze(test.pvalue))
-
-
-def score_test(results: Any, term: Any) -> TestResult:
-    """Score test that all coefficients of some terms are zero: only the null model is fitted.
-
-    With the expected information of the reports where their outputs can be listed and predictors
-    are public, else the observed one.
-    """
-    if results.method == "corrected" or results.model.data.weights is not None:
-        raise NotAvailable(
-            "score_test: it needs the likelihood of the sample: use wald_test, which knows "
-            "corrected scores, weights and designs"
-        )
-    name, at = _chosen(results, term)
-    statistic, how = results.score_statistic(at)
-    if statistic is None:
-        raise NotAvailable(
-            f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
-        )
-    method = f"Score test with {how}"
-    return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)
-
-
-# -- Tests and intervals of single coefficients from the likelihood of a fitted regression --------
-
-
-_SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
-_DECREMENT = 1e-9  # of restricted maxima
-
-
-def ratio_without(results: FittedRegression, fixed: Sequence[int]) -> tuple[float, float]:
-    """Likelihood ratio statistic of coefficients that are zero, and the restricted maximum."""
-    model = results.model
-    objective = model.objective(results.penalty, results.theta)
-    found = restricted_maximum(results, objective, fixed)
-    return max(0.0, 2.0 * (results.value - found.value)), found.value
-
-
-def restricted_maximum(
-    results: FittedRegression, objective: Objective, fixed: Sequence[int]
-) -> Maximum:
-    """The maximum with some coefficients zero, from where the others are and from no effects."""
-    free = np.ones(results.theta.shape, dtype=bool)
-    free[list(fixed)] = False
-    first, zero = results.theta.copy(), start(results.model.likelihood)
-    first[~free] = 0.0
-    zero[~free] = 0.0
-    starts = [first] if results.model.is_exact else [first, zero]
-    if results.infinite:
-        starts = [zero]
-    units = results.model.units
-    met = [
-        ascend(objective, one, free, tolerance=_DECREMENT, units=units)
-        for one in starts
-        if np.isfinite(objective.value(one))
-    ]
-    return max(met, key=lambda one: one.value)
-
-
-def score_statistic(results: FittedRegression, fixed: Sequence[int]) -> tuple[float | None, str]:
-    """Score statistic of coefficients that are zero, and the information that it takes.
-
-    None where that is singular.
-    """
-    model = results.model
-    null = restricted_maximum(results, model.likelihood, fixed)
-    score, information, how = null.score, -null.hessian, "observed information"
-    if _knows_expected(results):
-        information, how = model.assembled.expected().matrix(null.theta), "expected information"
-    return partial_score(score, information, np.array(fixed)), how
-
-
-def partial_score(score: Array, information: Array, at: Array) -> float | None:
-    """Score statistic of the parameters at these places; None where information is singular."""
-    free = np.ones(score.shape, dtype=bool)
-    free[at] = False
-    scale = np.sqrt(np.abs(np.diagonal(information)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    scaled = information / np.outer(scale, scale)
-    rest = scaled[np.ix_(at, at)]
-    if free.any():
-        cross = scaled[np.ix_(at, free)]
-        rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
-    if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
-        return None
-    u = score[at] / scale[at]
-    return float(u @ np.linalg.solve(rest, u))
-
-
-def _knows_expected(results: FittedRegression) -> bool:
-    """Whether the expected information of the reports is known."""
-    model = results.model
-    return model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports
-
-
-def coefficient_test(results: FittedRegression) -> str:
-    """The test behind default p-values: by the likelihood ratio, penalised or not, or "Wald"."""
-    if results.why_wald:
-        return "Wald"
-    return f"{'penalised ' if results.penalises else ''}likelihood ratio"
-
-
-def coefficient_pvalues(results: Any, indices: Sequence[int]) -> Array:
-    """p-values of some coefficients, each alone, by the profiles that intervals are cut from."""
-    from scipy.special import fdtrc
-
-    model = results.model
-    each = np.array([at_zero(results, j).fall ** 2 for j in indices])
-    if isinstance(model.data.outcome, Normal):  # exact for least squares
-        n, p = model.nobs, len(model.data.names)
-        return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
-    return np.asarray(chi2_pvalue(each, 1))
-
-
-def profile_intervals(results: Any, indices: Sequence[int], quantile: float) -> Array:
-    """Profile intervals of some coefficients, (m, 2).
-
-    Of categorical and count outcomes those of the penalised likelihood, which always end. They hold
-    zero if and only if `coefficient_pvalues` do not reject it.
-
-    Parameters
-    ----------
-    results : FittedRegression
-    indices : sequence of int
-    quantile : float
-        Of the standard normal or t distribution, 1.96 for 95 %.
-    """
-    model, (objective, top) = results.model, results.profiled
-    drop = 0.5 * quantile**2
-    if isinstance(model.data.outcome, Normal):  # exact for least squares
-        df = model.nobs - len(model.data.names)
-        drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
-    found = np.empty((len(indices), 2))
-    V = _spread(top.hessian)
-    for i, j in enumerate(indices):
-        step, zero = quantile * float(np.sqrt(V[j])), at_zero(results, j)
-        found[i] = profile_interval(objective, top, j, drop, step, model.units, zero)
-    return found
-
-
-def at_zero(results: Any, index: int) -> Probed:
-    """The profile where a coefficient is zero: p-value and interval both rest on it."""
-    known: dict[int, Probed] = results.tested_at_zero
-    if index not in known:
-        objective, top = results.profiled
-        nothing = start(results.model.likelihood)
-        known[index] = profile_at(objective, top, index, 0.0, [nothing], results.model.units)
-    return known[index]
-
-
-def profiled(results: Any) -> tuple[Objective, Maximum]:
-    """The objective of profiles, penalised but for numbers, and its maximum."""
-    model = results.model
-    here = Maximum(
-        results.theta,
-        results.value,
-        results.theta * 0.0,
-        results.hessian,
-        0.0,
-        results.converged,
-        results.n_iter,
-    )
-    if not results.penalises:
-        return model.objective(None), here
-    objective, first = model.penalised(results.theta), start(model.likelihood)
-    if results.penalty is not None:
-        top = here
-    # the likelihood was searched from many starts: the penalty moves its maximum, or brings it home
-    elif results.infinite:
-        top = search(objective, first, model.units, n_random=2).maximum
-    else:
-        top = search(objective, results.theta, model.units, [first], n_random=0).maximum
-    return objective.bent_at(top.theta), top
-
-
-def _spread(hessian: Array) -> Array:
-    """About the variances of the parameters, (p,), positive whatever the curvature."""
-    scale = np.sqrt(np.abs(np.diagonal(hessian)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    size, axes = np.linalg.eigh(-hessian / np.outer(scale, scale))
-    inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
-    return np.asarray(np.diagonal(inverse) / scale**2)
-
-
-# -- Comparisons of a fitted regression: with the naive one, and between groups of respondents ----
-
-
-def naive_of(model: RegressionStructure) -> Array:
-    """The coefficients of those who take reports for answers."""
-    data = model.data
-    configuration = None
-    for name, groups in data.predictors.items():
-        labels = groups[0].mechanism.labels(data.candidates.get(name))
-        codes = reported_codes(groups, labels)
-        configuration = codes if configuration is None else configuration * len(labels) + codes
-    response = data.response
-    if data.is_private:
-        assert data.categories is not None
-        response = reported_codes(response, data.categories)
-    weights = data.counts if data.weights is None else data.weights
-    found = naive_params(data.outcome, data.designs, response, configuration, weights, data.offset)
-    return found[: model.n_shown]
-
-
-def compare_naive(results: FittedRegression) -> pd.DataFrame:
-    """Coefficients beside those of a model that takes reports for answers.
-
-    Returns
-    -------
-    DataFrame
-        Columns "params", "bse", "naive" and "ratio", naive by estimate; of a multinomial logit
-        indexed by equation and name.
-    """
-    model = results.model
-    naive = shaped(model, naive_of(model), "naive")
-    m = model.n_shown
-    given = [np.asarray(one).T.ravel()[:m] for one in (results.params, results.bse)]
-    params, bse = (shaped(model, one, "params") for one in given)
-    parts = [params, bse, naive, naive / params]
-    columns = [one.stack() if isinstance(one, pd.DataFrame) else one for one in parts]
-    if isinstance(naive, pd.DataFrame):
-        columns = [one.swaplevel().reindex(_order(naive)) for one in columns]
-    found: pd.DataFrame = pd.concat(columns, axis=1, keys=["params", "bse", "naive", "ratio"])
-    return found
-
-
-def _order(table: pd.DataFrame) -> pd.MultiIndex:
-    """Equation by equation."""
-    return pd.MultiIndex.from_product([table.columns, table.index])
-
-
-def question_test(results: FittedRegression, terms: str = "constant") -> TestResult:
-    """Test whether groups that were asked in different ways answer alike.
-
-    For a response in several groups of reports, such as a direct question (`Observed`) and a
-    randomised one. Under the hypothesis one law of the true answers, given the covariates, holds
-    for all; people who do not answer both questions alike break it.
-    """
-    model = results.model
-    data = model.data
-    if not data.is_private or len(data.response) < 2:
-        raise NotAvailable(
-            "question_test: the response is one group of reports: pass a list of Reports, one for "
-            "each way of asking"
-        )
-    if results.method == "corrected" or data.weights is not None or results.penalty is not None:
-        raise NotAvailable("question_test: it needs the unpenalised likelihood of the sample")
-    if terms not in ("constant", "all"):
-        raise InvalidArgument("terms", terms, "must be 'constant' or 'all'")
-    sizes = [len(group) for group in data.response]
-    at = np.repeat(np.arange(len(sizes)), sizes)
-    used = [g for g, size in enumerate(sizes) if size]
-    others = [(at == g).astype(np.float64) for g in used[1:]]
-    names = list(data.names)
-    columns: list[int | None] = [None]  # a level of its own, and covariates
-    if terms == "all":
-        own = [j for j in range(len(names)) if j != model.constant]
-        implied = model.constant is None and model.spans_constant
-        columns = [*own] if implied else [None, *own]
-    extra, added = [], []
-    for g, indicator in zip(used[1:], others, strict=True):
-        extra += [(j, indicator) for j in columns]
-        added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
-    designs = []
-    for X in data.designs:
-        new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
-        designs.append(np.column_stack([X, *new]))
-    wider: Any = type(model).of(
-        replace(data, designs=designs, names=[*names, *added], formula=None)
-    )
-    free = wider.fit()
-    return _worded(free.lr_test(added), terms)
-
-
-def _worded(test: TestResult, terms: str) -> TestResult:
-    what = "the level" if terms == "constant" else "the law"
-    null = f"{what} of the true answers given the covariates is the same however they were asked"
-    return replace(test, null=null)
-
-
-# -- Intervals of coefficients: profiles, or Wald -------------------------------------------------
-
-
-def quantile(results: Any, alpha: float) -> Any:
-    """The two-sided quantile of the normal or t distribution, or that of each coefficient."""
-    from scipy.special import ndtri, stdtrit
-
-    lower, df = probability("alpha", alpha) / 2.0, results._each_df
-    return -ndtri(lower) if df is None else -stdtrit(df, lower)
-
-
-def coefficient_intervals(results: Any, alpha: float, method: str) -> Array:
-    """Limits of all that results show, (m, 2)."""
-    z, shown = quantile(results, alpha), results.shown
-    if method == "profile" and results.method == "corrected":
-        raise NotAvailable("profile: corrected scores have no likelihood: use method='wald'")
-    if method == "profile" and results.cov_type != "nonrobust":
-        raise NotAvailable(
-            f"profile: the covariance is {results.cov_type}, which profiles do not know: use 'wald'"
-        )
-    if np.isinf(z).all():
-        return np.tile([-np.inf, np.inf], (len(shown), 1))
-    if method == "profile" or (method == "default" and results.uses_likelihood):
-        return np.asarray(results.profiles(z))
-    center = results.theta[shown]
-    half = z * np.sqrt(np.diagonal(results.covariance_all)[shown])
-    return np.column_stack([center - half, center + half])
-
-
-# -- Whether a prior is so wide that the chains have missed a part of the posterior ---------------
-
-
-_DRAWS = 1000  # from the prior
-_BLOCK = 100
-_MUCH = 0.01
-_LEAST_beyond = 1e-18  # of a curvature
-_FAR = 2.0  # times as far from the mode as the farthest draw: no mere tail
-
-
-def share_beyond(density: RegressionDensity, z: Array, prior_draws: Array) -> float:
-    """About the share of a posterior that lies where no draw of the chains is.
-
-    Every report has a positive probability whatever the answer, so that the likelihood of
-    privatised answers does not vanish far out: a prior that is wide enough has most of its
-    posterior there. The mean likelihood of draws from the prior that are twice as far out as
-    all draws of the chains, over its sum with Laplace's approximation of the evidence at the mode.
-
-    Parameters
-    ----------
-    density : RegressionDensity
-    z : array, shape (c, n, d)
-        Draws of the chains.
-    prior_draws : array, shape (s, d)
-        Parameters; at most 1,000 are used.
-    """
-    mode = density.mode()
-    sizes, axes = np.linalg.eigh(density.curvature(mode))
-    sizes = np.maximum(sizes, _LEAST_beyond)
-    root = axes * np.sqrt(sizes)
-    top = float(density.evaluate(mode[None])[0][0]) + density.prior.log_scale
-    d = density.size
-    near = top + 0.5 * d * np.log(2.0 * np.pi) - 0.5 * float(np.log(sizes).sum())
-    near += float(np.linalg.slogdet(density.units)[1])
-    some = np.linalg.solve(density.units, prior_draws[:_DRAWS].T).T
-    reach = (((z.reshape(-1, d) - mode) @ root) ** 2).sum(axis=1).max()
-    far = some[(((some - mode) @ root) ** 2).sum(axis=1) > _FAR**2 * reach]
-    if not len(far):
-        return 0.0
-    values = np.concatenate([_logs(density, part) for part in _blocks(far)])
-    there = values[np.isfinite(values)]
-    if not there.size:
-        return 0.0
-    most = float(there.max())
-    beyond = most + float(np.log(np.exp(there - most).sum() / len(some)))
-    return float(1.0 / (1.0 + np.exp(min(near - beyond, 700.0))))
-
-
-def _blocks(z: Array) -> list[Array]:
-    return [z[i : i + _BLOCK] for i in range(0, len(z), _BLOCK)]
-
-
-def _logs(density: RegressionDensity, z: Array) -> Array:
-    """Log-likelihoods at coordinates (m, d)."""
-    with np.errstate(all="ignore"):
-        return density.evaluate(z)[0] - density.prior.evaluate(density.parameters(z))[0]
-
-
-def warn_of_wide_priors(density: RegressionDensity, z: Array, prior_draws: Array) -> None:
-    """Warn where chains have missed more than a hundredth of the posterior."""
-    share = share_beyond(density, z, prior_draws)
-    if share > _MUCH:
-        warnings.warn(
-            f"about {100 * share:.0f}% of the posterior lie farther out than all draws: the "
-            "reports do not rule out coefficients of any size, and the prior is so wide that it "
-            "has most of its mass there; choose a smaller standard deviation",
-            PosteriorWarning,
-            stacklevel=4,
-        )
-
-
-# -- What a fit has estimated, and the likelihood there -------------------------------------------
-
 
 _MOST_PROFILES = 30  # coefficients up to which each is profiled
 _MANY = 50_000  # rows from which on profiles are made only if they may differ from Wald,
 _SMALL = 0.05  # as where no standardised coefficient is known to this
+_DECREMENT = 1e-9  # of restricted maxima
+
+_OF_SEEN_ANSWERS = {
+    "get_distribution",
+    "get_influence",
+    "fittedvalues",
+    "outlier_test",
+    "pred_table",
+    "resid",
+    "resid_dev",
+    "resid_generalized",
+    "resid_misclassified",
+    "resid_pearson",
+    "resid_prob",
+    "resid_response",
+    "wresid",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedRegression:
-    """Estimates of a regression, their covariance, and the likelihood.
+class RegressionResults(Presented):
+    """A fitted regression on privatised answers.
+
+    `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
+    half the log determinant of the expected information added, whose intervals always end: a
+    coefficient has p < .05 if and only if its 95 % interval does not hold zero, and so at every
+    level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
+    `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
+    fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
+    sampling weights, designs, and more than 30 coefficients. With clusters `df_inference` has the
+    degrees of freedom of each coefficient; predictions and margins take the least of them.
+
+    Predictions and margins are of the true answers, not of reports. Averages over private
+    predictors use their estimated law given the public covariates.
 
     Parameters
     ----------
-    model : RegressionStructure
+    model : PrivatizedRegression
     theta : array
         All parameters: coefficients of the outcome, and of the law of private predictors.
     covariance_all : array
@@ -820,9 +132,25 @@ class FittedRegression:
         Degrees of freedom of t quantiles; None for normal ones.
     shares : InformationShares or None
         Of the clusters, if each coefficient has degrees of freedom of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
+    >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
+    >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
+    >>> results.to_frame().round(3)
+        term  estimate  std_error  lower  upper  p_value
+    0  const    -0.648      0.078 -0.802 -0.497      0.0
+    1    age     0.798      0.091  0.622  0.977      0.0
+    >>> results.conf_int().round(2)
+           lower  upper
+    const  -0.80  -0.50
+    age     0.62   0.98
     """
 
-    model: RegressionStructure
+    model: Any
     theta: Array
     covariance_all: Array
     value: float
@@ -836,18 +164,24 @@ class FittedRegression:
     infinite: tuple[str, ...]
     df: float | None = None
     shares: InformationShares | None = None
+    _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
+
+    def __getattr__(self, name: str) -> Any:
+        # results of statsmodels have these, of answers that were seen
+        if name in _OF_SEEN_ANSWERS:
+            raise AttributeError(
+                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
+                "goodness_of_fit(), predictions() and compare_naive()"
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
 
     # -- coefficients --------------------------------------------------------------------------
-
-    @property
-    def _m(self) -> int:
-        return self.model.n_shown
 
     @property
     def shown(self) -> list[int]:
         """Places in `theta` of what is reported: coefficients, and unknown parameters last."""
         size = len(self.theta)
-        return [*range(self._m), *range(size - len(self.model.unknown), size)]
+        return [*range(self.model.n_shown), *range(size - len(self.model.unknown), size)]
 
     @property
     def _shown_names(self) -> list[str]:
@@ -860,14 +194,18 @@ class FittedRegression:
 
         Those whose maximum is at infinity are infinite; predictions take `theta`, which is far out.
         """
-        far = [name in self.infinite for name in self._shown_names]
-        found = self.theta[self.shown]
-        return shaped(self.model, np.where(far, np.copysign(np.inf, found), found), "params")
+        values = self.theta[self.shown]
+        if self.infinite:
+            far = [name in self.infinite for name in self._shown_names]
+            values = np.where(far, np.copysign(np.inf, values), values)
+        return coefficient_table(self.model, values, "params")
 
     @cached_property
     def bse(self) -> Any:
         """Standard errors, shaped as `params`; nan for infinite estimates."""
-        return shaped(self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse")
+        return coefficient_table(
+            self.model, np.sqrt(np.diagonal(self.covariance_all)[self.shown]), "bse"
+        )
 
     @property
     def tvalues(self) -> Any:
@@ -893,7 +231,9 @@ class FittedRegression:
         """
         df, m = self.degrees, len(self.shown)
         each = [df(row[None, :]) if callable(df) else df for row in np.eye(m)]
-        return shaped(self.model, np.array([np.inf if v is None else v for v in each]), "df")
+        return coefficient_table(
+            self.model, np.array([np.inf if v is None else v for v in each]), "df"
+        )
 
     @property
     def _each_df(self) -> Any:
@@ -926,19 +266,14 @@ class FittedRegression:
             return "they are exact for least squares"
         if len(self.shown) > _MOST_PROFILES:
             return f"there are more than {_MOST_PROFILES} coefficients"
-        if self.model.likelihood.n > _MANY and self._largest_error < _SMALL:
-            return "with so much information the likelihood is quadratic"
+        if self.model.likelihood.n > _MANY and not self.infinite:
+            # standard errors of the coefficients of standardised covariates
+            m = self.model.n_shown
+            inverse = np.linalg.inv(self.model.units[:m, :m])
+            V = inverse @ self.covariance_all[:m, :m] @ inverse.T
+            if float(np.sqrt(np.diagonal(V).max())) < _SMALL:
+                return "with so much information the likelihood is quadratic"
         return ""
-
-    @cached_property
-    def _largest_error(self) -> float:
-        """The largest standard error of a coefficient of a standardised covariate."""
-        if self.infinite:
-            return float("inf")
-        units, m = self.model.units, self._m
-        inverse = np.linalg.inv(units[:m, :m])
-        V = inverse @ self.covariance_all[:m, :m] @ inverse.T
-        return float(np.sqrt(np.diagonal(V).max()))
 
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
@@ -954,8 +289,8 @@ class FittedRegression:
         labels = [
             one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
         ]
-        own = self.model.likelihood
-        gamma = self.theta[own.n_outcome : own.size].reshape(len(labels), -1).T
+        whole = self.model.likelihood
+        gamma = self.theta[whole.n_outcome : whole.size].reshape(len(labels), -1).T
         columns = pd.Index(labels, tupleize_cols=False)
         return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
 
@@ -965,15 +300,16 @@ class FittedRegression:
         if not isinstance(self.model.data.outcome, Normal):
             return 1.0
         n, p = self.model.nobs, len(self.model.data.names)
-        sigma = float(np.exp(self.theta[self._m]))
-        return sigma**2 * n / (n - p)
+        sigma = float(np.exp(self.theta[self.model.n_shown]))
+        variance: float = sigma**2 * n / (n - p)
+        return variance
 
     # -- likelihood ----------------------------------------------------------------------------
 
     @property
     def nobs(self) -> int:
         """Number of respondents."""
-        return self.model.nobs
+        return int(self.model.nobs)
 
     @property
     def llf(self) -> float:
@@ -989,11 +325,24 @@ class FittedRegression:
     @property
     def at_estimate(self) -> RegressionLikelihood:
         """The likelihood of coefficients, with the devices as they are estimated."""
-        return self.model.likelihood
+        likelihood: RegressionLikelihood = self.model.likelihood
+        return likelihood
 
     @cached_property
     def _null(self) -> tuple[float, float]:
-        return null_results(self.model, self.theta)
+        """Log-likelihood with constants only: given the predictors' reports, and joint."""
+        whole = self.model.likelihood
+        design, outcome = whole.designs[0], whole.outcome
+        columns = 0 if isinstance(outcome, Ordered) else 1
+        plain = predictors_of(outcome, np.ones((whole.n, columns)), design.offset)
+        null, _ = distinct_rows(replace(whole, designs=(plain,) * len(whole.designs)))
+        first = start(null)
+        m = null.n_outcome
+        first[m:] = self.theta[whole.n_outcome :]
+        if not isinstance(outcome, Normal) and whole.marginal is None and columns:
+            first[:m] = 0.0
+        top = search(null, first, units(null), concave=self.model.is_exact, n_random=2).maximum
+        return conditional_value(null, top.theta), top.value
 
     @property
     def llnull(self) -> float:
@@ -1053,84 +402,25 @@ class FittedRegression:
                 "which knows the weights and the design"
             )
 
-
-_OF_SEEN_ANSWERS = {
-    "get_distribution",
-    "get_influence",
-    "fittedvalues",
-    "outlier_test",
-    "pred_table",
-    "resid",
-    "resid_dev",
-    "resid_generalized",
-    "resid_misclassified",
-    "resid_pearson",
-    "resid_prob",
-    "resid_response",
-    "wresid",
-}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults(FittedRegression, PresentedRegression):
-    """A fitted regression on privatised answers.
-
-    `pvalues`, `conf_int` and the columns of `summary` are from one profile of the likelihood with
-    half the log determinant of the expected information added, whose intervals always end: a
-    coefficient has p < .05 if and only if its 95 % interval does not hold zero, and so at every
-    level. The likelihood of numbers is taken without the penalty. `bse`, `tvalues`,
-    `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
-    fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
-    sampling weights, designs, and more than 30 coefficients. With clusters `df_inference` has the
-    degrees of freedom of each coefficient; predictions and margins take the least of them.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, ldpstats as ldp
-    >>> rng = np.random.default_rng(1)
-    >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=5_000)})
-    >>> ill = np.where(rng.random(5_000) < 1 / (1 + np.exp(0.5 - 0.8 * X["age"])), "yes", "no")
-    >>> results = ldp.PrivatizedLogit(ldp.Warner(epsilon=1.0).privatize(ill, rng), X).fit()
-    >>> results.to_frame().round(3)
-        term  estimate  std_error  lower  upper  p_value
-    0  const    -0.648      0.078 -0.802 -0.497      0.0
-    1    age     0.798      0.091  0.622  0.977      0.0
-    >>> results.conf_int().round(2)
-           lower  upper
-    const  -0.80  -0.50
-    age     0.62   0.98
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        # results of statsmodels have these, of answers that were seen
-        if name in _OF_SEEN_ANSWERS:
-            raise AttributeError(
-                f"{name}: it needs the answer of each respondent, which nobody has seen: use "
-                "goodness_of_fit(), predictions() and compare_naive()"
-            )
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-
-    @property
-    def devices(self) -> Devices | None:
-        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
-        return None
-
-    @cached_property
-    def law(self) -> FittedLaw:
-        """The law of the true answers, by the estimated parameters."""
-        model = self.model
-        df = self.df if self.shares is None else float(np.nanmin(self._each_df))
-        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, df)
+    # -- tests and intervals of single coefficients --------------------------------------------
 
     @cached_property
     def pvalues(self) -> Any:
         """p-values of each coefficient, by `test_of_coefficients`."""
         if not self.uses_likelihood:
             return self.wald_pvalues
-        return shaped(self.model, self._likelihood_pvalues(), "pvalues")
+        return coefficient_table(self.model, self._likelihood_pvalues(), "pvalues")
 
     def _likelihood_pvalues(self) -> Array:
-        return coefficient_pvalues(self, range(self._m))
+        """p-values by the profiles that intervals are cut from."""
+        from scipy.special import fdtrc
+
+        model = self.model
+        each = np.array([self._at_zero(j).fall ** 2 for j in range(model.n_shown)])
+        if isinstance(model.data.outcome, Normal):  # exact for least squares
+            n, p = model.nobs, len(model.data.names)
+            return np.asarray(fdtrc(1, n - p, np.expm1(each / n) * (n - p)))
+        return np.asarray(chi2_pvalue(each, 1))
 
     @property
     def test_of_coefficients(self) -> str:
@@ -1139,7 +429,9 @@ class RegressionResults(FittedRegression, PresentedRegression):
         "penalised likelihood ratio", "likelihood ratio" of numbers and of unknown devices, or
         "Wald".
         """
-        return coefficient_test(self)
+        if self.why_wald:
+            return "Wald"
+        return f"{'penalised ' if self.penalises else ''}likelihood ratio"
 
     @property
     def wald_pvalues(self) -> Any:
@@ -1148,8 +440,8 @@ class RegressionResults(FittedRegression, PresentedRegression):
 
         z = -np.abs(np.asarray(self.tvalues).T.ravel())
         df = self._each_df
-        found = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
-        return shaped(self.model, found, "pvalues")
+        pvalues = 2.0 * (ndtr(z) if df is None else stdtr(df, z))
+        return coefficient_table(self.model, pvalues, "pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients.
@@ -1165,16 +457,32 @@ class RegressionResults(FittedRegression, PresentedRegression):
         DataFrame
             Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
         """
-        method = one_of("method", method, ("default", "profile", "wald"))
-        kind = (probability("alpha", alpha), method)
-        if kind not in self._limits:  # profiles take time, and a summary shows them again
-            self._limits[kind] = coefficient_intervals(self, *kind)
-        return shaped_intervals(self.model, self._limits[kind].copy())
+        from scipy.special import ndtri, stdtrit
 
-    @cached_property
-    def _limits(self) -> dict[tuple[float, str], Any]:
-        """Limits of intervals that were asked for, by level and method."""
-        return {}
+        method = one_of("method", method, ("default", "profile", "wald"))
+        alpha = probability("alpha", alpha)
+        if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
+            df = self._each_df
+            z = -ndtri(alpha / 2.0) if df is None else -stdtrit(df, alpha / 2.0)
+            if method == "profile" and self.method == "corrected":
+                raise NotAvailable(
+                    "profile: corrected scores have no likelihood: use method='wald'"
+                )
+            if method == "profile" and self.cov_type != "nonrobust":
+                raise NotAvailable(
+                    f"profile: the covariance is {self.cov_type}, which profiles do not know: use "
+                    "'wald'"
+                )
+            if np.isinf(z).all():
+                limits = np.tile([-np.inf, np.inf], (len(self.shown), 1))
+            elif method == "profile" or (method == "default" and self.uses_likelihood):
+                limits = np.asarray(self.profiles(z))
+            else:
+                center = self.theta[self.shown]
+                half = z * np.sqrt(np.diagonal(self.covariance_all)[self.shown])
+                limits = np.column_stack([center - half, center + half])
+            self._limits[alpha, method] = limits
+        return interval_table(self.model, self._limits[alpha, method].copy())
 
     @names_alpha
     def odds_ratios(self, alpha: float = 0.05, per: Any = None) -> pd.DataFrame:
@@ -1216,31 +524,178 @@ class RegressionResults(FittedRegression, PresentedRegression):
              odds_ratio  lower  upper  p_value
         age        2.46   2.01   3.02      0.0
         """
-        return odds_ratios(self, alpha, per)
+        alpha = level(alpha)
+        model = self.model
+        outcome, names = model.data.outcome, model.exog_names
+        is_logit = isinstance(outcome, Binary) and outcome.link == "logit"
+        if not is_logit and not isinstance(outcome, Multinomial | Ordered):
+            raise NotAvailable(
+                f"odds_ratios: {model_name(outcome)} regressions have none: use get_margeff(), or "
+                "fit model='logit'"
+            )
+        moves = np.ones(len(names))
+        known = [name for j, name in enumerate(names) if j != model.constant]
+        if per is not None and not isinstance(per, Mapping):
+            example = f"{{{known[0]!r}: 10}}" if known else "{'age': 10}"
+            remedy = f"must be a mapping of coefficients to units, such as {example}"
+            raise InvalidArgument("per", per, remedy)
+        for name, value in ({} if per is None else per).items():
+            if not isinstance(name, str) or name not in known:
+                remedy = f"is no coefficient, which are {', '.join(known[:10])}"
+                hint = did_you_mean(name, tuple(known)) if isinstance(name, str) else ""
+                raise InvalidArgument("per", name, remedy + hint)
+            argument, remedy = f"per[{name!r}]", "must be a positive finite number, such as 10"
+            move = numbers(argument, value, remedy)
+            if move.shape != () or not np.isfinite(move) or move <= 0.0:
+                raise InvalidArgument(argument, value, remedy)
+            moves[names.index(name)] = float(move)
+        p, equations = len(names), len(model.equations)
+        slopes = [j for j in range(p) if j != model.constant]
+        table = self._tidy(alpha).iloc[[e * p + j for e in range(equations) for j in slopes]]
+        by = np.tile(moves[slopes], equations)[:, None]
+        with np.errstate(over="ignore"):
+            ratios = np.exp(table[["estimate", "lower", "upper"]].to_numpy() * by)
+        odds = pd.DataFrame(ratios, index=table.index, columns=["odds_ratio", "lower", "upper"])
+        return odds.assign(p_value=table["p_value"])
+
+    # -- profiles ------------------------------------------------------------------------------
 
     @cached_property
     def profiled(self) -> tuple[Objective, Maximum]:
-        """What is profiled, and its maximum."""
-        return profiled(self)
+        """What is profiled, penalised but for numbers, and its maximum."""
+        model = self.model
+        here = Maximum(
+            self.theta,
+            self.value,
+            self.theta * 0.0,
+            self.hessian,
+            0.0,
+            self.converged,
+            self.n_iter,
+        )
+        if not self.penalises:
+            return model.objective(None), here
+        objective, first = model.penalised(self.theta), start(model.likelihood)
+        if self.penalty is not None:
+            top = here
+        # the likelihood was searched from many starts: the penalty moves its maximum, or brings it
+        # home
+        elif self.infinite:
+            top = search(objective, first, model.units, n_random=2).maximum
+        else:
+            top = search(objective, self.theta, model.units, [first], n_random=0).maximum
+        return objective.bent_at(top.theta), top
 
     @cached_property
     def tested_at_zero(self) -> dict[int, Probed]:
         """Profiles at zero that were made, by place of the coefficient."""
         return {}
 
+    def _at_zero(self, index: int) -> Probed:
+        """The profile where a coefficient is zero: p-value and interval both rest on it."""
+        known = self.tested_at_zero
+        if index not in known:
+            objective, top = self.profiled
+            nothing = start(self.model.likelihood)
+            known[index] = profile_at(objective, top, index, 0.0, [nothing], self.model.units)
+        return known[index]
+
     def profiles(self, quantile: float) -> Array:
         """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
-        return profile_intervals(self, range(self._m), quantile)
+        model, (objective, top) = self.model, self.profiled
+        drop = 0.5 * quantile**2
+        if isinstance(model.data.outcome, Normal):  # exact for least squares
+            df = model.nobs - len(model.data.names)
+            drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
+        # about the variances of the parameters, positive whatever the curvature
+        scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
+        inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
+        V = np.diagonal(inverse) / scale**2
+        limits = np.empty((model.n_shown, 2))
+        for j in range(model.n_shown):
+            step, zero = quantile * float(np.sqrt(V[j])), self._at_zero(j)
+            limits[j] = profile_interval(objective, top, j, drop, step, model.units, zero)
+        return limits
 
     # -- hypotheses ----------------------------------------------------------------------------
 
+    @property
+    def _terms(self) -> dict[str, list[int]]:
+        """The coefficients of each term, over all equations; without those of the constant."""
+        data = self.model.data
+        p, equations = len(data.names), len(self.model.equations)
+        if data.formula is not None:
+            columns = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
+        else:
+            columns = {name: [j] for j, name in enumerate(data.names)}
+        return {
+            name: [e * p + j for e in range(equations) for j in at]
+            for name, at in columns.items()
+            if at != [self.model.constant]
+        }
+
+    def _coefficients_of(self, term: Any) -> tuple[str, list[int]]:
+        """A term, a coefficient, or several, in words and as places of coefficients."""
+        data, terms = self.model.data, self._terms
+        p, equations = len(data.names), len(self.model.equations)
+        if hasattr(term, "cov_params"):
+            remedy = (
+                "is a fitted model, but takes the term to leave out, and fits the model without it "
+                f"to the same reports: {', '.join(terms)}"
+            )
+            raise InvalidArgument("term", type(term).__name__, remedy)
+        names = [term] if isinstance(term, str) else term
+        if not isinstance(names, Sequence) or not names:
+            remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
+            raise InvalidArgument("term", term, remedy)
+        places: list[int] = []
+        for name in (str.__str__(one) if isinstance(one, str) else one for one in names):
+            if isinstance(name, str) and name in terms:
+                places += terms[name]
+            elif isinstance(name, str) and name in data.names:
+                j = list(data.names).index(name)
+                places += [e * p + j for e in range(equations)]
+            else:
+                remedy = f"is no term: they are {', '.join(terms)}"
+                known = [*terms, *data.names]
+                hint = did_you_mean(name, known) if isinstance(name, str) else ""
+                raise InvalidArgument("term", name, remedy + hint)
+        return ", ".join(map(str, names)), sorted(set(places))
+
+    def _without(self, objective: Objective, fixed: Sequence[int]) -> Maximum:
+        """The maximum with some coefficients zero, from where the others are and from none."""
+        model = self.model
+        free = np.ones(self.theta.shape, dtype=bool)
+        free[list(fixed)] = False
+        first, zero = self.theta.copy(), start(model.likelihood)
+        first[~free] = 0.0
+        zero[~free] = 0.0
+        starts = [first] if model.is_exact else [first, zero]
+        if self.infinite:
+            starts = [zero]
+        met = [
+            ascend(objective, one, free, tolerance=_DECREMENT, units=model.units)
+            for one in starts
+            if np.isfinite(objective.value(one))
+        ]
+        return max(met, key=lambda one: one.value)
+
     def ratio_without(self, fixed: Sequence[int]) -> float:
         """Likelihood ratio statistic of coefficients, by place, that are zero."""
-        return ratio_without(self, fixed)[0]
+        null = self._without(self.model.objective(self.penalty, self.theta), fixed)
+        return max(0.0, 2.0 * (self.value - null.value))
 
     def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
         """Score statistic of the same; None where the information, named then, is singular."""
-        return score_statistic(self, fixed)
+        model = self.model
+        null = self._without(model.likelihood, fixed)
+        information, how = -null.hessian, "observed information"
+        if model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports:
+            information = model.assembled.expected().matrix(null.theta)
+            how = "expected information"
+        return partial_score(null.score, information, np.array(fixed)), how
 
     def lr_test(self, term: Any) -> TestResult:
         """Likelihood ratio test that all coefficients of a term are zero.
@@ -1251,14 +706,39 @@ class RegressionResults(FittedRegression, PresentedRegression):
             Terms of the formula, or names of covariates. Other results are not taken: the model
             without the term is fitted here, to the same reports.
         """
-        return lr_test(self, term)
+        if self.method == "corrected":
+            raise NotAvailable("lr_test: corrected scores have no likelihood: use wald_test")
+        if self.cov_type != "nonrobust":
+            raise NotAvailable(
+                f"lr_test: the covariance is {self.cov_type}, which the likelihood does not know: "
+                "use wald_test"
+            )
+        name, at = self._coefficients_of(term)
+        how = "Likelihood ratio test" if self.penalty is None else "Penalised likelihood ratio"
+        null = f"the coefficients of {name} are zero"
+        return TestResult.chi_square(null, self.ratio_without(at), len(at), how)
 
     def term_tests(self) -> pd.DataFrame:
         """Test of each term: the model without it, likelihood ratio, df and p-value.
 
         With robust covariances, weights, designs and corrected scores Wald tests.
         """
-        return term_tests(self)
+        terms = self._terms
+        index = pd.Index(list(terms), name="term", dtype=object)
+        rows: list[tuple[float, ...]] = []
+        if self.method == "corrected" or self.cov_type != "nonrobust":
+            m = self.model.n_shown
+            theta, V = self.theta[:m], self.covariance_all[:m, :m]
+            for at in terms.values():
+                test = wald_contrast(theta, V, np.eye(m)[at], np.zeros(len(at)), self.degrees)
+                scale = len(at) if self.use_t else 1  # with a design chi-square is F times df
+                statistic = float(np.squeeze(test.statistic)) * scale
+                rows.append((statistic, len(at), float(np.squeeze(test.pvalue))))
+            return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
+        for at in terms.values():
+            ratio, df = self.ratio_without(at), len(at)
+            rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
+        return pd.DataFrame(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
 
     def score_test(self, term: Any) -> TestResult:
         """Score test that all coefficients of a term are zero, from the model without it.
@@ -1268,7 +748,19 @@ class RegressionResults(FittedRegression, PresentedRegression):
         term : str or list of str
             As for `lr_test`.
         """
-        return score_test(self, term)
+        if self.method == "corrected" or self.model.data.weights is not None:
+            raise NotAvailable(
+                "score_test: it needs the likelihood of the sample: use wald_test, which knows "
+                "corrected scores, weights and designs"
+            )
+        name, at = self._coefficients_of(term)
+        statistic, how = self.score_statistic(at)
+        if statistic is None:
+            raise NotAvailable(
+                f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
+            )
+        null = f"the coefficients of {name} are zero"
+        return TestResult.chi_square(null, statistic, len(at), f"Score test with {how}")
 
     def question_test(self, terms: str = "constant") -> TestResult:
         """Test whether groups that were asked in different ways answer alike.
@@ -1282,7 +774,41 @@ class RegressionResults(FittedRegression, PresentedRegression):
             Whether groups may differ in the constant (the thresholds' level), or in every
             coefficient.
         """
-        return question_test(self, terms)
+        model, data = self.model, self.model.data
+        if not data.is_private or len(data.response) < 2:
+            raise NotAvailable(
+                "question_test: the response is one group of reports: pass a list of Reports, one "
+                "for each way of asking"
+            )
+        if self.method == "corrected" or data.weights is not None or self.penalty is not None:
+            raise NotAvailable("question_test: it needs the unpenalised likelihood of the sample")
+        if terms not in ("constant", "all"):
+            raise InvalidArgument("terms", terms, "must be 'constant' or 'all'")
+        sizes = [len(group) for group in data.response]
+        at = np.repeat(np.arange(len(sizes)), sizes)
+        used = [g for g, size in enumerate(sizes) if size]
+        others = [(at == g).astype(np.float64) for g in used[1:]]
+        names = list(data.names)
+        columns: list[int | None] = [None]  # a level of its own, and covariates
+        if terms == "all":
+            slopes = [j for j in range(len(names)) if j != model.constant]
+            implied = model.constant is None and model.spans_constant
+            columns = [*slopes] if implied else [None, *slopes]
+        extra, added = [], []
+        for g, indicator in zip(used[1:], others, strict=True):
+            extra += [(j, indicator) for j in columns]
+            added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
+        designs = []
+        for X in data.designs:
+            new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
+            designs.append(np.column_stack([X, *new]))
+        wider = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
+        test: TestResult = wider.fit().lr_test(added)
+        what = "the level" if terms == "constant" else "the law"
+        null = (
+            f"{what} of the true answers given the covariates is the same however they were asked"
+        )
+        return replace(test, null=null)
 
     def compare_naive(self) -> pd.DataFrame:
         """Coefficients beside those of a model that takes the reports for the answers.
@@ -1297,7 +823,28 @@ class RegressionResults(FittedRegression, PresentedRegression):
         NotAvailable
             If reports are bits or codes, which nobody could take for answers.
         """
-        return compare_naive(self)
+        model, data = self.model, self.model.data
+        configuration = None
+        for name, groups in data.predictors.items():
+            labels = groups[0].mechanism.labels(data.candidates.get(name))
+            codes = reported_codes(groups, labels)
+            configuration = codes if configuration is None else configuration * len(labels) + codes
+        response = data.response
+        if data.is_private:
+            response = reported_codes(response, data.categories)
+        weights = data.counts if data.weights is None else data.weights
+        how = configuration, weights, data.offset
+        values = naive_params(data.outcome, data.designs, response, *how)
+        m = model.n_shown
+        naive = coefficient_table(model, values[:m], "naive")
+        params = coefficient_table(model, np.asarray(self.params).T.ravel()[:m], "params")
+        bse = coefficient_table(model, np.asarray(self.bse).T.ravel()[:m], "params")
+        columns = [params, bse, naive, naive / params]
+        if isinstance(naive, pd.DataFrame):  # equation by equation
+            order = pd.MultiIndex.from_product([naive.columns, naive.index])
+            columns = [one.stack().swaplevel().reindex(order) for one in columns]
+        table: pd.DataFrame = pd.concat(columns, axis=1, keys=["params", "bse", "naive", "ratio"])
+        return table
 
     def t_test(self, hypothesis: Any) -> Any:
         """Wald tests of linear hypotheses, one by one.
@@ -1319,96 +866,395 @@ class RegressionResults(FittedRegression, PresentedRegression):
         return wald_contrast(*self._hypothesis(hypothesis), self.degrees)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
-        refuse_terms(self, hypothesis)
+        """Coefficients, their covariance, R and value; a term of the formula is refused."""
+        if isinstance(hypothesis, str):
+            name, terms = hypothesis.strip(), self._terms
+            if name in terms and name not in self._shown_names:
+                likely = self.method != "corrected" and self.cov_type == "nonrobust"
+                test = f"score_test({name!r}), lr_test({name!r}) or " if likely else ""
+                names = [self.model.all_names[j] for j in terms[name]]
+                remedy = (
+                    f"is a term of {len(names)} coefficients: use {test}term_tests(), or name the "
+                    f"coefficients, such as '{names[0]} = 0'"
+                )
+                raise InvalidArgument("hypothesis", hypothesis, remedy)
         R, value = linear_constraints(self._shown_names, hypothesis)
         V = self.covariance_all[np.ix_(self.shown, self.shown)]
         return self.theta[self.shown], V, R, value
 
+    # -- the true answers ----------------------------------------------------------------------
 
-# -- What a regression finds that takes the reports for the answers, for comparison ---------------
+    @property
+    def devices(self) -> Devices | None:
+        """Channels of devices with unknown parameters, and derivatives by these; None of others."""
+        return None
 
+    @cached_property
+    def law(self) -> FittedLaw:
+        """The law of the true answers, by the estimated parameters."""
+        model = self.model
+        df = self.df if self.shares is None else float(np.nanmin(self._each_df))
+        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, df)
 
-Codes = npt.NDArray[np.int64]
+    def predict(self, exog: Any = None, which: str = "mean", offset: Any = None) -> Any:
+        """Probabilities of the true answers, or expected numbers.
 
+        Parameters
+        ----------
+        exog : DataFrame, dict of columns or array, shape (m, p), optional
+            The respondents by default. The covariates of the model, columns of a table by name;
+            of a model with a formula, a table with its public columns. Private predictors are
+            averaged over, unless the table has columns of their values. Other columns are not used.
+        which : {"mean", "linear"}
+            "linear" is the linear predictor; of an ordered model without the thresholds.
+        offset : float or array-like, shape (m,), optional
+            Zero by default; that of the fit for the respondents.
 
-def reported_codes(groups: Sequence[Reports], labels: pd.Index[Any]) -> Codes:
-    """The category that each respondent reported, shape (n,).
+        Returns
+        -------
+        Series, shape (m,), or DataFrame, shape (m, k)
+            The probability of success, the second of two categories; of more categories a column
+            for each. Rows with a missing value are NaN.
 
-    Raises
-    ------
-    NotAvailable
-        If the reports of a mechanism are not named like the categories: there is nothing then that
-        could be mistaken for the answer.
-    """
-    for group in groups:
-        mechanism = group.mechanism
-        outputs = getattr(mechanism, "outputs", None)
-        if mechanism.n_bits or mechanism.n_cohorts or outputs is None or not labels.equals(outputs):
-            kind = "bits" if mechanism.n_bits else "codes other than the categories"
-            raise NotAvailable(
-                f"the reports of {mechanism} are {kind}, which nobody could take for answers: "
-                "there is no naive estimate to compare with"
-            )
-    return np.concatenate([group.y.astype(np.int64) for group in groups])
+        Raises
+        ------
+        InvalidArgument
+            If a column is missing, holds no numbers or an unknown level.
 
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=4000)})
+        >>> ill = np.where(rng.random(4000) < 1 / (1 + np.exp(1 - X.age)), "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
+        >>> results = ldp.PrivatizedLogit(reports, X).fit()
+        >>> results.predict([[1.0, -1.0], [1.0, 1.0]]).round(1).tolist()
+        [0.1, 0.5]
+        """
+        from ldpstats.models.regression.effects import predict_rows
 
-def naive_params(
-    outcome: Outcome,
-    designs: Sequence[Array],
-    response: Array,
-    configuration: Codes | None = None,
-    weights: Array | None = None,
-    offset: Array | None = None,
-) -> Array:
-    """Parameters of the outcome if reports are taken for answers.
+        return predict_rows(self.law, exog, which, offset)
 
-    They are those of the model of statsmodels, with the reports in place of the answers.
+    @names_alpha
+    def get_prediction(
+        self, exog: Any = None, offset: Any = None, alpha: float = 0.05
+    ) -> pd.DataFrame:
+        """`predict` with standard errors and intervals.
 
-    Parameters
-    ----------
-    outcome : Outcome
-    designs : sequence of arrays, shape (n, p); length C
-        Covariates if the private predictors are in configuration c; one if none are private.
-    response : array, shape (n,)
-        Numbers, or codes of the categories, reported ones if the response is private.
-    configuration : array of int64, shape (n,), optional
-        The reported configuration of the private predictors.
-    weights : array, shape (n,), optional
-    offset : array, shape (n,), optional
+        Standard errors are by the delta method. Intervals of probabilities are made on the logit
+        scale and those of rates on the log scale, so that they lie within their range.
 
-    Returns
-    -------
-    array, shape (P,)
-        In the order of `corrected`; of a number the coefficients alone.
+        Parameters
+        ----------
+        exog, offset
+            As for `predict`.
+        alpha : float
+            One minus the coverage of the intervals.
 
-    Raises
-    ------
-    NotAvailable
-        If the maximum is at infinity, or columns are linear combinations of others.
+        Returns
+        -------
+        DataFrame
+            "mean", "se", "lower" and "upper", a row for each row of `exog`; of several categories
+            a row for each category.
 
-    Examples
-    --------
-    >>> from ldpstats.likelihood.regression import Binary
-    >>> X = np.column_stack([np.ones(8), np.repeat([0.0, 1.0], 4)])
-    >>> naive_params(Binary(), [X], np.array([0, 0, 0, 1, 0, 1, 1, 1])).round(3).tolist()
-    [-1.099, 2.197]
-    """
-    n = len(response)
-    X = designs[0]
-    if configuration is not None:
-        X = np.stack(designs)[configuration, np.arange(n)]
-    w = np.ones(n) if weights is None else weights
-    if np.linalg.matrix_rank(X * np.sqrt(w)[:, None]) < X.shape[1]:
-        raise NotAvailable("the covariates as reported are linear combinations of each other")
-    if isinstance(outcome, Normal):
-        y = response if offset is None else response - offset
-        return least_squares(X, y, w, np.ones(n)).beta
-    seen: Any = response
-    k = getattr(outcome, "k", 0)
-    if k:
-        seen = Seen(np.eye(k), np.asarray(response, dtype=np.int64))
-    whole = RegressionLikelihood(outcome, (predictors_of(outcome, X, offset),), seen, w)
-    found = search(whole, start(whole), units(whole), concave=True)
-    if found.flat is not None or not found.maximum.converged:
-        raise NotAvailable("the naive estimate is at infinity: the covariates separate the reports")
-    return found.maximum.theta
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> table = pd.DataFrame({"age": rng.integers(18, 80, 4000)})
+        >>> late = np.where(rng.random(4000) < 0.1 + 0.01 * (table["age"] - 18), "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
+        >>> results = ldp.regression("late ~ age", table, {"late": reports}).fit()
+        >>> people = pd.DataFrame({"age": [20, 40, 60]}, index=["Ann", "Bea", "Cleo"])
+        >>> results.get_prediction(people).round(2)
+              mean    se  lower  upper
+        Ann   0.19  0.02   0.16   0.23
+        Bea   0.34  0.02   0.31   0.37
+        Cleo  0.53  0.02   0.50   0.56
+        """
+        from ldpstats.models.regression.effects import prediction_frame
+
+        return prediction_frame(self.law, exog, offset, alpha)
+
+    @names_alpha
+    def predictions(
+        self, by: Any = None, alpha: float = 0.05, kind: str = "within", at: Any = None
+    ) -> AveragePredictions:
+        """Average predictions of the true answers, in all or by group.
+
+        Averages are over the respondents and their weights. Their covariates are taken as they are
+        in the sample; standard errors are by the delta method from the covariance of the fit, that
+        of the design for surveys.
+
+        Parameters
+        ----------
+        by : str or array-like, shape (n,), optional
+            A public covariate, a private predictor, or a label of each respondent's group.
+        alpha : float
+            One minus the coverage of the intervals, which are made on the logit scale for
+            probabilities.
+        kind : {"within", "adjusted"}
+            "within" averages over the respondents of each group; groups then differ by their other
+            covariates too. "adjusted" averages over all respondents, each set to the group, all
+            other covariates and the law of the private predictors as they are.
+        at : dict, optional
+            One covariate or private predictor, and values to which all respondents are set, such
+            as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
+
+        Returns
+        -------
+        AveragePredictions
+            `frame`, and `differences()` between groups.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown covariate, labels that are missing or not one for each respondent,
+            values of `at` that are no numbers, or not among those of a covariate of labels, and
+            more than 50 groups.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> table = pd.DataFrame({"age": rng.normal(size=4000), "city": np.arange(4000) % 2})
+        >>> late = np.where(rng.random(4000) < 0.2 + 0.4 * table.city, "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
+        >>> model = ldp.regression("late ~ age + city", table, {"late": reports})
+        >>> model.fit().predictions(by="city").frame["mean"].round(1).tolist()
+        [0.2, 0.6]
+        >>> model.fit().predictions(at={"age": [-1, 1]}).frame["mean"].round(1).tolist()
+        [0.4, 0.4]
+        """
+        from ldpstats.models.regression.effects import average_predictions
+
+        return average_predictions(self.law, by, alpha, kind, at)
+
+    def get_margeff(
+        self,
+        at: str = "overall",
+        method: str = "dydx",
+        atexog: Any = None,
+        dummy: bool = False,
+        count: bool = False,
+    ) -> MarginalEffects:
+        """Marginal effects of the covariates on the true answers.
+
+        They are those of statsmodels, except that the offset of the fit enters and averages are
+        over the weights. Each covariate is moved alone, also where another is a function of it.
+        Private predictors that are factors have differences of average predictions in place of
+        derivatives, each category against the first.
+
+        Parameters
+        ----------
+        at : {"overall", "mean", "median", "zero", "all"}
+            The average effect, that at one point, or that in each row, without standard errors.
+        method : {"dydx", "eyex", "dyex", "eydx"}
+            Derivatives of the mean or, with "ey", of its logarithm; by covariates or, with "ex",
+            by their logarithms.
+        atexog : mapping or array-like, optional
+            Values of some public covariates by name or place, for all or each row; or an array of
+            rows in place of the respondents'.
+        dummy, count : bool
+            Whether covariates of 0 and 1 move from 0 to 1, and whole numbers by one.
+
+        Returns
+        -------
+        MarginalEffects
+            `margeff`, `margeff_se`, `margeff_cov`, `tvalues`, `pvalues`, `conf_int(alpha)`,
+            `summary_frame(alpha)` and `summary(alpha)`. Of two categories effects are on success,
+            of more on each.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown option, or "dyex" and "eyex" of discrete covariates.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=4000)})
+        >>> ill = np.where(rng.random(4000) < 1 / (1 + np.exp(1 - X.age)), "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
+        >>> ldp.PrivatizedLogit(reports, X).fit().get_margeff().margeff.round(1).tolist()
+        [0.2]
+        """
+        from ldpstats.models.regression.effects import margins_of
+
+        return margins_of(self.law, at, method, atexog, dummy, count)
+
+    def goodness_of_fit(self, groups: int = 10) -> TestResult:
+        """Test whether the reports agree with the fitted law of the true answers.
+
+        Where covariates repeat often enough, Pearson's chi-square of the counts of reports, in
+        cells of a pattern of covariates and a report. Else respondents are grouped by their fitted
+        probabilities, as Hosmer and Lemeshow do, and the sums of reports in each group are compared
+        with what is expected, by the covariance that they have with estimated coefficients. Where a
+        report has many values, such as bits, decoded answers take the place of cells.
+
+        Parameters
+        ----------
+        groups : int
+            The largest number of groups; fewer where cells would be too small.
+
+        Returns
+        -------
+        TestResult
+
+        Raises
+        ------
+        NotAvailable
+            If the outcome is a number, the fit is by corrected scores, at infinity or with
+            clusters, the model fits any table, or there are too few reports.
+        """
+        from ldpstats.models.regression.fitted import goodness_of_fit
+
+        return goodness_of_fit(self, groups)
+
+    @names_alpha
+    def plot_effects(
+        self,
+        name: str | None = None,
+        at: str = "observed",
+        points: int = 31,
+        alpha: float = 0.05,
+        ax: Axes | None = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw predictions of the true answers along a covariate.
+
+        Numbers have a curve with a band; factors, private predictors and numbers with few values
+        have points with intervals.
+
+        Parameters
+        ----------
+        name : str, optional
+            The covariate, a column of the formula, or a private predictor. By default all have a
+            panel.
+        at : {"observed", "mean"}
+            Whether predictions are averages over the respondents, whose other covariates stay as
+            they are, or those at the means of the other covariates.
+        points : int
+            Of a curve.
+        alpha : float
+            One minus the coverage of the intervals.
+        ax : Axes, optional
+        title : str, optional
+
+        Returns
+        -------
+        Axes, or array of Axes
+        """
+        from ldpstats.models.regression.plots import plot_effects
+
+        return plot_effects(self.law, name, at, points, alpha, ax, title)
+
+    @names_alpha
+    def plot_coefficients(self, *others: Any, labels: Any = None, **options: Any) -> Any:
+        """Draw the coefficients with their intervals, with those of other results beside them.
+
+        Parameters
+        ----------
+        *others
+            Other results, or "naive": the coefficients of those who take reports for answers.
+        labels : sequence of str, optional
+        **options
+            As of `ldpstats.models.regression.plots.plot_coefficients`: names, constant, alpha,
+            most, ax, title.
+
+        Returns
+        -------
+        Axes, or array of Axes for the equations of a multinomial logit
+        """
+        from ldpstats.models.regression.plots import plot_coefficients
+
+        drawn: list[Any] = [self]
+        called = ["corrected"]
+        for i, one in enumerate(others):
+            is_naive = isinstance(one, str) and one == "naive"
+            if is_naive:
+                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
+            drawn.append(one)
+            called.append("naive" if is_naive else str(i + 2))
+        if len(drawn) == 1:
+            called = [""]
+        return plot_coefficients(drawn, called if labels is None else labels, **options)
+
+    # -- presentation --------------------------------------------------------------------------
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The coefficients with what they rest on, as text, `as_html()` or `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Coefficients shown; the first of them.
+        details : bool
+            Whether the goodness of fit and degrees of freedom are shown.
+
+        Returns
+        -------
+        Summary
+            Of statsmodels. Notes say which tests and intervals the columns have, what the
+            randomisation has cost, and what the reports would say if they were taken for answers.
+            "The reports know as much as m respondents": m is the number of respondents times the
+            p-th root of the ratio of two determinants, those of the information of the reports and
+            of the answers themselves on the p coefficients. It is an average over the coefficients.
+        """
+        rows = positive_integer("max_rows", max_rows)
+        alpha = level(alpha)
+        frame = self._tidy(alpha)
+        return regression_summary(self, frame, alpha, rows, boolean("details", details)).layout()
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    @property
+    def _subject(self) -> str:
+        return str(self.model.endog_names)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        ends = self.conf_int(alpha)
+        each = [self.params, self.bse, self.pvalues, self.tvalues]
+        flat = [np.asarray(one, dtype=np.float64).T.ravel() for one in each]
+        return pd.DataFrame(
+            {
+                "estimate": flat[0],
+                "std_error": flat[1],
+                "lower": ends["lower"].to_numpy(),
+                "upper": ends["upper"].to_numpy(),
+                "p_value": flat[2],
+                "t": flat[3],
+            },
+            index=ends.index,
+        )
+
+    def _coefficients(self) -> pd.DataFrame:
+        return self._tidy(0.05)
+
+    def _facts(self) -> dict[str, Any]:
+        data = self.model.data
+        is_likely = self.method != "corrected" and data.weights is None
+        return {
+            "name": self._subject,
+            "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
+            "method": self.method,
+            "penalty": self.penalty or "",
+            "cov_type": self.cov_type,
+            "epsilon": total_epsilon(data),
+            "nobs": self.nobs,
+            "n_missing": data.n_missing,
+            "k": 0 if data.categories is None else len(data.categories),
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "llf": self.llf if is_likely else float("nan"),
+            "aic": self.aic if is_likely else float("nan"),
+            "bic": self.bic if is_likely else float("nan"),
+            "n_maxima": self.n_maxima,
+            "converged": self.converged,
+        }

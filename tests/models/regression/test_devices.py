@@ -286,8 +286,9 @@ def test_separated_answers_have_estimates_at_infinity():
         SECOND.simulate(ill[150:], rng, cheating=0.15),
     ]
     X = pd.DataFrame({"const": 1.0, "x": np.where(ill == "yes", 1.0, -1.0)})
-    with pytest.warns(ConvergenceWarning, match="infinity"):
+    with pytest.warns(ConvergenceWarning, match="infinity") as warned:
         found = ldp.PrivatizedLogit(reports, X).fit()
+    assert warned[0].filename == __file__
     assert not found.converged and "x" in found.infinite and np.isinf(found.params["x"])
     assert np.isfinite(found.bse["cheating"])
     ends = found.conf_int()

@@ -33,8 +33,9 @@ def separated() -> tuple[ldp.Reports, pd.DataFrame]:
 def test_separated_answers_are_named_and_a_penalty_makes_them_finite():
     reports, X = separated()
     model = ldp.PrivatizedLogit(reports, X)
-    with pytest.warns(ConvergenceWarning, match=r"maximum at infinity.*z.*jeffreys"):
+    with pytest.warns(ConvergenceWarning, match=r"maximum at infinity.*z.*jeffreys") as warned:
         results = model.fit()
+    assert warned[0].filename == __file__
     assert "z" in results.infinite and not results.converged
     assert results.bse[["z"]].isna().all()
     assert results.pvalues["z"] < 1e-6  # by the likelihood ratio

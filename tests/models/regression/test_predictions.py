@@ -85,7 +85,7 @@ def test_intervals_of_predictions(what: str) -> None:
     frame = results.get_prediction(new)
     shown = results.law.shown
 
-    points = new_rows(results.law, new).points
+    points = new_rows(results.law, new)[0]
 
     def of(law: Any) -> Any:
         return row_means(points, law.theta)[0][:, shown].ravel()

@@ -1,0 +1,243 @@
+"""Linear hypotheses about coefficients, Wald and score tests of them, and naive coefficients.
+
+Functions of arrays that results of likelihoods and of least squares share. A Wald test of
+R b = value takes ``(R b - value)' (R V R')^-1 (R b - value)``, by rank; with degrees of freedom of
+each contrast it is the approximate Hotelling test ("HTZ"). Results have the form of statsmodels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.stats.contrast import ContrastResults
+
+from ldpstats.arguments import did_you_mean, numbers
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.regression import least_squares, search
+from ldpstats.likelihood.predictors import start, units
+from ldpstats.likelihood.regression import (
+    Normal,
+    Outcome,
+    RegressionLikelihood,
+    Seen,
+    predictors_of,
+)
+from ldpstats.reports.single import Reports
+
+__all__ = [
+    "Degrees",
+    "linear_constraints",
+    "naive_params",
+    "partial_score",
+    "reported_codes",
+    "t_contrasts",
+    "wald_contrast",
+]
+
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
+
+_HOW = (
+    "write for example 'x1 = x2' or 'x1 - 2 * x2 = 0.1, x3 = 0' with names of coefficients; or "
+    "pass R of shape (q, p), or the pair (R, value), for R b = value"
+)
+_LARGEST = 1e100  # of which the square is still a number
+_LEAST = 1e-13  # of a variance, relative to its terms, that is rounding
+_RANK = 1e-10
+_SINGULAR = 1e-10  # information on a coefficient, beside the others, relative to that without them
+
+
+# -- hypotheses --------------------------------------------------------------------------------
+
+
+def linear_constraints(
+    names: Sequence[str], hypothesis: Any, argument: str = "hypothesis"
+) -> tuple[Array, Array]:
+    """R, (q, p), and value, (q,), of R b = value; text may have names in backquotes."""
+    texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
+    if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+        R, value = _read(names, texts, hypothesis, argument)
+    else:
+        pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
+        matrix, right = hypothesis if pair else (hypothesis, 0.0)
+        R = np.atleast_2d(numbers(argument, matrix, _HOW))
+        value = numbers(argument, right, _HOW)
+        if R.ndim != 2 or not len(R) or R.shape[1] != len(names):
+            remedy = f"needs {len(names)} columns, one for each coefficient; {_HOW}"
+            raise InvalidArgument(argument, f"R of shape {R.shape}", remedy)
+        if value.size not in (1, len(R)):
+            remedy = f"has another number of rows than R, {len(R)}; {_HOW}"
+            raise InvalidArgument(argument, f"value of shape {value.shape}", remedy)
+        value = np.broadcast_to(value.reshape(-1), (len(R),)).copy()
+    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
+        remedy = f"must be finite, at most {_LARGEST:g}: does it divide by zero?"
+        raise InvalidArgument(argument, hypothesis, remedy)
+    if not R.any(axis=1).all():
+        raise InvalidArgument(argument, hypothesis, f"has a row without a coefficient; {_HOW}")
+    return R, value
+
+
+def _read(
+    names: Sequence[str], texts: list[str], hypothesis: Any, argument: str
+) -> tuple[Array, Array]:
+    """R and value of texts, as patsy reads them."""
+    from patsy import DesignInfo, PatsyError
+
+    if not all(text.strip() for text in texts):
+        raise InvalidArgument(argument, hypothesis, f"is empty; {_HOW}")
+    known = set(names)
+    plain = [re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text) for text in texts]
+    try:
+        with np.errstate(all="ignore"):  # what a division by zero leaves is refused later
+            constraints = [DesignInfo(list(names)).linear_constraint(text) for text in plain]
+    except (PatsyError, AssertionError, IndexError, ValueError) as error:
+        reason = (str(error).splitlines() or ["no linear equation"])[0]
+        words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(plain))
+        hints = (did_you_mean(word, tuple(names)) for word in words if word not in names)
+        hint = next(filter(None, hints), "")
+        remedy = f"cannot be read ({reason}{hint}); {_HOW}"
+        raise InvalidArgument(argument, hypothesis, remedy) from None
+    R = np.concatenate([np.asarray(one.coefs, dtype=np.float64) for one in constraints])
+    values = [np.asarray(one.constants, dtype=np.float64).ravel() for one in constraints]
+    return R, np.concatenate(values)
+
+
+# -- tests -------------------------------------------------------------------------------------
+
+
+def t_contrasts(
+    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
+) -> ContrastResults:
+    """Two-sided Wald tests of the rows of R b = value: t with `df`, of each row, or normal."""
+    covariance = _needed(covariance, R)
+    variance = np.einsum("ij,jk,ik->i", R, covariance, R)
+    scale = np.einsum("ij,j,ij->i", R, np.diag(covariance), R)
+    if np.any(variance <= _LEAST * scale):
+        row = R[int(np.argmax(variance <= _LEAST * scale))].tolist()
+        raise NotAvailable(f"the contrast {row} has no sampling variance: there is nothing to test")
+    effect, sd = R @ params, np.sqrt(variance)
+    statistic = (effect - value) / sd
+    if callable(df):
+        each = np.array([df(row[None, :]) for row in R])
+        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=each)
+    if df is not None:
+        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=df)
+    return ContrastResults(effect=effect, statistic=statistic, sd=sd, distribution="norm")
+
+
+def wald_contrast(
+    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
+) -> ContrastResults:
+    """Wald test of R b = value: F with `df`, chi-square without, HTZ with those of contrasts."""
+    covariance = _needed(covariance, R)
+    V = R @ covariance @ R.T
+    scale = np.sqrt(np.einsum("ij,j,ij->i", R, np.diag(covariance), R))
+    if not scale.all():
+        raise NotAvailable("the hypothesis is about a coefficient that has no sampling variance")
+    gap = (R @ params - value) / scale
+    size, vectors = np.linalg.eigh(V / np.outer(scale, scale))
+    kept = size > _RANK * size.max(initial=0.0)  # rows that the others imply are left out
+    rest = vectors[:, ~kept].T @ gap
+    if np.any(np.abs(rest) > 1e-6 * max(1.0, float(np.abs(gap).max()))):
+        remedy = "its rows contradict each other, or some have no sampling variance"
+        raise InvalidArgument("hypothesis", R.tolist(), remedy)
+    statistic = float(np.sum((vectors[:, kept].T @ gap) ** 2 / size[kept]))
+    rank = int(kept.sum())
+    if callable(df):
+        together = df(vectors[:, kept].T @ (R / scale[:, None]))
+        left = together - rank + 1.0
+        if not left > 0.0:
+            raise NotAvailable(
+                f"{rank} hypotheses together: the clusters, or respondents, that have information "
+                "on these coefficients are too few: test fewer, or one at a time by t_test"
+            )
+        return ContrastResults(F=statistic / rank * left / together, df_denom=left, df_num=rank)
+    if df is not None:
+        return ContrastResults(F=statistic / rank, df_denom=df, df_num=rank)
+    return ContrastResults(statistic=statistic, df_denom=rank, distribution="chi2")
+
+
+def _needed(covariance: Array, R: Array) -> Array:
+    """The covariance, of which only what R needs must be finite."""
+    needed = R.any(axis=0)
+    if not np.isfinite(covariance[np.ix_(needed, needed)]).all():
+        raise NotAvailable(
+            "the hypothesis is about a coefficient whose standard error is not finite: leave it "
+            "out, or fit with penalty='jeffreys' where the maximum is at infinity"
+        )
+    return np.where(np.outer(needed, needed), covariance, 0.0)
+
+
+def partial_score(score: Array, information: Array, at: Array) -> float | None:
+    """Score statistic of the parameters at these places; None where information is singular."""
+    free = np.ones(score.shape, dtype=bool)
+    free[at] = False
+    scale = np.sqrt(np.abs(np.diagonal(information)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    scaled = information / np.outer(scale, scale)
+    rest = scaled[np.ix_(at, at)]
+    if free.any():
+        cross = scaled[np.ix_(at, free)]
+        rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
+    if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
+        return None
+    u = score[at] / scale[at]
+    return float(u @ np.linalg.solve(rest, u))
+
+
+# -- what one finds who takes the reports for the answers --------------------------------------
+
+
+def reported_codes(groups: Sequence[Reports], labels: pd.Index[Any]) -> Codes:
+    """The category that each respondent reported, (n,), if reports are named like categories."""
+    for group in groups:
+        mechanism = group.mechanism
+        outputs = getattr(mechanism, "outputs", None)
+        if mechanism.n_bits or mechanism.n_cohorts or outputs is None or not labels.equals(outputs):
+            kind = "bits" if mechanism.n_bits else "codes other than the categories"
+            raise NotAvailable(
+                f"the reports of {mechanism} are {kind}, which nobody could take for answers: "
+                "there is no naive estimate to compare with"
+            )
+    return np.concatenate([group.y.astype(np.int64) for group in groups])
+
+
+def naive_params(
+    outcome: Outcome,
+    designs: Sequence[Array],
+    response: Array,
+    configuration: Codes | None = None,
+    weights: Array | None = None,
+    offset: Array | None = None,
+) -> Array:
+    """Parameters, (P,), of the model of statsmodels with reports in place of the answers.
+
+    `designs` are the covariates, (n, p), in each configuration of the private predictors, and
+    `configuration` the reported one, (n,). Of a number the coefficients alone.
+    """
+    n = len(response)
+    X = designs[0]
+    if configuration is not None:
+        X = np.stack(designs)[configuration, np.arange(n)]
+    w = np.ones(n) if weights is None else weights
+    if np.linalg.matrix_rank(X * np.sqrt(w)[:, None]) < X.shape[1]:
+        raise NotAvailable("the covariates as reported are linear combinations of each other")
+    if isinstance(outcome, Normal):
+        y = response if offset is None else response - offset
+        return least_squares(X, y, w, np.ones(n)).beta
+    seen: Any = response
+    k = getattr(outcome, "k", 0)
+    if k:
+        seen = Seen(np.eye(k), np.asarray(response, dtype=np.int64))
+    whole = RegressionLikelihood(outcome, (predictors_of(outcome, X, offset),), seen, w)
+    top = search(whole, start(whole), units(whole), concave=True)
+    if top.flat is not None or not top.maximum.converged:
+        raise NotAvailable("the naive estimate is at infinity: the covariates separate the reports")
+    return top.maximum.theta
