@@ -151,7 +151,8 @@ class FrequencyModel:
         kept = [i for i, counts in enumerate(groups) if counts.nobs] or [0]
         self.sources = tuple(groups[i] for i in kept)
         self.cohorts = tuple(cohorts[i] for i in kept)
-        self.unknown = tuple({n: 0 for c in self.sources for n in c.mechanism.unknown})
+        self._mechanisms = tuple(counts.mechanism for counts in self.sources)
+        self.unknown = tuple(dict.fromkeys(n for q in self._mechanisms for n in q.unknown))
         asked = {n: 0 for c in groups for n in c.mechanism.unknown}
         lost = [n for n in asked if n not in self.unknown]
         if lost and self.nobs:
@@ -167,8 +168,8 @@ class FrequencyModel:
     @property
     def _worded(self) -> tuple[str, ...]:
         """The mechanism of each source in words, after its cohort if it is one of a device."""
-        pairs = zip(self.cohorts, self.sources, strict=True)
-        return tuple(f"{own}: {c.mechanism}" if own else str(c.mechanism) for own, c in pairs)
+        pairs = zip(self.cohorts, self._mechanisms, strict=True)
+        return tuple(f"{cohort}: {q}" if cohort else str(q) for cohort, q in pairs)
 
     @property
     def _parameters(self) -> ParametersModel:
@@ -316,7 +317,7 @@ class FrequencyModel:
     ) -> FrequencyResults:
         """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
-        evidence, mechanisms = self.evidence, tuple(counts.mechanism for counts in self.sources)
+        evidence, mechanisms = self.evidence, self._mechanisms
         estimator = estimator_of(evidence, method, constraints, cov_type)
         listed, problem, linear, solution, fitted, kind = estimated(evidence, estimator, cov_type)
         likeliest = solution.p if estimator == MLE() and len(mechanisms) == 1 else None
@@ -425,7 +426,7 @@ class FrequencyModel:
                 "posterior of an incomplete list: its likelihood takes the candidates for all "
                 "answers; list more of them, or use fit('inversion')"
             )
-        if any(counts.mechanism.is_open for counts in self.sources):
+        if any(mechanism.is_open for mechanism in self._mechanisms):
             if doubt := self.misfit(self.fit_quietly("mle")):
                 warnings.warn(doubt, MisfitWarning, stacklevel=2)
         return frequency_posterior(
@@ -443,14 +444,13 @@ class FrequencyModel:
 
     def _origin(self) -> Origin:
         """What draws from the posterior are about, but for the prior."""
-        mechanisms = [counts.mechanism for counts in self.sources]
         return Origin(
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            epsilon=max(mechanism.epsilon for mechanism in self._mechanisms),
             sources=self._worded,
             name=self.name,
-            is_partial=protect_some(mechanisms),
+            is_partial=protect_some(self._mechanisms),
         )
 
     # -- tests and intervals that need the counts --------------------------------------------
