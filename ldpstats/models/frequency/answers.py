@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +43,6 @@ from ldpstats.likelihood.tallies import (
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.estimates import Laws
 from ldpstats.models.results import ContrastLaw
-
-if TYPE_CHECKING:
-    from ldpstats.models.frequency.results import FrequencyResults
 
 __all__ = [
     "Answers",
@@ -487,10 +484,8 @@ _AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree thr
 _TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
 
 
-def difference_rows(
-    pairs: Sequence[tuple[FrequencyResults, FrequencyResults]], alpha: float
-) -> pd.DataFrame:
-    """Each frequency of the first group minus that of the second, pair by pair."""
+def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFrame:
+    """Each frequency of the first `FrequencyResults` of a pair minus that of the second."""
     laws = {}
     for fit in (fit for pair in pairs for fit in pair):
         if fit.linear.at is not None:
